@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import large_classes
-import large_forecasts
+import large_folds
+import large_logs
 import large_tables
-import large_users
 import numpy as np
 import online_samples
 import pandas as pd
@@ -245,19 +244,9 @@ def test_of_very_many_units_only_where_asked_for(tmp_path, monkeypatch):
     assert binary(units=True).units_wanted().size == 400
 
 
-def test_rows_that_were_added_up_have_no_units():
-    for more in ({"units": "no"}, {}):
-        study = large_tables.classified(large_tables.frame(400), large_tables.SMALL, metrics="accuracy", **more)
-        assert study.units_wanted() is None
-    with pytest.raises(ParameterError, match=f"^{REFUSED}$"):
-        replace(study, settings=replace(study.settings, units=True))
-
-
 LARGE = {
-    "two classes": lambda: large_tables.classified(large_tables.frame(400), large_tables.SMALL, units="yes"),
-    "several classes": lambda: large_classes.summed(large_classes.frame(200), units="yes"),
-    "forecasts": lambda: large_forecasts.summed(large_forecasts.frame(200), units="yes"),
-    "users": lambda: large_users.summed(large_users.frame(200), units="yes"),
+    "sessions": lambda: large_logs.summed(large_logs.frame(200), units="yes"),
+    "out-of-fold predictions": lambda: large_folds.summed(large_folds.scored(200), units="yes"),
 }
 
 
@@ -340,15 +329,6 @@ def test_alone_as_in_a_batch_and_a_stale_file_is_taken_away(folder, tmp_path, mo
     assert digest(path) == digest(folder / path.name)
     assert command.main(["report", "rating", "-p", "units", "no", "-o", "out"]) == 0
     assert sorted(p.name for p in path.parent.iterdir()) == ["rating.html", "rating.ipynb", "rating.json"]
-
-
-def test_the_command_refuses_what_cannot_be(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pd.concat([large_tables.frame(2**18, ties=9)] * 5).drop(columns="id").to_parquet("large.parquet")
-    asked = ["-p", "preds", "large.parquet", "-p", "systems", "good", "-p", "metrics", "brier"]
-    assert command.main(["report", "classification", *asked, "-p", "units", "yes", "-o", "out"]) == 2
-    assert capsys.readouterr().err == f"evalkit: {REFUSED}\n"
-    assert not (tmp_path / "out").exists()
 
 
 # The docs -------------------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def read_users(
     parts = sources.parts(data)
     rows = table.read(parts, user_fields(parts, columns, numbers, attributes))
     texts = _texts(rows)
-    user = texts.get("user", np.arange(len(rows)).astype(str))
+    user = texts.get("user", np.arange(1, len(rows) + 1).astype(str))
     values = {name: rows.numbers(f"number {name}") for name in numbers}
     kept = {name: texts[f"attribute {name}"] for name in attributes}
     return UserTable(user, texts["arm"], values, kept, named(rows.blocks[0].fields), rows.sources)

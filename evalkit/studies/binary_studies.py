@@ -22,6 +22,7 @@ from evalkit.reading.inputs import outcomes, pairing
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions import large, tabled
+from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import count_bootstrap, interval_methods, passes
@@ -32,6 +33,7 @@ from evalkit.studies import account, study, thresholds
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts
 from evalkit.studies.study import Settings
 from evalkit.studies.thresholds import Rule
+from evalkit.studies.unit_stream import Streamed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,7 +162,7 @@ def _outside_of_rows(data: Binary) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumsStudy(BinaryStudy):
+class SumsStudy(Streamed, BinaryStudy):
     """Intervals and tests from sums over the rows."""
 
     counted: Facts
@@ -168,6 +170,7 @@ class SumsStudy(BinaryStudy):
     summed: SummedRows
     groups: Mapping[str, Sequence[str]]
     threads: int
+    again: Again
 
     @property
     def facts(self) -> Facts:
@@ -201,6 +204,11 @@ class SumsStudy(BinaryStudy):
         pairs = [(chosen, name) for chosen in self.settings.metrics for name in self.systems]
         side_by_side.every(lambda pair: self.estimate(*pair), pairs, self.threads)
         return super().estimates
+
+    def rows_of(self, named: Named, system: int) -> Rows:
+        """The rows of a shard with the threshold of a system."""
+        some, cut = named.shard, self.thresholds[self.again.table.systems[system]]
+        return Rows(some.label.astype(np.int64), some.score[system], cut, named.weight, beside=some.beside)
 
     @property
     def banded(self) -> bool:
@@ -274,7 +282,7 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         outside=t.outside,
         precision=t.precision,
     )
-    read = facts, t.certain, sample, t.slices, t.engine.threads
+    read: Any = facts, t.certain, sample, t.slices, t.engine.threads, Again(t, rows)
     return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, *read)
 
 

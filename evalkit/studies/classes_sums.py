@@ -20,6 +20,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import classes, tabled
+from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.classes import Large
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics.cell_passes import Counting
@@ -35,6 +36,7 @@ from evalkit.studies import study as studies
 from evalkit.studies.account import Account
 from evalkit.studies.classes_study import TARGET, TOPS, ClassesStudy
 from evalkit.studies.study import Settings
+from evalkit.studies.unit_stream import Streamed
 
 CELLS = 2**11  # cells of all systems up to which the products of every two are summed over units
 BESIDE = 2**22  # numbers of units that stand side by side
@@ -43,13 +45,21 @@ OF_CLASS = (Chosen(ROC_AUC), Chosen(AVERAGE_PRECISION))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumsStudy(ClassesStudy):
+class SumsStudy(Streamed, ClassesStudy):
     """The study of rows that were read and not kept."""
 
     counted: Account
     named: tuple[str, ...]
     summed: SummedClasses
     groups: Mapping[str, Sequence[str]]
+    again: Again
+
+    def rows_of(self, named: Named, system: int) -> Rows:
+        """What a system predicts beside what is."""
+        some = named.shard
+        score = some.score[system] if self.scored else None
+        said, k = some.decision[system], len(self.classes)
+        return Rows(some.label, score, weight=named.weight, decision=said, classes=k, beside=some.beside)
 
     @property
     def account(self) -> Account:
@@ -196,8 +206,9 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     second = _second(t, counted, settings)
     g = second.whole(t.reduce(second, second.merge, by_unit=True)) if second else Gathered()
     summed = SummedClasses(counted, second, g, t.outside)
-    of, target = account.of_table(t, int(counted.g.sums[FACTS][0])), p.precision_target or TARGET
-    return SumsStudy(settings, t.systems, {}, p.given, target, of, t.classes, summed, t.slices)
+    rows, target = int(counted.g.sums[FACTS][0]), p.precision_target or TARGET
+    known: Any = (account.of_table(t, rows), t.classes, summed, t.slices, Again(t, rows))
+    return SumsStudy(settings, t.systems, {}, p.given, target, *known)
 
 
 def _beside(t: Large) -> Large:

@@ -14,7 +14,7 @@ from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Pred
 from evalkit.reading.reductions import classes as reductions
 from evalkit.reading.reductions import labels, large
 from evalkit.reading.tables import sources
-from evalkit.studies import binary_studies, classes, classes_sums, labels_sums, multilabel, units
+from evalkit.studies import binary_studies, classes, classes_sums, labels_sums, multilabel
 from evalkit.studies.row_study import RowStudy
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
@@ -100,7 +100,6 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     for opened, kind_of, of_sums in LARGE:
         with opened(predicted, budget, p.segments, p.unit) as table:
             if table is not None:
-                units.refuse(p)
                 _refuse_idle(p, KINDS[kind_of].idle)
                 return of_sums(table, p, limits)
     data = predicted.read()

@@ -20,7 +20,7 @@ from evalkit.reading.engines.base import Budget
 from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
-from evalkit.studies import experiment_sums, units
+from evalkit.studies import experiment_sums
 from evalkit.studies.experiment_rows import RowsStudy
 from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.study import Settings
@@ -67,7 +67,6 @@ def _held(data: list[Part], shared: Settings, o: parameters.Interleaving) -> Row
 
 def _reduced(engine: Any, data: list[Part], shared: Settings, o: parameters.Interleaving) -> Experiment:
     """The study of users that an engine reads twice."""
-    units.refuse(shared)
     there = logs.column_names(data)
     segments = tuple(name for name in shared.segments if name in there)
     asked: dict[str, Any] = {"segments": segments, "strata": o.strata, "arms": o.arms}

@@ -1,6 +1,6 @@
 """The study of an A/B table whose users are in memory."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.experiment_study import TOPS, Control, Experiment
 from evalkit.studies.study import EVERY, Member
-from evalkit.studies.units import Block, Listed, Units
+from evalkit.studies.units import Units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,12 +45,9 @@ class RowsStudy(Experiment):
 
     def units_held(self) -> Units:
         """One value a user, in the rows of the user's arm."""
-        return Units(len(self.users), self._blocks(self.listed(self.users)), self.settings.segments)
-
-    def _blocks(self, listed: Listed) -> Iterator[Block]:
-        for system in self.systems:
-            terms = [(system, chosen, self.measure(chosen, system).sums) for chosen in self.settings.metrics]
-            yield from units.of_terms(terms, listed.take(self._in(system)))
+        sums = [(chosen, chosen.sums(self.numbers)) for chosen in self.settings.metrics]
+        blocks = units.of_arms(self.systems, self.assigned.arm, sums, self.listed(self.users))
+        return Units(len(self.users), blocks, self.settings.segments)
 
     def _in(self, system: str, member: Member = EVERY) -> Bools:
         members = np.zeros(self.assigned.arm.size, dtype=np.bool_)

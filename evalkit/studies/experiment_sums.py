@@ -1,6 +1,6 @@
 """The study of an A/B table from two readings of users that need not fit into memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,14 +13,17 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
 from evalkit.online import large_users
 from evalkit.online.large_users import LargeUsers
+from evalkit.reading.reductions.again import Again
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import arm_passes
 from evalkit.statistics.arm_passes import BEFORE, OTHERS, STRATA, Arms, Asked, First, Known, Second
 from evalkit.statistics.independent import Arm, t_of_arms
 from evalkit.statistics.of_arms import OfArm
 from evalkit.statistics.significance import Comparison
+from evalkit.studies import units
 from evalkit.studies.experiment_study import CAPS, TOPS, Control, Experiment, plain_of
 from evalkit.studies.study import EVERY, Member, Settings
+from evalkit.studies.units import Block, Listed, Units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,6 +34,17 @@ class SumsStudy(Experiment):
     left_out: int
     arms: Arms
     groups: Mapping[str, Sequence[str]]
+    again: Again
+
+    def units_held(self) -> Units:
+        """One value a user, in the rows of the user's arm; one shard of users is in memory at once."""
+        return Units(self.again.rows, self._blocks(), self.settings.segments)
+
+    def _blocks(self) -> Iterator[Block]:
+        for named in self.again.shards():
+            sums = [(chosen, chosen.sums(named.shard.beside)) for chosen in self.settings.metrics]
+            slices = {column: named.slices[column] for column in self.settings.segments}
+            yield from units.of_arms(self.systems, named.shard.label, sums, Listed(named.id, None, slices))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -181,6 +195,7 @@ def study_of(t: LargeUsers, settings: Settings, o: parameters.Interleaving, *, s
     second = _second(known, o)
     g = second.whole(t.reduce(second, second.merge, by_unit=False))
     fields: dict[str, Any] = {"users": t.sizes, "left_out": t.crossed, "arms": Arms(second, g), "groups": t.slices}
+    fields["again"] = Again(t, sum(t.sizes))
     return SumsStudy(settings, t.arms, {}, {}, o, t.columns, t.sources(), sample, **fields)
 
 

@@ -17,6 +17,7 @@ from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
+from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.labels import Large
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice, of_groups
@@ -32,10 +33,11 @@ from evalkit.studies.account import Account
 from evalkit.studies.classes_study import SHARE
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.labels_study import LabelsStudy
+from evalkit.studies.unit_stream import Streamed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumsStudy(LabelsStudy):
+class SumsStudy(Streamed, LabelsStudy):
     """The study of rows that were read and not kept."""
 
     counted: Account
@@ -44,6 +46,12 @@ class SumsStudy(LabelsStudy):
     stored: Mapping[str, list[Precision]]
     summed: SummedLabels
     groups: Mapping[str, Sequence[str]]
+    again: Again
+
+    def rows_of(self, named: Named, system: int) -> Rows:
+        """The labels of each row, and a system's scores of them."""
+        some = named.shard
+        return Rows(some.label, some.score[system], self.read.first.cuts[system], named.weight, beside=some.beside)
 
     @property
     def account(self) -> Account:
@@ -227,8 +235,8 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
             raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows")
     threshold = labels_study.threshold_of(p, probabilities=t.sure)
     summed = labels_readings.read(t, settings, threshold)
-    of = account.of_table(t, int(summed.counted.g.sums[FACTS][0]))
-    known: Any = (of, t.labels, t.sure, t.precision, summed, t.slices)
+    rows = int(summed.counted.g.sums[FACTS][0])
+    known: Any = (account.of_table(t, rows), t.labels, t.sure, t.precision, summed, t.slices, Again(t, rows))
     return SumsStudy(settings, t.systems, {}, p.given, threshold, *known)
 
 

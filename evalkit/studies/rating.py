@@ -9,7 +9,7 @@ from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.ratings import Forecast
 from evalkit.reading.reductions import forecasts, tabled
 from evalkit.reading.tables import sources
-from evalkit.studies import rating_sums, study, units
+from evalkit.studies import rating_sums, study
 from evalkit.studies.rating_rows import RowsStudy
 from evalkit.studies.rating_study import METRICS, Rating
 
@@ -69,7 +69,6 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> Rating:
     )
     with tabled.engine_for(asked.parts, budget) as engine:
         if engine:
-            units.refuse(p)
             return rating_sums.study_of(forecasts.read(engine, asked, settings.segments, p.unit), settings, p.given)
     data = asked.read()
     study.check_systems(settings, data.rows.systems)

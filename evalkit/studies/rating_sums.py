@@ -15,8 +15,10 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.distribution import Counted
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.mean_calibration import Means
+from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import forecasts, tabled
+from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.forecasts import Large
 from evalkit.reading.reductions.tabled import Tabled
 from evalkit.reading.tables.slices import Slice, of_groups
@@ -32,6 +34,7 @@ from evalkit.studies.account import Account
 from evalkit.studies.mean_reliability import MeanReliability
 from evalkit.studies.rating_study import BIAS, EXAMPLES, MEAN, MEDIAN, SHARES, Actual, Rating, Tenth, tenth_edges
 from evalkit.studies.study import Settings
+from evalkit.studies.unit_stream import Streamed
 
 IN_TENTH = Chosen(Metric("number", "rows", Loss(lambda rows, k: rows.actual), "", "", "", low=-np.inf, high=np.inf))
 CONSTANTS = (MEAN, MEDIAN)
@@ -115,7 +118,7 @@ class Summed:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumsStudy(Rating):
+class SumsStudy(Streamed, Rating):
     """The study of rows that were read twice. worst: the rows that each system misses by most."""
 
     counted: Account
@@ -124,6 +127,7 @@ class SumsStudy(Rating):
     g: Gathered
     groups: Mapping[str, Sequence[str]]
     worst: pd.DataFrame
+    again: Again
 
     @property
     def account(self) -> Account:
@@ -245,6 +249,11 @@ class SumsStudy(Rating):
         ends = (column.bound(SHARES) for error in self.errors.values() for column in (error, error.sizes()))
         return max(ends)
 
+    def rows_of(self, named: Named, system: int) -> Rows:
+        """The forecasts of a system."""
+        some = named.shard
+        return Rows(some.label, some.score[system], weight=named.weight, beside=some.beside)
+
     @property
     def banded(self) -> bool:
         """Whether reliability diagrams have bands: sums tell how rows vary, not how units do."""
@@ -267,8 +276,8 @@ def study_of(t: Large, settings: Settings, given: Mapping[str, Any]) -> SumsStud
     }
     plain = settings.unit is None and t.plan.scale is None
     summed = Summed(read, moments, Layout.SUMMED if plain else Layout.SUMMED_VARIED)
-    counted = account.of_table(t, int(read.facts[0]))
-    study = SumsStudy(settings, t.systems, {}, given, counted, summed, second, g, t.slices, pd.DataFrame())
+    counted, again = account.of_table(t, int(read.facts[0])), Again(t, int(read.facts[0]))
+    study = SumsStudy(settings, t.systems, {}, given, counted, summed, second, g, t.slices, pd.DataFrame(), again)
     return replace(study, worst=_worst(t, study))
 
 

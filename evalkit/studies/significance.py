@@ -20,7 +20,7 @@ from evalkit.reading.reductions.asked_columns import Asked
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
-from evalkit.studies import significance_sums, study, unit_sources, units
+from evalkit.studies import significance_sums, study, unit_sources
 from evalkit.studies.significance_rows import RowsStudy
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
@@ -86,7 +86,6 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance
         kind = unit_tables.kind(parts, p.columns, p.systems, asked.held if asked else unit_roles.held)
         _check(kind, parts, p)
         if asked and not p.test_to_train and (large := unit_sources.large(kind, asked, p)):
-            units.refuse(p)
             metrics = _directed(tuple(Chosen(unit_sources.named(name)) for name in large.metrics), p.lower_is_better)
             shared = study.settings(p, metrics, unit=large.name if large.clustered else None, limits=limits)
             return significance_sums.study_of(large, shared, p.given, p.looks)

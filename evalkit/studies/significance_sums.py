@@ -1,6 +1,6 @@
 """The significance study from two readings of values that need not fit into memory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -11,6 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
+from evalkit.metrics.sums import Sums
 from evalkit.reading.reductions.values import LargeValues
 from evalkit.statistics import cluster_passes, multiplicity, proportions, ranks, student
 from evalkit.statistics.cluster_passes import AddedClusters, SecondOfClusters
@@ -22,6 +23,7 @@ from evalkit.statistics.unit_passes import Added, Differences, First, Known, Sec
 from evalkit.studies import study
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.study import EVERY, Member, Settings
+from evalkit.studies.units import Block, Listed, Units, of_terms
 
 DRAWN = 16_384  # normal numbers of the pictures
 
@@ -34,6 +36,19 @@ class SumsStudy(Significance):
     added: Added
 
     added_up: ClassVar[bool] = True
+
+    def units_held(self) -> Units:
+        """One value a unit; one shard of units is in memory at once."""
+        return Units(self.units, self._blocks())
+
+    def _blocks(self) -> Iterator[Block]:
+        place = {name: i for i, name in enumerate(self.data.systems)}
+        for id, shard in self.data.shards():
+            terms = []
+            for system in self.systems:
+                for metric, chosen in enumerate(self.settings.metrics):
+                    terms.append((system, chosen, Sums(shard.values[metric * len(place) + place[system]])))
+            yield from of_terms(terms, Listed(id))
 
     @property
     def units(self) -> int:

@@ -35,11 +35,12 @@ MOST = 10_000_000  # units times systems up to which the file is written where n
 class Listed:
     """What names the units: the id of each, its cluster if it has one, and the slice that it lies in, by column.
 
-    cluster: None where there is none. slices: of each column the labels, and the number of each unit's label.
+    Ids and clusters are arrays of numpy or of Arrow. cluster: None where there is none. slices: of each column the
+    labels, and the number of each unit's label.
     """
 
-    id: np.ndarray
-    cluster: np.ndarray | None = None
+    id: np.ndarray | pa.Array
+    cluster: np.ndarray | pa.Array | None = None
     slices: Mapping[str, tuple[Sequence[str], Ints]] = field(default_factory=dict)
 
     @staticmethod
@@ -66,9 +67,9 @@ class Listed:
 
     def take(self, rows: Any) -> Listed:
         """Those of some units, by a mask or by their numbers."""
-        cluster = None if self.cluster is None else self.cluster[rows]
+        cluster = None if self.cluster is None else _some(self.cluster, rows)
         return Listed(
-            self.id[rows], cluster, {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()}
+            _some(self.id, rows), cluster, {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()}
         )
 
     @cached_property
@@ -90,9 +91,18 @@ def segment(column: str) -> str:
     return f"segment_{column}"
 
 
-def _texts(values: np.ndarray) -> pa.Array:
+def _some(values: Any, rows: Any) -> Any:
+    """Those of some units, of an array of numpy or of Arrow."""
+    if isinstance(values, np.ndarray) or isinstance(rows, slice):
+        return values[rows]
+    return values.take(np.flatnonzero(rows) if rows.dtype == bool else rows)
+
+
+def _texts(values: np.ndarray | pa.Array) -> pa.Array:
     import pyarrow as pa
 
+    if isinstance(values, pa.Array):
+        return values
     return pa.array(values if values.dtype == object else values.astype(str).astype(object), pa.string())
 
 
@@ -222,6 +232,13 @@ def _of_sums(system: str, chosen: Chosen, sums: Sums, listed: Listed) -> Block:
     bottom = np.where(sums.defined, sums.size, np.nan)
     numbers = {"numerator": sums.numerator, "denominator": bottom}
     return Block(system, chosen.label, len(bottom), listed.columns, numbers)
+
+
+def of_arms(systems: Sequence[str], arm: Ints, sums: Sequence[tuple[Chosen, Sums]], listed: Listed) -> Iterator[Block]:
+    """The terms of units that are each of one system. arm: its number. sums: of each metric, of all units."""
+    for number, system in enumerate(systems):
+        own = arm == number
+        yield from of_terms([(system, chosen, side.take(own)) for chosen, side in sums], listed.take(own))
 
 
 def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.0) -> Block:

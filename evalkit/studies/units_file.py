@@ -73,9 +73,13 @@ def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
     head = _Head.of(report, every)
     words = [name for name in head.schema.names if name not in DISTINCT]
     ids = {"unit": "DELTA_BYTE_ARRAY"}  # each shares its beginning with the one before
-    with pq.ParquetWriter(path, head.schema, compression="zstd", use_dictionary=words, column_encoding=ids) as file:
-        for table in gathered(head.tables(every)):
-            file.write_table(table)
+    try:
+        with pq.ParquetWriter(path, head.schema, compression="zstd", use_dictionary=words, column_encoding=ids) as file:
+            for table in gathered(head.tables(every)):
+                file.write_table(table)
+    except BaseException:
+        path.unlink(missing_ok=True)  # a part of the units is worse than none
+        raise
 
 
 def gathered(pieces: Iterable[pa.Table], rows: int = PIECE) -> Iterator[pa.Table]:

@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -56,6 +57,15 @@ class Engine(Protocol):
         answer, for the line of progress. then: columns that order the rows of one value of `by`, for sums of doubles
         that are the same to the last bit each time; Spark leaves them out, as its partitions come in any order.
         """
+
+    def stream(self, query: str, by: str | None, where: str, **frames: Any) -> Iterator[Any]:
+        """The answer itself, a shard at a time as an Arrow table, and in its order where the engine keeps one.
+
+        by: as of `reduce`. One shard is in memory at once, of Spark one partition.
+        """
+
+    def again(self) -> AbstractContextManager["Engine"]:
+        """An engine like this one, which may be closed by now, for one more reading."""
 
     def rows_at_once(self, each: int) -> int:
         """The rows of so many bytes that can be in memory at once."""

@@ -6,7 +6,7 @@ when the work ends; the rest holds the shard that numpy works on.
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -78,10 +78,7 @@ class DuckDB(Engine):
     ) -> Any:
         import pyarrow as pa
 
-        if by:
-            shards = self.shards(query, by, where, then, **frames)
-        else:
-            shards = self.batches(query, where, self.budget.shard, **frames)
+        shards = self.stream(query, by, where, then, **frames)
         with progress("reading", total, "rows") as draw:
             results = side_by_side.ordered(function, _counted(shards, draw), self.budget.workers)
             if merge is None:
@@ -90,6 +87,14 @@ class DuckDB(Engine):
             for result in results:
                 whole = merge(pa.concat_tables([whole, result]))
             return whole
+
+    def stream(self, query: str, by: str | None, where: str, then: Sequence[str] = (), **frames: Any) -> Iterator[Any]:
+        if by:
+            return self.shards(query, by, where, then, **frames)
+        return self.batches(query, where, self.budget.shard, **frames)
+
+    def again(self) -> AbstractContextManager[Engine]:
+        return opened(self.budget)
 
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         return selection.where(condition, cells, most)

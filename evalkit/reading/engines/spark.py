@@ -7,7 +7,7 @@ What comes back is the same small table. Nothing is set in the session that outl
 import pickle
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -86,6 +86,20 @@ class Spark(Engine):
         if not tables:
             raise InputError(f"{where}: there is no row")
         return pa.concat_tables(tables)
+
+    def stream(self, query: str, by: str | None, where: str, **frames: Any) -> Iterator[Any]:
+        """As `Engine.stream`: partition by partition, in each the rows of a group together."""
+        import pyarrow as pa
+
+        with self._asked(query, where, frames) as rows:
+            shards = rows if by is None else _grouped(rows, by)
+            cells = shards.mapInArrow(_work(by, stretches.as_they_are, None, self.reading.worker), "cell binary")
+            for row in cells.toLocalIterator():
+                yield _read(pa.py_buffer(bytes(row["cell"])))
+
+    def again(self) -> AbstractContextManager[Engine]:
+        """This one: its session is the caller's, and open."""
+        return nullcontext(self)
 
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """0 as n, for rows of a cluster have no number, and cells, SQL, of some rows where the condition holds."""

@@ -122,6 +122,12 @@ def shard(table: Any, plan: Plan) -> Shard:
     )
 
 
+def shared(table: Any, plan: Plan, columns: Sequence[str]) -> Any:
+    """What systems share of the rows of a shard: these columns of an Arrow table, a row for each of its rows."""
+    cells = table.select(columns)
+    return cells.take(_paired(table, plan)[0][0]) if plan.paired else cells
+
+
 def _label(table: Any, plan: Plan) -> Bools | Floats | Ints:
     """What is: whether a row is positive, its actual value, its class, or which labels are true."""
     if plan.labels:

@@ -4,7 +4,7 @@ A wide table whose units differ comes as it lies; every other one sorted by unit
 shard has whole ones.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -14,11 +14,12 @@ from evalkit.arrays import Floats, Ints
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import UnitShard
+from evalkit.progress import progress
 from evalkit.reading.engines.base import checked
 from evalkit.reading.inputs import unit_columns, unit_tables, unit_values
 from evalkit.reading.inputs.unit_roles import Columns, Long, Units, Wide
 from evalkit.reading.reductions.asked_columns import Asked, AskedColumn
-from evalkit.reading.reductions.shards import codes_of, ordered, places_of
+from evalkit.reading.reductions.shards import codes_of, encoded, ordered, places_of
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.rules import Field
@@ -147,6 +148,25 @@ class LargeValues:
         """All shards reduced, each to an Arrow table."""
         work, asked = OfShard(self.shape, function), self.asked
         return asked.engine.reduce(self.query, self.by, work, asked.name, merge, total=sum(self.counts), **asked.frames)
+
+    def shards(self) -> Iterator[tuple[Any, UnitShard]]:
+        """The ids of units, an Arrow array, and their values, read once more and one shard in memory at once."""
+        with self.asked.engine.again() as engine, progress("units", total := sum(self.counts), "rows") as draw:
+            done = 0
+            for table in engine.stream(self.query, self.by, self.asked.name, **self.asked.frames):
+                yield self._ids(table, done, len(str(total))), self.shape(table)
+                done += len(table)
+                draw(done)
+            self.read(self.spread)
+
+    def _ids(self, table: Any, before: int, digits: int) -> Any:
+        import pyarrow as pa
+
+        if self.by:
+            return encoded(table[ID]).dictionary
+        if self.ids:
+            return table[ID].combine_chunks()
+        return pa.array([f"{row:0{digits}}" for row in range(before + 1, before + len(table) + 1)], pa.string())
 
     def refuse_summaries(self, n: Sequence[int], total: Sequence[float], units: int) -> None:
         """Raises InputError for a unit called `all` or `mean` whose values are the means of the others.

@@ -1,0 +1,75 @@
+"""The rows of a table that was added up, read once more with what names them: a shard at a time, within the memory."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalkit.arrays import Floats, Ints
+from evalkit.metrics.rows import Shard
+from evalkit.progress import progress
+from evalkit.reading.reductions import shards, tabled
+from evalkit.reading.reductions.tabled import Tabled
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A shard and the names of its rows, Arrow arrays: ids, or else numbers from 1; units, None where there are none.
+
+    weight: as it was read. slices: of each column the labels, and the number of each row's label.
+    """
+
+    shard: Shard
+    id: Any
+    unit: Any
+    weight: Floats | None
+    slices: Mapping[str, tuple[Sequence[str], Ints]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Again:
+    """A table whose engine may be closed. rows: those that every system has."""
+
+    table: Tabled
+    rows: int
+
+    def shards(self) -> Iterator[Named]:
+        """The rows, in the order of the input where systems need not be paired; raises InputError if it has changed."""
+        with self.table.engine.again() as engine, progress("units", self.rows, "rows") as draw:
+            t = replace(self.table, engine=engine)
+            done = 0
+            for shard in _tables(t):
+                named = _named(shard, t, done)
+                done += len(named.id)
+                yield named
+                draw(done)
+            t.sources()
+            if done != self.rows:
+                raise tabled.changed(t)
+
+
+def _tables(t: Tabled) -> Iterator[Any]:
+    """The rows as Arrow tables; those of one id in one where systems are paired."""
+    columns = dict.fromkeys([*t.plan.columns, *(["id"] if t.pieces[0].layout.id else [])])
+    query = f"SELECT {', '.join(columns)} FROM ({t.query}) AS w"
+    return t.engine.stream(query, t.together(by_unit=False), t.name, **t.frames)
+
+
+def _named(table: Any, t: Tabled, before: int) -> Named:
+    """The shard of a table. before: rows that came earlier."""
+    wanted = {"id": bool(t.pieces[0].layout.id), "unit": t.plan.unit, "weight": t.plan.scale is not None}
+    side = shards.shared(table, t.plan, [name for name, there in wanted.items() if there])
+    of = {name: side[name].combine_chunks() for name in side.column_names}
+    shard = shards.shard(table, t.plan)
+    of_columns = zip(t.slices.items(), shard.slice, strict=False)  # A/B users have their strata after these
+    slices = {column: (labels, code) for (column, labels), code in of_columns}
+    weight = of["weight"].to_numpy() if "weight" in of else None
+    id = of["id"] if "id" in of else _numbers(before, len(shard.label))
+    return Named(shard, id, of.get("unit"), weight, slices)
+
+
+def _numbers(before: int, rows: int) -> Any:
+    """The numbers of rows, as texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.cast(pa.array(range(before + 1, before + rows + 1), pa.int64()), pa.string())
