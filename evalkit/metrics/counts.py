@@ -126,11 +126,9 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
 def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     """Counts of labelled rows by one plain sort of keys that hold score and label: no argsort, no gathering."""
     exponent = keys.exponent(score)
-    key = keys.encode(score, exponent)
-    if exponent and np.any(keys.decode(key, exponent) != score):  # largest and smallest too far apart for one scale
+    key = keys.with_label(score, label, exponent)
+    if key is None:
         return _count_weights(score, label.astype(np.int64), 1 - label.astype(np.int64))
-    key <<= 1
-    key |= label
     key.sort()
     tp = key & 1
     np.cumsum(tp, out=tp)
@@ -140,7 +138,7 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
         tp, key = tp[last], key[last]
     last += 1
     last -= tp
-    return _table(keys.decode(key, exponent), tp, last)
+    return _table(keys.decode(key, exponent, out=key), tp, last)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
@@ -293,11 +291,18 @@ def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
         yield Step(_each(tp, before_tp), _each(fp, before_fp), tp, fp)
 
 
+def blocks(c: Counts) -> Iterator[Counts]:
+    """Yield the table in runs of `STEP` thresholds, as the metrics of a threshold take it."""
+    for start in range(0, len(c.threshold), STEP):
+        at = slice(start, start + STEP)
+        yield Counts(c.threshold[at], c.tp[at], c.fp[at], c.positives, c.negatives)
+
+
 def _each(total: Weights, before: Any) -> Weights:
     """Differences of running totals along the last axis: np.diff with a start, in half its time."""
-    added = total.copy()
-    added[..., 1:] -= total[..., :-1]
-    added[..., :1] -= before
+    added = np.empty_like(total)
+    np.subtract(total[..., 1:], total[..., :-1], out=added[..., 1:])
+    np.subtract(total[..., :1], before, out=added[..., :1])
     return added
 
 
@@ -344,9 +349,9 @@ def precision_sum(step: Step) -> float:
 
 def ks(c: Counts) -> float:
     """max |TPR - FPR| over the thresholds: the Kolmogorov-Smirnov distance between the scores of the classes."""
-    return float(ratio(max((rate_gap(c, step) for step in steps(c)), default=0), c.positives * c.negatives))
+    return float(ratio(max((rate_gap(c, part) for part in blocks(c)), default=0), c.positives * c.negatives))
 
 
-def rate_gap(c: Counts, step: Step) -> float:
-    """max |TPR - FPR| P N within a step: an exact whole number if the weights are."""
+def rate_gap(c: Counts, step: Step | Counts) -> float:
+    """max |TPR - FPR| P N within a run of thresholds: an exact whole number if the weights are."""
     return np.abs(step.tp * c.negatives - step.fp * c.positives).max().item()

@@ -11,6 +11,7 @@ from evalkit.metrics.counts import (
     STEP,
     Counts,
     auc,
+    blocks,
     f_score,
     false_positive_rate,
     precision,
@@ -263,11 +264,9 @@ def best_f(c: Counts, beta: float = 1.0) -> float:
     """The threshold of the largest F-beta, the highest one if several tie; optimistic on the rows it was chosen on."""
     if not c.positives:
         return float("nan")
-    blocks = (slice(start, start + STEP) for start in range(0, len(c.threshold), STEP))
-    parts = (Counts(c.threshold[at], c.tp[at], c.fp[at], c.positives, c.negatives) for at in blocks)
-    best = [(float(score[place := score.argmax()]), part, place) for part in parts for score in [f_score(part, beta)]]
-    _, part, place = max(best, key=lambda one: one[0])
-    return float(part.threshold[place])
+    parts = ((part, f_score(part, beta)) for part in blocks(c))
+    best = [(float(score.max()), float(part.threshold[score.argmax()])) for part, score in parts]
+    return max(best, key=lambda one: one[0])[1]
 
 
 def for_precision(c: Counts, target: float) -> float:

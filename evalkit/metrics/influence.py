@@ -8,7 +8,7 @@ two metrics if the values of two models on the same rows are subtracted first.
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.metrics.counts import Counts, Step, auc, average_precision, steps
+from evalkit.metrics.counts import Counts, Step, auc, average_precision, blocks, steps
 
 
 def auc_variance(c: Counts, area: float | None = None) -> float:
@@ -135,7 +135,7 @@ def widest(c: Counts) -> tuple[int, float]:
     >>> place, float(sign)
     (1, 1.0)
     """
-    gaps = [step.tp * c.negatives - step.fp * c.positives for step in steps(c)]
+    gaps = [part.tp * c.negatives - part.fp * c.positives for part in blocks(c)]
     block = int(np.argmax([np.abs(gap).max() for gap in gaps]))
     here = int(np.argmax(np.abs(gaps[block])))
     return sum(map(len, gaps[:block])) + here, np.sign(gaps[block][here])

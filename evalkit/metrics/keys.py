@@ -28,16 +28,38 @@ def encode(score: Floats, exponent: int) -> Ints:
     return np.invert(code, out=code)
 
 
-def decode(code: Ints, exponent: int) -> Floats:
-    """The scores of whole numbers from `encode`.
+def with_label(score: Floats, label: NDArray[np.int8], exponent: int) -> Ints | None:
+    """The codes of `encode` with the label as a last bit more; None where the scaling would not give a score back.
+
+    >>> with_label(np.array([0.5, 0.5]), np.array([1, 0], np.int8), 0).argsort()
+    array([1, 0])
+    """
+    key = np.empty(len(score), np.int64)
+    for start in range(0, len(key), STEP):
+        block = slice(start, start + STEP)
+        code = encode(score[block], exponent)
+        if exponent and np.any(decode(code, exponent) != score[block]):
+            return None  # largest and smallest too far apart for one scale
+        code <<= 1
+        np.bitwise_or(code, label[block], out=key[block])
+    return key
+
+
+def decode(code: Ints, exponent: int, out: Ints | None = None) -> Floats:
+    """The scores of whole numbers from `encode`. out: whose memory holds them then, such as the codes'.
 
     Inexact if the scaling made a score subnormal: compare with the scores if the exponent is not 0.
 
     >>> decode(encode(np.array([-3.5, 7.0]), 2), 2)
     array([-3.5,  7. ])
     """
-    score = ordered(~code).view(np.float64)
-    score *= 2.0**exponent
+    bits = np.empty_like(code) if out is None else out
+    for start in range(0, len(code), STEP):
+        block = slice(start, start + STEP)
+        bits[block] = ordered(~code[block])
+    score = bits.view(np.float64)
+    if exponent:
+        score *= 2.0**exponent
     return score
 
 
