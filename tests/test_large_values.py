@@ -172,8 +172,38 @@ def test_bins_are_bounded_and_said():
     assert "counted in bins" not in told(summed(wide()))
 
 
-def test_folds_are_kept():
-    assert isinstance(summed(wide(), test_to_train=0.1), RowsStudy)
+FOLDS = {
+    "wide": (wide, {}),
+    "long": (long, {"metrics": "quality,minutes", "lower_is_better": "minutes"}),
+    "draws": (drawn, {"looks": 3}),
+    "equal folds": (lambda: pd.DataFrame({"fold": range(200), "a": 0.2, "b": 0.1, "c": 0.1}), {}),
+}
+
+
+@pytest.mark.parametrize("case", FOLDS)
+def test_folds_are_tested_as_in_memory(case):
+    make, given = FOLDS[case]
+    kept, reduced = (read(make(), test_to_train=0.1, margin=0.01, **given) for read in (held, summed))
+    assert isinstance(reduced, SumsStudy)
+    assert [getattr(kept, name) for name in PLAIN] == [getattr(reduced, name) for name in PLAIN]
+    assert kept.tests_are == reduced.tests_are
+    for frames in ((kept.estimates, reduced.estimates), (kept.comparisons, reduced.comparisons)):
+        pd.testing.assert_frame_equal(*frames, check_exact=False, rtol=1e-9, atol=1e-13)
+    frames = [significance_extras.effects(study) for study in (kept, reduced)]
+    if case != "equal folds":
+        pd.testing.assert_frame_equal(*frames, check_exact=False, rtol=1e-9)
+    for extra in ("other_tests", "needed", "null_histogram", "p_curve"):
+        assert [len(getattr(significance_extras, extra)(study)) for study in (kept, reduced)] == [0, 0]
+    assert significance_extras.mean_ranks(reduced) is None
+    assert "the list of differences of single folds is left out" in told(reduced)
+    assert "corrected t-test of Nadeau and Bengio over folds" in words(reduced)
+
+
+def test_folds_of_several_rows_are_refused_as_in_memory():
+    table = wide().assign(user=lambda t: t["question"].str[:3])
+    for read in (held, summed):
+        with pytest.raises(ParameterError, match="test_to_train: needs one row per fold, the input has several"):
+            read(table, unit="user", test_to_train=0.1)
 
 
 def with_cell(column, value, table=wide):

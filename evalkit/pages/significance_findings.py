@@ -28,6 +28,7 @@ from evalkit.studies.words import counted, plural
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 PAIRS = 3  # pairs that a line names
+OF_FOLDS = "the list of differences of single folds is left out. Intervals and tests are those of the single values."
 
 
 @also(Shares, shares_page.findings)
@@ -54,13 +55,9 @@ def _added_up(study: Significance) -> list[Finding]:
     """What takes the place of methods that need single values."""
     if not study.added_up:
         return []
-    limits, (of_median, of_z) = study.settings.limits, study.bounds
-    text = (
-        f"Above {limits.reading.rows:,} rows, single values are not kept: differences are tested by {t_test(study)}, "
-        "not by sign flips, and max-T draws from the normal distribution that joint sign flips have. The bootstrap "
-        "test, the rank intervals and the search for columns that name clusters need single values and are left out."
-    )
-    added = methods.VALUES_ADDED_UP.note(text)
+    of_median, of_z = study.bounds
+    text = f"Above {study.settings.limits.reading.rows:,} rows, single values are not kept: "
+    added = methods.VALUES_ADDED_UP.note(text + (OF_FOLDS if study.test_to_train else _instead(study)))
     if not of_median + of_z:
         return [added]
     bound = (
@@ -70,8 +67,18 @@ def _added_up(study: Significance) -> list[Finding]:
     return [added, methods.BINNED_DIFFERENCES.note(bound)]
 
 
+def _instead(study: Significance) -> str:
+    return (
+        f"differences are tested by {t_test(study)}, not by sign flips, and max-T draws from the normal distribution "
+        "that joint sign flips have. The bootstrap test, the rank intervals and the search for columns that name "
+        "clusters need single values and are left out."
+    )
+
+
 def t_test(study: Significance) -> str:
-    """The test of values that were added up: of units, or of whole clusters of them."""
+    """The test of values that were added up: of units, of whole clusters of them, or of folds."""
+    if study.test_to_train:
+        return "Nadeau and Bengio's corrected t-test"
     if not study.settings.unit:
         return "the paired t-test"
     return f"the jackknife t-test of whole {plural(study.unit_name, 2)}"

@@ -304,6 +304,8 @@ def definitions(study: Significance) -> Html:
 
 
 def _summed_test(study: Significance) -> str:
+    if study.test_to_train:
+        return "two-sided corrected t-test of Nadeau and Bengio over folds, whose interval it gives"
     return OF_CLUSTERS.format(units=plural(study.unit_name, 2)) if study.settings.unit else SUMMED_TEST
 
 

@@ -291,6 +291,7 @@ FEW_ADDED_UP = replace(ADDED_UP, interval=interval_methods.summed_jackknife_of_f
 GIVEN = Method(interval_methods.known, "as given", methods.flips, "none")
 OF_PARTS = (Combined, Weighted, Harmonic)  # kinds that combine other metrics
 OF_FOLDS = Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
+OF_SUMMED_FOLDS = replace(OF_FOLDS, interval=interval_methods.of_summed_folds, test=methods.two_summed_folds)
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,
@@ -326,19 +327,14 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
             methods.shown_by_means,
             methods.lift_of_arms,
         ),
-        Ratio: Method(
-            interval_methods.summed_jackknife,
-            JACKKNIFE,
-            methods.two_summed_ratios,
-            JACKKNIFE,
-            lift=methods.lift_of_arms,
-        ),
+        Ratio: replace(ADDED_UP, test=methods.two_summed_ratios, lift=methods.lift_of_arms),
         Proportion: SHARES,
     },
     Layout.SUMMED_DIVIDED: {PerUnit: replace(ADDED_UP, test_is="paired t"), Ratio: ADDED_UP},
     Layout.SUMMED_UNITS: {PerUnit: SUMMED[PerUnit], Ratio: FEW_ADDED_UP},
     Layout.SUMMED_CLUSTERS: {PerUnit: ADDED_UP},
     Layout.FOLDS: dict.fromkeys((PerUnit, Ratio), OF_FOLDS),
+    Layout.SUMMED_FOLDS: {PerUnit: OF_SUMMED_FOLDS},
     Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), GIVEN),
 }
 

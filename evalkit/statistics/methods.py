@@ -241,6 +241,12 @@ def two_folds(a: Any, b: Any, o: Options) -> Comparison:
     return folds.nadeau_bengio(difference, train=1, test=o.test_to_train, level=o.level, unit=o.unit)
 
 
+def two_summed_folds(a: Any, b: Any, o: Options) -> Comparison:
+    """The same of folds whose differences were added up."""
+    d = a.differences(b)
+    return folds.corrected(d.mean, d.deviation, d.n, test_to_train=o.test_to_train, level=o.level, unit=o.unit)
+
+
 def two_means(a: Any, b: Any, o: Options) -> Comparison:
     """Welch's t, or where skewed arms are so unlike that it does not hold, the studentised permutation."""
     arms = a.sums.numerator, b.sums.numerator

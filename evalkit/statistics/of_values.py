@@ -89,3 +89,10 @@ class OfClusters(OfValues):
     def paired(self, other: OfValues) -> Paired:
         """The difference over the units that have both, by the jackknife of their clusters."""
         return self.added.paired(self.metric, self.system, other.system)
+
+
+@dataclass(frozen=True, eq=False)
+class OfFolds(OfValues):
+    """The same of folds that share training rows."""
+
+    layout: ClassVar[Layout] = Layout.SUMMED_FOLDS

@@ -38,6 +38,7 @@ class Layout(Enum):
     SUMMED_UNITS = "sums over units that systems share"
     SUMMED_CLUSTERS = "sums over clusters of units that systems share"
     FOLDS = "folds that share training rows"
+    SUMMED_FOLDS = "sums over folds that share training rows"
     KNOWN = "a number that is known"
 
 

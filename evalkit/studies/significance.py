@@ -22,7 +22,7 @@ from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.studies import significance_sums, study, unit_sources
 from evalkit.studies.significance_rows import RowsStudy
-from evalkit.studies.significance_study import Significance
+from evalkit.studies.significance_study import SEVERAL, Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.unit_sources import Input
 
@@ -85,10 +85,10 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance
         asked = Asked.of(engine, parts) if engine else None
         kind = unit_tables.kind(parts, p.columns, p.systems, asked.held if asked else unit_roles.held)
         _check(kind, parts, p)
-        if asked and not p.test_to_train and (large := unit_sources.large(kind, asked, p)):
+        if asked and (large := unit_sources.large(kind, asked, p)):
             metrics = _directed(tuple(Chosen(unit_sources.named(name)) for name in large.metrics), p.lower_is_better)
             shared = study.settings(p, metrics, unit=large.name if large.clustered else None, limits=limits)
-            return significance_sums.study_of(large, shared, p.given, p.looks)
+            return significance_sums.study_of(large, shared, p.given, p.looks, p.test_to_train)
     if kind == "trials":
         return Shares.of(unit_values.read_trials(parts, p.columns), p)
     return _study(unit_sources.read(kind, parts, study.inputs(p.qrels, p.header, limits.reading), p), p, limits)
@@ -127,7 +127,7 @@ def _study(values: Input, p: parameters.Significance, limits: Limits) -> Signifi
     shared = study.settings(p, metrics, unit=data.name if clustered else None, limits=limits)
     study.check_systems(shared, data.systems)
     if p.test_to_train and clustered:
-        raise ParameterError("test_to_train: needs one row per fold, the input has several")
+        raise ParameterError(SEVERAL)
     attributes = {data.name: data.unit.astype(str)} if clustered else {}
     return RowsStudy(
         shared, data.systems, attributes, p.given, data, p.test_to_train, p.looks, values.accounts, values.alone

@@ -28,6 +28,7 @@ from evalkit.studies.study import Member, Study
 from evalkit.studies.words import plural, unit_noun
 
 FOLDS = ("fold", "split", "repeat", "seed", "run")
+SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,7 +216,7 @@ class Significance(Shown, Study):
     @property
     def drawn(self) -> bool:
         """Whether the distribution of the headline under the null is known."""
-        return self.flips or self.added_up
+        return self.flips or (self.added_up and not self.test_to_train)
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
         """The p-value of every mean difference around the headline's: those with p ≥ α make the interval."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import Floats, ParameterError, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
 from evalkit.metrics.sums import Sums
@@ -16,12 +16,12 @@ from evalkit.reading.reductions.values import LargeValues
 from evalkit.statistics import cluster_passes, multiplicity, proportions, ranks, student
 from evalkit.statistics.cluster_passes import AddedClusters, SecondOfClusters
 from evalkit.statistics.methods import Paired
-from evalkit.statistics.of_values import OfClusters, OfValues
+from evalkit.statistics.of_values import OfClusters, OfFolds, OfValues
 from evalkit.statistics.power import Effect
 from evalkit.statistics.ranks import Ranked, SignedRanks
 from evalkit.statistics.unit_passes import Added, Differences, First, Known, Second
 from evalkit.studies import study
-from evalkit.studies.significance_study import Significance
+from evalkit.studies.significance_study import SEVERAL, Significance
 from evalkit.studies.study import EVERY, Member, Settings
 from evalkit.studies.units import Block, Listed, Units, of_terms
 
@@ -191,8 +191,27 @@ class ClustersStudy(SumsStudy):
         return self.rng(4).normal(0.0, float(np.sqrt(squares)) / units, DRAWN)
 
 
-def study_of(t: LargeValues, settings: Settings, given: Mapping[str, Any], looks: int) -> SumsStudy:
-    """The study of a table that is read twice; raises InputError for a unit that holds the means of the others."""
+@dataclass(frozen=True, eq=False, repr=False)
+class FoldsStudy(SumsStudy):
+    """The study of values of folds that share training rows."""
+
+    def _of(self, chosen: Chosen, system: str) -> OfFolds:
+        return OfFolds(chosen, self.added, self.data.metrics.index(chosen.label), self.systems.index(system))
+
+    def joint(self, every: list[tuple[Chosen, tuple[str, str]]]) -> Floats | None:
+        """None: max-T flips the signs of independent units."""
+        return None
+
+
+def study_of(
+    t: LargeValues, settings: Settings, given: Mapping[str, Any], looks: int, test_to_train: float | None
+) -> SumsStudy:
+    """The study of a table that is read twice; raises InputError for a unit that holds the means of the others.
+
+    Raises ParameterError where a fold has several rows.
+    """
+    if test_to_train and t.clustered:
+        raise ParameterError(SEVERAL)
     study.check_systems(settings, t.systems)
     shape = len(t.systems), _pairs(t.systems, settings.baseline)
     if t.clustered:
@@ -205,7 +224,8 @@ def study_of(t: LargeValues, settings: Settings, given: Mapping[str, Any], looks
     known = first.whole(t.reduce(first, first.merge))
     second = Second(_centres(t, known), *shape, settings.limits.bins)
     added = Added(known, second, second.whole(t.reduce(second, second.merge)))
-    return SumsStudy(settings, t.systems, {}, given, t.read(known.rows), None, looks, {}, 0, added)
+    of = FoldsStudy if test_to_train else SumsStudy
+    return of(settings, t.systems, {}, given, t.read(known.rows), test_to_train, looks, {}, 0, added)
 
 
 def _centres(t: LargeValues, known: Known) -> Floats:
