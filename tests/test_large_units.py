@@ -1,6 +1,7 @@
 """The file of the units of tables that are added up: read once more, shard by shard, it is that of tables in memory."""
 
 import large_classes
+import large_folds
 import large_forecasts
 import large_labels
 import large_tables
@@ -55,6 +56,14 @@ for _name, _table, _given in (
     ("one metric", large_values.long, {"systems": "old,new", "metrics": "minutes"}),
 ):
     CASES[f"values per unit, {_name}"] = ((large_values.summed,), significance.read, _table, _given)
+for _kind, _frame in (("scores", large_folds.scored), ("forecasts", large_folds.forecast)):
+    for _change in ("plain", "forward", "holdout", "alone", "repeated", "lacking"):
+        CASES[f"out-of-fold {_kind}, {_change}"] = (
+            (large_folds.summed,),
+            large_folds.held,
+            lambda n, frame=_frame, change=_change: getattr(large_folds, change)(frame(n)),
+            {},
+        )
 for _name, _table in (
     ("in several arms", large_users.frame),
     ("without ids", lambda n: large_users.frame(n).drop(columns="user")),

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import large_classes
-import large_folds
 import large_logs
 import large_tables
 import numpy as np
@@ -246,7 +245,6 @@ def test_of_very_many_units_only_where_asked_for(tmp_path, monkeypatch):
 
 LARGE = {
     "sessions": lambda: large_logs.summed(large_logs.frame(200), units="yes"),
-    "out-of-fold predictions": lambda: large_folds.summed(large_folds.scored(200), units="yes"),
 }
 
 
