@@ -4,6 +4,7 @@ import large_classes
 import large_folds
 import large_forecasts
 import large_labels
+import large_logs
 import large_tables
 import large_users
 import large_values
@@ -69,6 +70,12 @@ for _name, _table in (
     ("without ids", lambda n: large_users.frame(n).drop(columns="user")),
 ):
     CASES[f"users, {_name}"] = ((large_users.summed,), large_users.held, _table, {})
+for _name, _table, _given in (
+    ("two arms", large_logs.frame, {}),
+    ("three arms", lambda n: large_logs.frame(n, arms=3), {"arms": "a,b,c"}),
+    ("without users", lambda n: large_logs.frame(n).drop(columns="user"), {}),
+):
+    CASES[f"sessions, {_name}"] = ((large_logs.summed,), large_logs.held, lambda n, of=_table: of(n // 4), _given)
 
 
 def large_of(summed, data, **given):
