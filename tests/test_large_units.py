@@ -1,8 +1,10 @@
 """The file of the units of tables that are added up: read once more, shard by shard, it is that of tables in memory."""
 
 import large_classes
+import large_folds
 import large_forecasts
 import large_labels
+import large_logs
 import large_tables
 import large_users
 import large_values
@@ -55,11 +57,25 @@ for _name, _table, _given in (
     ("one metric", large_values.long, {"systems": "old,new", "metrics": "minutes"}),
 ):
     CASES[f"values per unit, {_name}"] = ((large_values.summed,), significance.read, _table, _given)
+for _kind, _frame in (("scores", large_folds.scored), ("forecasts", large_folds.forecast)):
+    for _change in ("plain", "forward", "holdout", "alone", "repeated", "lacking"):
+        CASES[f"out-of-fold {_kind}, {_change}"] = (
+            (large_folds.summed,),
+            large_folds.held,
+            lambda n, frame=_frame, change=_change: getattr(large_folds, change)(frame(n)),
+            {},
+        )
 for _name, _table in (
     ("in several arms", large_users.frame),
     ("without ids", lambda n: large_users.frame(n).drop(columns="user")),
 ):
     CASES[f"users, {_name}"] = ((large_users.summed,), large_users.held, _table, {})
+for _name, _table, _given in (
+    ("two arms", large_logs.frame, {}),
+    ("three arms", lambda n: large_logs.frame(n, arms=3), {"arms": "a,b,c"}),
+    ("without users", lambda n: large_logs.frame(n).drop(columns="user"), {}),
+):
+    CASES[f"sessions, {_name}"] = ((large_logs.summed,), large_logs.held, lambda n, of=_table: of(n // 4), _given)
 
 
 def large_of(summed, data, **given):

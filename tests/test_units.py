@@ -5,8 +5,6 @@ import json
 from pathlib import Path
 
 import large_classes
-import large_folds
-import large_logs
 import large_tables
 import numpy as np
 import online_samples
@@ -24,7 +22,6 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import within_units
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import REPORTS, Ranking
-from evalkit.reading.reductions import large, tabled
 from evalkit.studies import (
     classification,
     interleaving,
@@ -37,7 +34,6 @@ from evalkit.studies import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-REFUSED = "units: yes needs all rows in memory; a table of this size is added up and its rows are not kept"
 DOCS = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 TWO = f"{cases.BINARY_METRICS},{cases.DECISION_METRICS}"
 RUNS = {name: f"{ROOT}/{path}" for name, path in cases.RUNS.items()}
@@ -242,20 +238,6 @@ def test_of_very_many_units_only_where_asked_for(tmp_path, monkeypatch):
     assert binary(systems="good").units_wanted().size == 400
     assert binary(units="yes").units_wanted().size == 400
     assert binary(units=True).units_wanted().size == 400
-
-
-LARGE = {
-    "sessions": lambda: large_logs.summed(large_logs.frame(200), units="yes"),
-    "out-of-fold predictions": lambda: large_folds.summed(large_folds.scored(200), units="yes"),
-}
-
-
-@pytest.mark.parametrize("name", LARGE)
-def test_what_will_be_added_up_is_refused_before_it_is_read(name, monkeypatch):
-    for kind in (tabled.Tabled, large.Large):
-        monkeypatch.setattr(kind, "reduce", lambda *_, **__: pytest.fail("the table was read"))
-    with pytest.raises(ParameterError, match=f"^{REFUSED}$"):
-        LARGE[name]()
 
 
 def test_a_wrong_word_is_refused():

@@ -3,7 +3,7 @@
 The errors are those of logs in memory: the rows of a session that is refused go through the code that reads a log.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import InputError, RowError
-from evalkit.online import logs, refusals, sessions
-from evalkit.online.log_shards import Again, Contradicting, OfLog, Reading
+from evalkit.online import log_shards, logs, refusals, sessions
+from evalkit.online.log_shards import Again, Contradicting, LogShard, OfLog, Reading
 from evalkit.online.sessions import NEUTRAL
+from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs.aligned import Layout
-from evalkit.reading.reductions import tabled
+from evalkit.reading.reductions import shards, tabled
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.reductions.tabled import Piece, Tabled
 from evalkit.reading.tables.parts import Part
@@ -53,12 +54,28 @@ class LargeLog(Tabled):
 
     def by_user(self, reading: Reading) -> Any:
         """What came of a reading of all rows, those of a user in one shard."""
-        columns = ["session", *(["unit"] if "user" in self.named else []), "position", "arm", "outcome"]
-        columns += ["item"] if reading.items and "item" in self.named else []
-        query = f"SELECT {', '.join([*columns, *self.plan.groups])} FROM ({self.query}) AS w"
+        query = self._rows(["item"] if reading.items and "item" in self.named else [])
         function = OfLog(reading, self.unit, len(self.arms), self.plan.segments)
         more: dict[str, Any] = {"total": self.rows, **self.frames}
         return reading.whole(self.engine.reduce(query, self.unit, function, self.name, reading.merge, **more))
+
+    def _rows(self, more: Sequence[str] = ()) -> str:
+        """The SQL of the rows, with more columns."""
+        columns = ["session", *(["unit"] if "user" in self.named else []), "position", "arm", "outcome", *more]
+        return f"SELECT {', '.join([*columns, *self.plan.groups])} FROM ({self.query}) AS w"
+
+    def shards(self) -> Iterator[tuple[Any, LogShard]]:
+        """The names of some users, an Arrow array in order, and their log; all rows are read once more."""
+        with self.engine.again() as engine, progress("units", self.rows, "rows") as draw:
+            done = 0
+            for table in engine.stream(self._rows(), self.unit, self.name, **self.frames):
+                users = shards.ordered(table[self.unit])[1]
+                yield users, log_shards.shard(table, self.unit, len(self.arms), self.plan.segments)
+                done += len(table)
+                draw(done)
+            self.sources()
+            if done != self.rows:
+                raise tabled.changed(self)
 
 
 def read(

@@ -89,7 +89,7 @@ def shard(table: Any, unit: str, arms: int, segments: Sequence[Segment]) -> LogS
     misplaced = number[place != np.arange(len(place)) - start[number] + 1]
     team, outcome = (table[name].to_numpy()[order] for name in ("arm", "outcome"))
     users = session if unit == "session" else shards.ordered(table[unit])[0]
-    log = Log(number, place.astype(np.int64), team, outcome, users[first], tuple(map(str, range(arms))))
+    log = Log(number, place.astype(np.int64), team, outcome, users[first], tuple(map(str, range(arms))), names)
     torn = session[users != log.unit[session]]  # users of one shard who share a session
     wrong, parts = {sessions.POSITION: np.unique(np.concatenate([misplaced, torn]))}, []
     for i, segment in enumerate(segments):

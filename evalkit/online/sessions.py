@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,7 @@ COUNTED = (
 class Log:
     """Shown items, sorted by session and position, and the unit of each session.
 
-    `team` is the number of the item's arm, −1 for a neutral item; `session` counts from 0.
+    `team` is the number of the item's arm, −1 for a neutral item; `session` counts from 0, `names` are the sessions'.
     """
 
     session: Ints
@@ -42,6 +42,7 @@ class Log:
     outcome: Floats
     unit: NDArray
     arms: tuple[str, ...]
+    names: Any
 
 
 def read_log(
@@ -69,7 +70,7 @@ def read_log(
     order = np.lexsort((place, number))
     owners = _owners(number, names, np.asarray(unit))
     _contiguous(number[order], place[order], names, order)
-    return Log(number[order], place[order].astype(np.int64), teams[order], amount[order], owners, tuple(arms))
+    return Log(number[order], place[order].astype(np.int64), teams[order], amount[order], owners, tuple(arms), names)
 
 
 def _refuse(column: str, wrong: Bools, rule: Callable[[int], str], *, counted: bool = True) -> None:

@@ -19,7 +19,7 @@ from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.studies import experiment, interleaving_sums, planning, study, units, units_file
+from evalkit.studies import experiment, interleaving_sums, planning, study, units_file
 from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.interleaving_rows import RowsStudy
 from evalkit.studies.interleaving_study import Interleaving
@@ -186,7 +186,6 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
     with tabled.engine_for(data, budget) as engine:
         if engine is None:
             return _held(logs.read_log(data, **asked), shared, there)
-        units.refuse(shared)
         table = large_log.read(engine, data, **asked)
         own = experiment.own_settings(shared, there, table.arms)
         return interleaving_sums.study_of(table, own, simulated=logs.holds(table.sources(), str(SAMPLE["log"])))

@@ -1,6 +1,5 @@
 """The study of interleaved sessions whose log is in memory."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -20,7 +19,7 @@ from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.interleaving_study import HEAVY, Interleaving
 from evalkit.studies.study import EVERY, Member
-from evalkit.studies.units import Block, Listed, Units
+from evalkit.studies.units import Listed, Units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,14 +71,9 @@ class RowsStudy(Interleaving):
 
     def units_held(self) -> Units:
         """One value a user, and the sessions with the credit of each arm, which tell the slices."""
-        users, sessions_of = Listed(np.unique(self.log.unit)), np.arange(1, len(self.log.unit) + 1)
-        listed = Listed.of(sessions_of, self.log.unit, self.slices)
-        blocks = chain(self._of_sessions(listed), units.of_each(self, users).blocks)
-        return Units(len(sessions_of), blocks, self.settings.segments)
-
-    def _of_sessions(self, listed: Listed) -> Iterator[Block]:
-        for arm, name in enumerate(self.systems):
-            yield Block(name, None, len(self.credit), listed.columns, {"score": self.credit[:, arm]})
+        users, listed = Listed(np.unique(self.log.unit)), Listed.of(self.log.names, self.log.unit, self.slices)
+        blocks = chain(units.of_credit(self.systems, self.credit, listed), units.of_each(self, users).blocks)
+        return Units(self.sessions, blocks, self.settings.segments)
 
     def undefined(self, chosen: Chosen, system: str) -> int:
         """Users for whom the metric is undefined."""

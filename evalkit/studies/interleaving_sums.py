@@ -1,6 +1,6 @@
 """The study of interleaved sessions from two readings of a log that need not fit into memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,8 +16,10 @@ from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import interval_methods
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.of_moved import OfMoved
+from evalkit.studies import units
 from evalkit.studies.interleaving_study import HEAVY, Interleaving
 from evalkit.studies.study import EVERY, Member, Settings
+from evalkit.studies.units import Block, Listed, Units
 
 METRICS = ("user_share", "session_wins", "credit_share")  # that the findings need, whatever is asked for
 
@@ -30,6 +32,22 @@ class SumsStudy(Interleaving):
     count: int
     most: float
     groups: Mapping[str, Sequence[str]]
+    log: LargeLog
+
+    def units_held(self) -> Units:
+        """One value a user, and the sessions with the credit of each arm; some users are in memory at once."""
+        return Units(self.sessions, self._blocks(), self.settings.segments)
+
+    def _blocks(self) -> Iterator[Block]:
+        for users, shard in self.log.shards():
+            parts = zip(self.groups.items(), shard.slice, strict=True)
+            slices = {column: (labels, code) for (column, labels), code in parts if column in self.settings.segments}
+            listed = Listed(shard.names, users.take(shard.log.unit), slices)
+            yield from units.of_credit(self.systems, shard.credit, listed)
+            sides = dict(zip(self.systems, sessions.sides(shard.log.unit, shard.credit), strict=True))
+            every = [(name, chosen) for name in self.systems for chosen in self.settings.metrics]
+            terms = [(name, chosen, chosen.sums(sides[name])) for name, chosen in every]
+            yield from units.of_terms(terms, Listed(users))
 
     @property
     def _known(self) -> Known:
@@ -137,5 +155,5 @@ def study_of(t: LargeLog, settings: Settings, *, simulated: bool) -> SumsStudy:
     if not known.credit:
         raise logs.located(logs.no_credit(t.columns["outcome"]), t.sources(), t.columns)
     summed: Users = t.by_user(Second(known))
-    more = (summed, t.sessions, t.most, t.slices)
+    more = (summed, t.sessions, t.most, t.slices, t)
     return SumsStudy(settings, t.arms, {}, {}, t.columns, t.sources(), simulated, *more)

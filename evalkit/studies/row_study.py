@@ -25,7 +25,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.aligned import Aligned, number_of
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.sample import HeldRows, Sample
+from evalkit.statistics.sample import Sample
 from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.studies import units
 from evalkit.studies.study import EVERY, Member, Study
@@ -49,11 +49,9 @@ class RowStudy(Shown, Study):
         """All classes or labels of which each row has scores or decisions of its own; none where it has one."""
         return ()
 
-    def units_held(self) -> Units | None:
-        """The rows, where they are at hand."""
-        sample = self.sample
-        if not isinstance(sample, HeldRows):
-            return None
+    def units_held(self) -> Units:
+        """The rows at hand."""
+        sample: Any = self.sample
         id = sample.ids()
         blocks = units.of_rows(sample.rows, self.settings.metrics, self.listed(id), self.names)
         return Units(len(id), blocks, self.settings.segments, self.names)

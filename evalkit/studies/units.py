@@ -7,15 +7,16 @@ stand once for each system. `units_file` writes both.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
@@ -143,22 +144,6 @@ class Units:
     labels: Sequence[str] = ()
 
 
-class Asking(Protocol):
-    """Parameters, or settings, that say whether the file is asked for."""
-
-    @property
-    def units(self) -> bool | None:
-        """True: it is; False: it is not to be written; None: neither."""
-
-
-def refuse(asked: Asking) -> None:
-    """Raise ParameterError where the file is asked for of rows that are about to be added up, and not kept."""
-    if asked.units:
-        raise ParameterError(
-            "units: yes needs all rows in memory; a table of this size is added up and its rows are not kept"
-        )
-
-
 class WithUnits:
     """What every study has for the file of its units."""
 
@@ -167,29 +152,19 @@ class WithUnits:
     systems: tuple[str, ...]
     attributes: Mapping[str, np.ndarray]
 
-    def __post_init__(self) -> None:
-        """Raise ParameterError at once where the file is asked for and cannot be, before the page is computed."""
-        if self.settings.units:
-            self.units_wanted()
-
     @property
     def slices(self) -> list[Slice]:
         """The groups of units that share a value of a segment column."""
         return []
 
-    def units_held(self) -> Units | None:
-        """The units; None where rows were added up and are not at hand."""
-        return None
+    @abstractmethod
+    def units_held(self) -> Units:
+        """The units; rows that were added up are read again as the blocks are taken."""
 
     def units_wanted(self) -> Units | None:
-        """The units that are to be written: those that are held, of very many only if they are asked for.
-
-        Raises ParameterError where they are asked for and not held.
-        """
+        """The units that are to be written, of very many only if they are asked for."""
         asked = self.settings.units
         units = None if asked is False else self.units_held()
-        if units is None:
-            refuse(self.settings)
         return units if units is not None and (asked or units.size * len(self.systems) <= MOST) else None
 
     def write_units(self, path: Path) -> None:
@@ -239,6 +214,12 @@ def of_arms(systems: Sequence[str], arm: Ints, sums: Sequence[tuple[Chosen, Sums
     for number, system in enumerate(systems):
         own = arm == number
         yield from of_terms([(system, chosen, side.take(own)) for chosen, side in sums], listed.take(own))
+
+
+def of_credit(systems: Sequence[str], credit: Floats, listed: Listed) -> Iterator[Block]:
+    """The credit of each session, one column a system."""
+    for system, column in zip(systems, credit.T, strict=True):
+        yield Block(system, None, len(credit), listed.columns, {"score": column})
 
 
 def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.0) -> Block:

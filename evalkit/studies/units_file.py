@@ -41,7 +41,7 @@ COLUMNS = (
         CATEGORY,
         holds="the metric as the page calls it; empty in rows with `actual` and `score`",
     ),
-    Column("unit", TEXT, holds="the id of the row, query or user, by which two reports are paired"),
+    Column("unit", TEXT, holds="the id of the row, query, session or user, by which two reports are paired"),
     Column("cluster", TEXT, holds="the value of the column that the parameter `unit` names; empty without one"),
     Column("class", CATEGORY, holds="the class or the label; empty where a unit has only one score"),
     Column("numerator", NUMBER, holds="the unit's term of the numerator; empty where the metric is undefined"),

@@ -29,7 +29,7 @@ from evalkit.reading.reductions import folds, tabled
 from evalkit.reading.reductions.folds import LargeFolds
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision, sources
-from evalkit.studies import fold_cells, resplits, units, validity_forecasts, validity_scores
+from evalkit.studies import fold_cells, resplits, validity_forecasts, validity_scores
 from evalkit.studies.possible_metrics import Possible
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
@@ -109,7 +109,6 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
     budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
     with tabled.engine_for(parts, budget) as engine:
         if engine:
-            units.refuse(p)
             return _of_table(folds.read(engine, parts, columns=p.columns, kind=p.task), p, limits)
     data = examples.predictions(parts, columns=p.columns, kind=p.task)
     of = _of_rows(data)

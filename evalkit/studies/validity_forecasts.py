@@ -13,6 +13,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.lookup import Chosen
+from evalkit.metrics.rows import Rows, Shard
 from evalkit.reading.reductions import fold_medians, tabled
 from evalkit.reading.reductions.folds import LargeFolds
 from evalkit.statistics import gathered, of_folds
@@ -29,6 +30,10 @@ from evalkit.studies.validity_sums import Beside, Sampled, SumsStudy
 @dataclass(frozen=True, eq=False, repr=False)
 class ForecastsStudy(SumsStudy):
     """The study of forecasts of numbers."""
+
+    def rows_of(self, shard: Shard) -> dict[str, Rows]:
+        """The forecasts of each system."""
+        return {name: Rows(shard.label, score) for name, score in zip(self.systems, shard.score, strict=True)}
 
     def precise(self, parts: Sequence[Any]) -> tuple[Floats, float]:
         """1 / variance of one metric on parts of like rows, and from how many units the variance is known."""
@@ -100,4 +105,6 @@ def study_of(laid: Laid, settings: Settings, given: Mapping[str, Any], *, baseli
             None if train is None else ask.sample(train, ask.read(train, first), first),
         ),
         labels=[counted.mean(np.array([cell])) for cell in laid.tests],
+        laid=laid,
+        guessed=medians,
     )

@@ -14,6 +14,7 @@ from evalkit.findings import splits as kinds
 from evalkit.findings.finding import WARNING, Finding
 from evalkit.metrics import counts, grid
 from evalkit.metrics.grid import Grid
+from evalkit.metrics.rows import Rows, Shard
 from evalkit.offline import giveaways, leakage
 from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.folds import LargeFolds
@@ -51,6 +52,12 @@ class ScoresStudy(SumsStudy):
             if any(each):
                 widths[name] = power_of_ten(each[0]), power_of_ten(max(each))
         return widths
+
+    def rows_of(self, shard: Shard) -> dict[str, Rows]:
+        """The scores of each system with its threshold."""
+        label, cuts = shard.label.astype(np.int64), self.counted[0]
+        each = zip(self.systems, shard.score, strict=True)
+        return {name: Rows(label, score, cuts[name].threshold) for name, score in each}
 
     def precise(self, parts: Sequence[Any]) -> tuple[Floats, float]:
         """1 / variance of one metric on parts of like rows, and from how many units the variance is known."""
@@ -176,6 +183,8 @@ def study_of(
         audited=audit(laid),
         sampled=Sampled(tests, alone, on_training),
         labels=[float(some[1] / some.sum()) for some in of_fold],
+        laid=laid,
+        guessed=ask.baseline,
     )
 
 

@@ -7,7 +7,7 @@ What scores of classes and forecasts of numbers are measured by, its two subclas
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,18 +17,21 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.findings.finding import Finding, ordered
-from evalkit.metrics.rows import Shard
+from evalkit.metrics.rows import Rows, Shard
 from evalkit.offline import leakage
 from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions import fold_ids
+from evalkit.reading.reductions.again import Again
 from evalkit.reading.reductions.folds import LargeFolds
 from evalkit.reading.reductions.shards import Segment
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import Sample
 from evalkit.statistics.statistic import Statistic
+from evalkit.studies import units
 from evalkit.studies.fold_cells import Audit, Laid
 from evalkit.studies.study import EVERY, Member, Settings
+from evalkit.studies.units import Block, Listed, Units
 from evalkit.studies.validity import FEW, Validation
 from evalkit.studies.validity_facts import Facts, Label, Split
 from evalkit.studies.words import plural
@@ -63,13 +66,18 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SumsStudy(Validation):
-    """The study of predictions that were added up. labels: the mean label of each fold."""
+    """The study of predictions that were added up.
+
+    labels: the mean label of each fold. guessed: what the baseline says there.
+    """
 
     known: Facts
     folds: Split
     audited: Audit
     sampled: Sampled
     labels: Sequence[float]
+    laid: Laid
+    guessed: Floats
 
     @property
     def facts(self) -> Facts:
@@ -84,6 +92,25 @@ class SumsStudy(Validation):
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
         """The metric of a system's out-of-fold rows, or of those of a fold, by its group."""
         return self.sampled.tests.measure(chosen, system, member)
+
+    def units_held(self) -> Units:
+        """The rows that were tested, each with its fold; one shard is in memory at once."""
+        return Units(self.split.tested, self._blocks(), ("fold",))
+
+    def _blocks(self) -> Iterator[Block]:
+        cells, fold = self.laid.t.cells, np.full(len(self.laid.t.cells.text), -1)
+        fold[self.laid.tests] = np.arange(len(self.laid.tests))
+        plan = replace(self.laid.t.plan, segments=(Segment(cells.text, np.arange(len(cells.text))),))
+        for named in Again(replace(self.laid.t, plan=plan), int(cells.rows.sum())).shards():
+            of = fold[named.shard.slice[0]]
+            tested = np.flatnonzero(of >= 0)
+            listed = Listed(named.id, named.unit, {"fold": (self.split.names, of)}).take(tested)
+            shard = replace(named.shard.at(tested), slice=[of[tested]])
+            yield from units.of_rows(Beside(self.guessed, self.rows_of)(shard), self.settings.metrics, listed)
+
+    @abstractmethod
+    def rows_of(self, shard: Shard) -> Mapping[str, Rows]:
+        """The rows of each system, the baseline last."""
 
     def in_fold(self, chosen: Chosen, system: str, fold: int) -> Any:
         """The metric of a system on the test rows of a fold."""

@@ -49,21 +49,21 @@ class Again:
 
 def _tables(t: Tabled) -> Iterator[Any]:
     """The rows as Arrow tables; those of one id in one where systems are paired."""
-    columns = dict.fromkeys([*t.plan.columns, *(["id"] if t.pieces[0].layout.id else [])])
+    columns = dict.fromkeys([*t.plan.columns, *([t.naming] if t.naming else [])])
     query = f"SELECT {', '.join(columns)} FROM ({t.query}) AS w"
     return t.engine.stream(query, t.together(by_unit=False), t.name, **t.frames)
 
 
 def _named(table: Any, t: Tabled, before: int) -> Named:
     """The shard of a table. before: rows that came earlier."""
-    wanted = {"id": bool(t.pieces[0].layout.id), "unit": t.plan.unit, "weight": t.plan.scale is not None}
-    side = shards.shared(table, t.plan, [name for name, there in wanted.items() if there])
+    wanted = {t.naming: t.naming, "unit": t.plan.unit, "weight": t.plan.scale is not None}
+    side = shards.shared(table, t.plan, [name for name, there in wanted.items() if name and there])
     of = {name: side[name].combine_chunks() for name in side.column_names}
     shard = shards.shard(table, t.plan)
     of_columns = zip(t.slices.items(), shard.slice, strict=False)  # A/B users have their strata after these
     slices = {column: (labels, code) for (column, labels), code in of_columns}
     weight = of["weight"].to_numpy() if "weight" in of else None
-    id = of["id"] if "id" in of else _numbers(before, len(shard.label))
+    id = of[t.naming] if t.naming else _numbers(before, len(shard.label))
     return Named(shard, id, of.get("unit"), weight, slices)
 
 

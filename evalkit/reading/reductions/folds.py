@@ -83,6 +83,11 @@ class LargeFolds(Tabled):
         return role in self.layout.shared or (role == "id" and self.layout.id is not None)
 
     @property
+    def naming(self) -> str | None:
+        """The column of the ids, which may have a row in each fold."""
+        return ID if self.has("id") else None
+
+    @property
     def one_system(self) -> str:
         """The condition of the rows of one system, each of which stands once."""
         return f"system = {self.engine.dialect.literal(self.systems[0])}" if self.plan.paired else "true"

@@ -76,6 +76,11 @@ class Tabled:
         return ", ".join(dict.fromkeys(piece.part.name for piece in self.pieces[:3]))
 
     @property
+    def naming(self) -> str | None:
+        """The column of the ids in the query; None without ids."""
+        return "id" if self.pieces[0].layout.id else None
+
+    @property
     def frames(self) -> Mapping[str, Any]:
         """What the query reads beside files."""
         return {name: frame for piece in self.pieces for name, frame in piece.chosen.frames.items()}
