@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,31 @@ def test_hashes_of_several_blocks_are_those_of_the_texts():
     assert np.array_equal(found[40_000:80_000], found[:40_000])
     assert len(np.unique(found)) == 40_000
     assert np.array_equal(found[70_000:70_010], ids.hashes(texts[70_000:70_010]))
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=40), max_size=40), st.booleans())
+def test_hashes_are_the_same_where_arrow_has_no_views_of_texts(texts, wide):
+    array = pa.array(texts, pa.large_string() if wide else pa.string())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ids, "_views", lambda text: None)
+        without = ids.hashes(array)
+    assert without.tolist() == ids.hashes(array).tolist()
+
+
+TEXTS = st.lists(st.sampled_from([end.join(["x" * n, "é"]) for n in (0, 5, 6, 7, 14, 30) for end in "ab"]), max_size=9)
+
+
+@settings(deadline=None)
+@given(TEXTS, st.lists(st.integers(0, 8), max_size=9), st.booleans())
+def test_same_texts_are_the_same_byte_by_byte(texts, rows, wide):
+    at = np.array([row for row in rows if row < len(texts)], np.int64)
+    kind = pa.large_string() if wide else pa.string()
+    first, second = pa.array(texts, kind), pa.array(["before", *reversed(texts)])[1:]
+    expected = all(texts[row] == texts[::-1][row] for row in at)
+    assert ids.same_texts(first, at, second, at) == expected
+    assert ids.same_texts(first, at, second, len(texts) - 1 - at)
+    assert ids.same_texts(first.dictionary_encode(), at, second, at) == expected
 
 
 KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 40)), max_size=50)

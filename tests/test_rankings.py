@@ -169,6 +169,14 @@ def test_relevance_level_decides_what_is_relevant():
     assert np.isnan(rankings.precision(r, 2, level=3)[0])
 
 
+def test_levels_between_the_same_grades_share_their_hits():
+    some = from_grades([[2, 0, 1], [float("nan"), 1]]).retrieved
+    assert some.hits(0.5) is some.hits(1)
+    assert [some.hits(level).row.tolist() for level in (1, 1.5, 3)] == [[0, 2, 4], [0], []]
+    assert some.hits(1).nth.tolist() == [1, 2, 1]
+    assert some.hits(1).owner.tolist() == [0, 0, 1]
+
+
 def test_bpref_skips_unjudged_and_bounds_by_the_smaller_class():
     # Three relevant, two judged non-relevant; unjudged items between them do not count. 1 − 1/2, 1 − 1/2, then 1 − 2/2.
     r = from_grades([[0, NAN, 1, 1, NAN, 0, 1]], [[0, 1, 1, 0, 1]])

@@ -100,12 +100,17 @@ class Lists:
         """The rows at or above the level; computed once for all metrics."""
         if level not in self._hits:
             row = self._graded[self.grade[self._graded] >= level]
-            owner = np.searchsorted(self.offset, row, side="right") - 1
-            before = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(self)))])
-            nth = np.arange(1, len(row) + 1) - before[owner]
-            rank = row - self.offset[owner] + 1 if self.position is None else self.position[row]
-            self._hits[level] = Hits(row, owner, rank, nth, len(self))
+            same = (hits for hits in self._hits.values() if len(hits.row) == len(row))  # of two levels, one holds both
+            self._hits[level] = next(same, None) or self._hits_of(row)
         return self._hits[level]
+
+    def _hits_of(self, row: Ints) -> Hits:
+        """These rows, ascending, as hits."""
+        ends = np.searchsorted(row, self.offset)
+        owner = np.repeat(np.arange(len(self)), np.diff(ends))
+        nth = np.arange(1, len(row) + 1) - ends[owner]
+        rank = row - self.offset[owner] + 1 if self.position is None else self.position[row]
+        return Hits(row, owner, rank, nth, len(self))
 
     def total(self, rows: Bools) -> Floats:
         """Per list: the number of selected rows."""

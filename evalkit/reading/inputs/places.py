@@ -5,6 +5,8 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics.rankings import Lists
 
+FEW = 0.2  # share of rows
+
 
 def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | None:
     """The place of each row of lists in order; None where it is the row's number in its list throughout.
@@ -47,3 +49,17 @@ def gaps(some: Lists) -> tuple[int, int]:
     first = some.position[some.offset[:-1][filled]]
     span = some.depth[filled] - first + 1
     return int((first > 1).sum()), int((span > some.length[filled]).sum())
+
+
+def in_order(grade: Floats, order: Ints) -> Floats:
+    """Grades in an order of their rows, NaN where a row has none; where few have one, these alone are moved.
+
+    >>> in_order(np.array([np.nan, 2.0, 1.0]), np.array([2, 0, 1]))
+    array([ 1., nan,  2.])
+    """
+    known = ~np.isnan(grade)
+    if np.count_nonzero(known) > FEW * len(grade):
+        return grade[order]
+    taken, places = np.full(len(grade), np.nan), np.flatnonzero(known[order])
+    taken[places] = grade[order[places]]
+    return taken

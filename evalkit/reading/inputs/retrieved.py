@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,35 @@ DEEPEST, SHALLOWEST = 100, 10  # rows of each list that do; with fewer than thes
 
 @dataclass(frozen=True, eq=False)
 class Retrieved:
-    """texts: each item once, as Arrow text. lists: system -> the first `depth` rows of its lists, by place in texts."""
+    """The first `depth` rows of all lists: those of a system after those of another, one list after another.
 
-    texts: Any
-    lists: Mapping[str, Items]
+    items: of each row, as Arrow text. length: rows of each list. Items are numbered when they are first asked for.
+    """
+
+    items: Any
+    length: Ints
+    systems: Sequence[str]
     depth: int
+
+    @cached_property
+    def _coded(self) -> Any:
+        return self.items.dictionary_encode()
+
+    @property
+    def texts(self) -> Any:
+        """Each item once, as Arrow text."""
+        return self._coded.dictionary
+
+    @cached_property
+    def lists(self) -> Mapping[str, Items]:
+        """System -> the first rows of its lists, by place in `texts`."""
+        item, texts = self._coded.indices.to_numpy().astype(np.int64), self._coded.dictionary
+        ends = np.concatenate([[0], np.cumsum(self.length)])
+        queries, lists = len(self.length) // len(self.systems), {}
+        for i, system in enumerate(self.systems):
+            offset = ends[i * queries : (i + 1) * queries + 1]
+            lists[system] = Items(item[offset[0] : offset[-1]], offset - offset[0], len(texts))
+        return lists
 
     def first(self, system: str, query: int, k: int) -> list[str]:
         """The items of the first k rows, at most `depth`, of a list."""
@@ -46,14 +71,3 @@ def stretches(start: Ints, length: Ints) -> Ints:
     """
     before = np.cumsum(length) - length
     return np.arange(length.sum()) + np.repeat(start - before, length)
-
-
-def of(texts: Any, length: Ints, systems: Sequence[str], depth: int) -> Retrieved:
-    """From the items of all lists, one list after another, all lists of one system after those of another."""
-    coded = texts.dictionary_encode()
-    item, ends = coded.indices.to_numpy().astype(np.int64), np.concatenate([[0], np.cumsum(length)])
-    queries, lists = len(length) // len(systems), {}
-    for i, system in enumerate(systems):
-        offset = ends[i * queries : (i + 1) * queries + 1]
-        lists[system] = Items(item[offset[0] : offset[-1]], offset - offset[0], len(coded.dictionary))
-    return Retrieved(coded.dictionary, lists, depth)

@@ -183,14 +183,14 @@ class Build:
 
     def _same_items(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
         """Raises `Collision` where rows that have the same hash have other items."""
-        import pyarrow.compute as pc
-
         if rows is others:
             at, there = at[at != there], there[at != there]
-        if len(at) and not self.exact:
-            texts, same = self._texts(rows, at), self._texts(others, there)
-            if not pc.all(pc.equal(texts, same.cast(texts.type))).as_py():
-                raise Collision
+        if len(at) and not self.exact and not ids.same_texts(*self._stored(rows, at), *self._stored(others, there)):
+            raise Collision
+
+    def _stored(self, rows: Rows, at: Ints) -> tuple[Any, Ints]:
+        """An Arrow array of text, and where the items of some rows stand in it."""
+        return (rows.item[0], at) if len(rows.item) == 1 else (self._texts(rows, at), np.arange(len(at)))
 
     def _pair(self, row: int, of: int) -> str:
         item = self._texts((self.run, self.judged)[of], np.array([row]))[0].as_py()
@@ -275,7 +275,7 @@ class Build:
         lists = (place * len(self._queries[0]) + self._population).ravel()
         length = np.minimum(self._ends[lists + 1] - self._ends[lists], depth)
         texts = self._texts(self.run, self._ranked[0][retrieved.stretches(self._ends[lists], length)])
-        return retrieved.of(texts, length, names, depth)
+        return Retrieved(texts, length, names, depth)
 
     @cached_property
     def _ranked(self) -> tuple[Ints, Bools]:
@@ -296,7 +296,8 @@ class Build:
     def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
         """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
         grade, (order, tied), ends = self._grades, self._ranked, self._ends
-        all_ranked, ideal = Lists(grade[order], tied, ends, self._positions(order, tied, ends)), self._ideal()
+        all_ranked = Lists(places.in_order(grade, order), tied, ends, self._positions(order, tied, ends))
+        ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         return {name: self._one(name, all_ranked, ideal, best) for name in names}
 

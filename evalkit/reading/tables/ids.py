@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import keys
 
+SHORT = 12  # bytes of a text that Arrow's views hold themselves
 LONG = 256  # bytes; longer texts are hashed one by one
 BLOCK = 2**15  # rows whose words stay in the cache
 MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: an odd number without a pattern in its bits
@@ -44,6 +45,14 @@ def _decoded(text: Any) -> Any:
     return text.cast(text.type.value_type) if pa.types.is_dictionary(text.type) else text
 
 
+def _in_dictionary(text: Any, rows: Ints) -> tuple[Any, Ints]:
+    """The texts themselves and where those of some rows stand among them, where rows have codes of texts."""
+    import pyarrow as pa
+
+    coded = pa.types.is_dictionary(text.type)
+    return (text.dictionary, text.indices.to_numpy()[rows]) if coded else (text, rows)
+
+
 def _in_use(encoded: Any) -> tuple[Any, NDArray[np.int32]]:
     """The texts of a dictionary array that some row has, and the rows' codes into them."""
     import pyarrow as pa
@@ -56,6 +65,43 @@ def _in_use(encoded: Any) -> tuple[Any, NDArray[np.int32]]:
     return encoded.dictionary.filter(pa.array(used)), (np.cumsum(used, dtype=np.int32) - 1)[code]
 
 
+@dataclass(frozen=True, eq=False)
+class Words:
+    """An Arrow array of text by words of eight bytes.
+
+    ends: where its texts begin, and where the last one ends. words: the one that begins at each byte of all texts, but
+    for the last seven bytes.
+    """
+
+    ends: Ints
+    words: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, text: Any) -> "Words":
+        """Of an Arrow array without nulls."""
+        import pyarrow as pa
+
+        _, ends, content = text.buffers()
+        wide = "<i8" if pa.types.is_large_string(text.type) else "<i4"
+        ends = np.frombuffer(ends, wide)[text.offset : text.offset + len(text) + 1] if len(text) else np.zeros(1, wide)
+        raw = np.frombuffer(content, np.uint8) if content is not None else np.zeros(0, np.uint8)
+        raw = raw if len(raw) >= 8 else np.concatenate([raw, np.zeros(8, np.uint8)])
+        return cls(ends, np.ndarray(len(raw) - 7, "<u8", raw.data, strides=(1,)))
+
+    def stretches(self, rows: Any) -> tuple[Ints, Ints]:
+        """Where some texts begin, and their length in bytes."""
+        start = self.ends[:-1][rows].astype(np.int64)
+        return start, self.ends[1:][rows] - start
+
+    def at(self, start: Ints, length: Ints) -> NDArray[np.uint64]:
+        """The first eight bytes of stretches that begin there, zeros behind their end."""
+        last = np.minimum(start, len(self.words) - 1)
+        word = self.words[last]
+        word >>= (8 * (start - last)).astype(np.uint64)
+        word &= LEADING[np.clip(length, 0, 8)]
+        return word
+
+
 def hashes(text: Any) -> NDArray[np.uint64]:
     """A 64-bit number for each text of an Arrow array without nulls: equal texts have equal numbers.
 
@@ -66,41 +112,78 @@ def hashes(text: Any) -> NDArray[np.uint64]:
     >>> bool(a == c), bool(a == b)
     (True, False)
     """
+    text = _decoded(text)
+    words, views = Words.of(text), _views(text)
+    numbers = np.empty(len(text), np.uint64)
+    for at in _blocks(len(numbers)):
+        start, length = words.stretches(at)
+        numbers[at] = _hashes(words, start, length, None if views is None else views[at])
+        for row in at.start + np.flatnonzero(length > LONG):
+            numbers[row] = int.from_bytes(hashlib.blake2b(text[row].as_buffer(), digest_size=8).digest(), "little")
+    return numbers
+
+
+def _views(text: Any) -> NDArray[np.uint64] | None:
+    """Two words of each text: its length with its first four bytes, and, up to SHORT bytes, the eight that follow.
+
+    None where Arrow has no such views of it: in older versions, and of more than 2 GB.
+    """
     import pyarrow as pa
 
-    text = _decoded(text)
-    wide = "<i8" if pa.types.is_large_string(text.type) else "<i4"
-    _, ends, content = text.buffers()
-    numbers = np.empty(len(text), np.uint64)
-    if len(numbers):
-        ends = np.frombuffer(ends, wide)[text.offset : text.offset + len(text) + 1]
-        raw = np.frombuffer(content, np.uint8) if content is not None else np.zeros(0, np.uint8)
-        for at in range(0, len(numbers), BLOCK):
-            some = ends[at : at + BLOCK + 1]
-            numbers[at : at + BLOCK] = _hashes(some - some[0], raw[some[0] : some[-1]])
+    try:
+        views = text.cast(pa.string_view())
+    except pa.ArrowException:
+        return None
+    return np.frombuffer(views.buffers()[1], "<u8").reshape(-1, 2)[views.offset : views.offset + len(text)]
+
+
+def _hashes(words: Words, start: Ints, length: Ints, views: NDArray[np.uint64] | None) -> NDArray[np.uint64]:
+    """The numbers of texts of at most LONG bytes: each word is mixed into what the ones before it gave."""
+    rows = np.flatnonzero(length > SHORT)
+    if views is None:
+        first = length.astype(np.uint64) | words.at(start, length) << np.uint64(32)
+        second = words.at(start + 4, length - 4)
+    else:
+        first, second = views[:, 0].copy(), views[:, 1].copy()
+        second[rows] = words.at(start[rows] + 4, length[rows])
+    numbers = _mixed(_mixed(first) ^ second)
+    rows = rows[length[rows] <= LONG]
+    start, left = start[rows] + SHORT, length[rows] - SHORT
+    while rows.size:  # a single longer text costs the others nothing
+        numbers[rows] = _mixed(numbers[rows] ^ words.at(start, left))
+        more = left > 8
+        rows, start, left = rows[more], start[more] + 8, left[more] - 8
     return numbers
 
 
-def _hashes(ends: Ints, raw: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """The texts that end at these places: each word of eight bytes is mixed into what the ones before it gave."""
-    padded = np.concatenate([raw, np.zeros(8, np.uint8)])
-    words = np.ndarray(len(raw) + 1, "<u8", padded.data, strides=(1,))  # the one that begins at each byte
-    length = np.diff(ends)
-    numbers = length.astype(np.uint64)
-    for row in np.flatnonzero(length > LONG):
-        digest = hashlib.blake2b(raw[ends[row] : ends[row + 1]], digest_size=8).digest()
-        numbers[row], length[row] = int.from_bytes(digest, "little"), 8
-    rows: Any = slice(None)
-    for at in range(0, max(int(length.max()), 1), 8):
-        if at:  # the longer ones; a single long text costs the others nothing
-            rows = np.flatnonzero(length > at) if at == 8 else rows[length[rows] > at]
-        word = words[ends[:-1][rows] + at]
-        word &= LEADING[np.minimum(length[rows] - at, 8)]
-        word ^= numbers[rows]
-        word *= MIX
-        word ^= word >> np.uint64(32)
-        numbers[rows] = word
-    return numbers
+def _mixed(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Words whose upper bits depend on all bits, in place."""
+    word *= MIX
+    word ^= word >> np.uint64(32)
+    return word
+
+
+def same_texts(first: Any, rows: Ints, second: Any, others: Ints) -> bool:
+    """Whether rows of an Arrow array of text have the texts of as many rows of another.
+
+    >>> import pyarrow as pa
+    >>> same_texts(pa.array(["a", "b"]), np.array([1, 0]), pa.array(["b", "c"]), np.array([0, 1]))
+    False
+    """
+    (first, rows), (second, others) = _in_dictionary(first, rows), _in_dictionary(second, others)
+    one, other = Words.of(first), Words.of(second)
+    (start, length), (there, long) = one.stretches(rows), other.stretches(others)
+    if (length != long).any():
+        return False
+    last = np.maximum(length - 8, 0)
+    same = one.at(start, length) == other.at(there, length)
+    same &= one.at(start + last, length - last) == other.at(there + last, length - last)
+    at, rows = 8, np.flatnonzero(length > 16)
+    while rows.size and same.all():
+        same[rows] = one.words[start[rows] + at] == other.words[there[rows] + at]
+        at += 8
+        rows = rows[length[rows] > at + 8]
+    return bool(same.all())
 
 
 def places(texts: Any) -> Ints:
@@ -154,8 +237,7 @@ def pair(group: Ints, groups: int, number: NDArray[np.uint64]) -> NDArray[np.uin
     if not bits:
         return number
     key = np.empty(len(number), np.uint64)
-    for start in range(0, len(key), BLOCK):
-        at = slice(start, start + BLOCK)
+    for at in _blocks(len(key)):
         np.left_shift(group[at].astype(np.uint64), np.uint64(64) - bits, out=key[at])
         key[at] |= number[at] >> bits
     return key
@@ -190,10 +272,9 @@ class Sorted:
         """
         spare = np.uint64(max(len(key) - 1, 0).bit_length())
         leading = np.empty_like(key)
-        for start in range(0, len(key), BLOCK):
-            at = slice(start, start + BLOCK)
+        for at in _blocks(len(key)):
             np.bitwise_and(key[at], ~_below(spare), out=leading[at])
-            leading[at] |= np.arange(start, min(start + BLOCK, len(key)), dtype=np.uint64)
+            leading[at] |= np.arange(at.start, at.stop, dtype=np.uint64)
         leading.sort()
         order = (leading & _below(spare)).view(np.int64)
         same = np.zeros(len(key), bool)
@@ -222,6 +303,11 @@ class Sorted:
             at[left] += 1
             left = left[at[left] < len(self.key)]
         return row_of
+
+
+def _blocks(rows: int) -> list[slice]:
+    """So many rows in slices that stay in the cache."""
+    return [slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK)]
 
 
 def _below(bits: np.uint64) -> np.uint64:
@@ -254,9 +340,11 @@ def by_rank(of: Ints, score: Floats, item: Callable[[Ints], Ints]) -> tuple[Ints
 
 def _pieces(of: Ints, score: Floats) -> tuple[Ints, Bools] | None:
     """What `by_rank` gives, ties unordered, where each list is one piece whose scores never rise; else None."""
-    fresh = of[1:] != of[:-1]
-    if not (fresh | (score[1:] <= score[:-1])).all():
-        return None
+    fresh = np.empty(max(len(of) - 1, 0), bool)
+    for at in _blocks(len(fresh)):  # the first block tells of most others
+        np.not_equal(of[1:][at], of[:-1][at], out=fresh[at])
+        if not (fresh[at] | (score[1:][at] <= score[:-1][at])).all():
+            return None
     start = np.concatenate([[0], np.flatnonzero(fresh) + 1])[: len(of)]
     code = of[start]
     turn = np.argsort(code)
