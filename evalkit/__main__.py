@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
     del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
-from evalkit import __version__, bundled, kernels, report, scratch
+from evalkit import __version__, bundled, kernels, notebook_run, report, scratch
 from evalkit.commands import requests, runs
 from evalkit.commands.requests import Refused
 from evalkit.commands.runs import DONE, FAILED, REFUSED
@@ -190,7 +190,7 @@ class _Version(argparse.Action):
 
 
 def _report(options: argparse.Namespace) -> int:
-    for logger in ("papermill", "asyncio"):  # they repeat, in many lines, the one line at the end
+    for logger in (notebook_run.LOG.name, "asyncio"):  # they repeat, in many lines, the one line at the end
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     if options.each is not None or len(options.notebook) > 1:
         from evalkit.commands import batch

@@ -16,6 +16,17 @@ SOCKET_NAME = len("/kernel-ipc-1") + 1
 HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
 STARTING = Lock()  # the environment of this process is that of the kernel while one starts
 UNITS = "EVALKIT_UNITS"  # where a kernel leaves the file of the units
+REPORTING = "EVALKIT_REPORTING"  # set in a kernel that makes reports, in which nobody looks anything up
+SETTINGS = """
+import sys
+
+c = get_config()
+c.InteractiveShellApp.ignore_cwd = True
+c.HistoryManager.enabled = False
+sys.modules["debugpy"] = None  # nobody debugs here, and it is a sixth of the start
+import ipykernel.debugger
+del sys.modules["debugpy"]
+"""
 FORGET = "from evalkit import kernels; kernels.forget()"
 SECONDS = 60  # for a warm kernel to answer
 
@@ -159,10 +170,11 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     """
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_kernel_config.py").write_text("get_config().InteractiveShellApp.ignore_cwd = True\n")
+    (profile / "ipython_kernel_config.py").write_text(SETTINGS)
     paths = [str(bundled.root())] if bundled.is_checkout() else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    ours[REPORTING] = "1"
     if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
         ours["MPLCONFIGDIR"] = str(folder)
     ours |= {UNITS: str(units)} if units is not None else {}

@@ -1,4 +1,4 @@
-"""Run a notebook with papermill and write its report: the page, the executed notebook, the results as JSON."""
+"""Run a notebook as papermill does and write its report: the page, the executed notebook, the results as JSON."""
 
 import copy
 import errno
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from evalkit import kernels, scratch
+from evalkit import kernels, notebook_run, scratch
 from evalkit.progress import bar
 
 RESULTS = "application/vnd.evalkit+json"
@@ -75,24 +75,14 @@ def execute(
     watch: called before each code cell with the keyword `cell_index`. origin: the file of settings that parameters came
     from. kernel: one that stays warm; None for a new one. units: where a new one leaves the file of the units.
     """
-    from papermill.engines import NBClientEngine
-    from papermill.iorw import load_notebook_node
-    from papermill.parameterize import parameterize_notebook
-
     from evalkit.parameters.cells import SETTINGS
 
-    ready = load_notebook_node(copy.deepcopy(notebook))
-    if parameters:
-        ready = parameterize_notebook(ready, dict(parameters), kernel_name="python3")
-        _injected(ready).id = "injected-parameters"
-        _injected(ready).source += f"\n{SETTINGS}{origin}" if origin else ""
-    hooks = {"on_cell_start": watch} if watch else {}
-    options = {"progress_bar": False, "autosave_cell_every": 0, "execution_timeout": CELL_SECONDS}
+    ready = notebook_run.prepared(notebook, parameters, f"{SETTINGS}{origin}" if origin else "")
     units = units if kernel is None else kernel.units
     if units:
         units.unlink(missing_ok=True)  # what a run that failed has left
     with kernels.quiet(units) if kernel is None else nullcontext(kernel.options()) as calm:
-        failure = _run(NBClientEngine, ready, "python3", **options, **calm, **hooks)
+        failure = _run(ready, watch, calm)
     if failure and kernel:
         kernel.stop()
     results = published(ready)
@@ -101,28 +91,33 @@ def execute(
     return Run(stripped(ready, failure), results, failure, units if units and units.exists() else None)
 
 
-def _run(engine: Any, notebook: Any, kernel_name: str, **options: Any) -> Failure | None:
+def _run(notebook: Any, watch: Callable[..., None] | None, options: Mapping[str, Any]) -> Failure | None:
     """Run `notebook` in place and return its failure, if any."""
     from jupyter_client.kernelspec import NoSuchKernel
 
     try:
-        engine.execute_notebook(notebook, kernel_name, **options)
+        raised = notebook_run.run(notebook, CELL_SECONDS, watch, **options)
     except NoSuchKernel as error:
         return Failure("NoSuchKernel", f"no kernel named {error.name!r} is installed", 0)
-    except (RuntimeError, TimeoutError) as error:  # the kernel died or did not start; a cell took too long
-        return Failure(type(error).__name__, " ".join(str(error).split()), _last_started(notebook))
-    return found_failure(notebook)
+    except notebook_run.Stopped as error:
+        return Failure(error.name, str(error), error.cell)
+    return found_failure(notebook, raised)
 
 
-def found_failure(notebook: Any) -> Failure | None:
-    """The first error of an executed notebook in a cell without the tag `raises-exception`."""
+def found_failure(notebook: Any, raised: int | None = None) -> Failure | None:
+    """The first error of an executed notebook in a cell without the tag `raises-exception`.
+
+    raised: the cell that stopped the run, where papermill has not marked it.
+    """
     for i, cell in enumerate(notebook.cells):
         if "raises-exception" in cell.metadata.get("tags", []):
             continue
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 return Failure(output.ename, output.evalue, i)
-        if cell.metadata.get("papermill", {}).get("exception"):  # an unknown magic raises without an error output
+        if i == raised or cell.metadata.get("papermill", {}).get(
+            "exception"
+        ):  # an unknown magic raises without an error output
             printed = [o.text for o in cell.get("outputs", []) if o.output_type == "stream"]
             return Failure("CellExecutionError", " ".join("".join(printed).split()), i)
     return None
@@ -155,10 +150,6 @@ def stripped(notebook: Any, failure: Failure | None) -> Any:
     if failure:
         out.metadata["evalkit"] = {"failed": vars(failure)}
     return out
-
-
-def _injected(notebook: Any) -> Any:
-    return next(cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", []))
 
 
 def _last_started(notebook: Any) -> int:

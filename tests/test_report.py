@@ -1,7 +1,9 @@
 """The command line and the run: exit statuses and messages, the three files, atomicity, identical bytes, the engine."""
 
+import copy
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -13,8 +15,9 @@ import pytest
 from command_runs import CHECK, KERNEL, PUBLISH, evalkit, importable, notebook  # noqa: F401
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from papermill.engines import papermill_engines
+from papermill.parameterize import parameterize_notebook
 
-from evalkit import kernels, report
+from evalkit import kernels, notebook_run, report
 from evalkit.commands import runs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -200,6 +203,18 @@ def test_progress_is_one_line_on_a_terminal_and_seldom_one_in_a_file():
 def engine():
     papermill_engines.register("evalkit", report.EvalkitEngine)
     return {"engine_name": "evalkit", "progress_bar": False}
+
+
+@pytest.mark.parametrize("tags", [[], ["parameters"], ["injected-parameters"]])
+def test_the_cell_of_parameters_is_that_of_papermill(tags):
+    values = {"a": 'é "x"\\n\n', "b": 0.1, "c": [1, None, True, "y"], "d": {"k": {"m": -1e300}}, "e": math.inf}
+    values |= {"f": math.nan, "g": -math.inf, "h": False, "i": None, "j": 10**20}
+    cells = [new_code_cell("a", metadata={"tags": some}) for some in ([], tags, ["other"])]
+    about = nbformat.from_dict({"papermill": {}, "language_info": {"name": "python"}})
+    source = new_notebook(cells=cells, metadata=about)
+    theirs = parameterize_notebook(copy.deepcopy(source), values, kernel_name="python3")
+    ours = notebook_run.prepared(source, values)
+    assert [(cell.source, cell.metadata) for cell in ours.cells] == [(c.source, c.metadata) for c in theirs.cells]
 
 
 def test_the_engine_writes_the_page_beside(tmp_path, engine):

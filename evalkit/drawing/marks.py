@@ -68,10 +68,19 @@ def _mark(artist: Any, **attributes: str) -> Any:
 
 def numbered(figure: Any) -> list[str]:
     """Give each marked artist a number in the SVG; return the attributes of each, by number."""
-    marked = figure.findobj(lambda artist: hasattr(artist, MARK))
+    marked = [artist for ax in figure.axes for artist in _drawn_on(ax) if hasattr(artist, MARK)]
     for number, artist in enumerate(marked):
         artist.set_gid(f"mark-{number}")
     return [_attributes(getattr(artist, MARK)) for artist in marked]
+
+
+def _drawn_on(ax: Any) -> list[Any]:
+    """The artists that were added to axes and those of their legend, without the parts of spines, axes and ticks.
+
+    matplotlib's `findobj` makes all ticks, before it is known which are needed.
+    """
+    key = ax.get_legend()
+    return [*ax.lines, *ax.patches, *ax.collections, *(key.findobj() if key else ())]
 
 
 def written(svg: str, marks: Sequence[str], axes: Sequence[Any]) -> str:

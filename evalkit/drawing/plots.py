@@ -159,6 +159,7 @@ def _drawn(
     """The figure as an SVG element, its marks on it, and its axes."""
     import io
 
+    figures.skip_documentation()
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
