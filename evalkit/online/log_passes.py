@@ -119,8 +119,7 @@ class First:
 
     def merge(self, table: Any) -> Any:
         """Two results as one; while they are small they only stand one after the other, and wait for more."""
-        every = gathered.parts(table)
-        return table if gathered.waiting(every, self.bins) else self._merged(every).table()
+        return table if gathered.waiting(table, self.bins) else self._merged(gathered.parts(table)).table()
 
     def whole(self, table: Any) -> "Known":
         """What came of it."""

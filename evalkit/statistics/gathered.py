@@ -1,6 +1,6 @@
 """What shards of rows add up to: sums and counted numbers by name, fit to be sent to other machines and merged."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,9 +57,11 @@ def parts(table: Any) -> list[Gathered]:
     return every
 
 
-def waiting(every: Sequence[Gathered], bins: int) -> bool:
-    """Whether results are few and small, so that they may wait for more before they are merged."""
-    return sum(part.bins for part in every) < 2 * bins and len(every) < WAITING
+def waiting(table: Any, bins: int) -> bool:
+    """Whether results are few and small, so that they may wait for more before they are merged; none is taken apart."""
+    import pyarrow.compute as pc
+
+    return len(table) < WAITING and (pc.sum(pc.list_value_length(table["low"])).as_py() or 0) < 2 * bins
 
 
 def merged(every: Iterable[Gathered], room: Callable[[str], int]) -> Gathered:

@@ -20,7 +20,6 @@ from evalkit.statistics import gathered, passes
 from evalkit.statistics.gathered import Gathered
 
 UNITS, JOINT, RANKS = "units", "joint", "ranks"
-WAITING = 4_096  # results that wait to be merged
 FEWEST = 2**12  # bins of the differences of a pair, however many pairs there are
 
 # The first reading --------------------------------------------------------------------------------------------------
@@ -154,9 +153,7 @@ class Second:
 
     def merge(self, table: Any) -> Any:
         """Two results as one; while they are small they only stand one after the other, and wait for more."""
-        every = gathered.parts(table)
-        few = sum(part.bins for part in every) < 2 * self.most and len(every) < WAITING
-        return table if few else self._merged(every).table()
+        return table if gathered.waiting(table, self.most) else self._merged(gathered.parts(table)).table()
 
     def whole(self, table: Any) -> Gathered:
         """What came of it."""
