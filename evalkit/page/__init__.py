@@ -84,6 +84,11 @@ class ReportExporter(TemplateExporter):
     def _template_name_default(self) -> str:
         return "evalkit"
 
+    @default("optimistic_validation")
+    def _optimistic_validation_default(self) -> bool:
+        """Check the notebook once, not after each of nbconvert's preprocessors, of which most do nothing."""
+        return True
+
     @default("extra_template_basedirs")
     def _default_extra_template_basedirs(self) -> list[str]:
         return [*super()._default_extra_template_basedirs(), str(Path(__file__).parent)]
