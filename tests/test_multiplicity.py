@@ -51,6 +51,14 @@ def test_max_t_holds_the_family():
     assert np.mean(false) == pytest.approx(0.05, abs=0.04)
 
 
+def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_columns():
+    columns = np.column_stack([rng(1).normal(size=(60, 2)), np.resize([1.0, 2.0], 60), np.ones(60)])
+    turned = columns[rng(2).permutation(60)]
+    once, again = (mult.max_t(d, rng=rng(3), draws=1000) for d in (columns, turned))
+    assert once.tolist() == again.tolist()
+    assert mult._order(columns).tolist() == np.lexsort(columns.T).tolist()
+
+
 def test_max_t_beside_a_column_of_zeros():
     columns = np.column_stack([DARWIN, np.zeros(15)])
     assert mult.max_t(columns, rng=rng()) == pytest.approx([1726 / 32768, 1])

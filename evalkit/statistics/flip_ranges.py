@@ -17,6 +17,8 @@ import numpy as np
 from evalkit.arrays import Floats, Ints
 from evalkit.statistics import signflip
 
+SAMPLE = 4_096  # draws that tell about how far the limits lie
+
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
@@ -135,7 +137,7 @@ def extremes(total: Floats, count: Floats, *, rng: np.random.Generator, draws: i
     for low, high in flips.ends():
         beyond = low > away + flips.rounding if away < 0 else high < away - flips.rounding
         outside += int(np.count_nonzero(beyond))
-        bounds = bounds if lows else _bounds(low, high, left / flips.sizes.draws)
+        bounds = bounds if lows else _bounds(low[:SAMPLE], high[:SAMPLE], left / flips.sizes.draws)
         lows.append(low.compress(low <= bounds[0]))
         highs.append(high.compress(high >= bounds[1]))
     low, high = np.concatenate(lows), np.concatenate(highs)
@@ -182,15 +184,15 @@ class _Flips:
 
         The memory of some is used again for the next.
         """
-        start, memory = 0, np.empty((3, 0))
+        start, memory = 0, np.empty((2, 0))
         for drawn in signflip.sums(self.spread, self.bits):
             part = slice(start, start := start + drawn.size)
-            memory = memory if memory.shape[1] >= drawn.size else np.empty((3, drawn.size))
-            flipped, low, high = memory[:, : drawn.size]
+            memory = memory if memory.shape[1] >= drawn.size else np.empty((2, drawn.size))
+            flipped, low = memory[:, : drawn.size]
             np.multiply(drawn, self.sizes.flipped[part], out=flipped)
             kept = np.multiply(drawn, self.sizes.kept[part], out=drawn)
             np.minimum(flipped, kept, out=low)
-            np.maximum(flipped, kept, out=high)
+            high = np.maximum(flipped, kept, out=flipped)
             yield self._unbounded(low, high, part)
         if self.bits:
             yield np.array([-np.inf]), np.array([np.inf])

@@ -135,11 +135,15 @@ def skewness(spread: Floats) -> float:
     >>> round(skewness(np.array([-1.0, -1.0, 2.0])), 4)
     0.7071
     """
-    far = np.abs(spread).max(initial=0.0)
-    if far == 0:
-        return 0.0
-    z = spread / far  # whatever the values are counted in, no power of them is too large or too small
-    return float(np.mean(z**3) / np.mean(z**2) ** 1.5)
+    return float(skewness_of_rows(spread[None])[0]) if spread.size else 0.0
+
+
+def skewness_of_rows(spread: Floats) -> Floats:
+    """The `skewness` of each row, (m, n) in, (m,) out."""
+    far = np.abs(spread).max(axis=1, initial=0.0, keepdims=True)
+    z = spread / np.where(far == 0, 1.0, far)  # so no power is too large or too small, whatever is counted
+    flat = far[:, 0] == 0
+    return np.where(flat, 0.0, np.mean(z**3, axis=1) / np.where(flat, 1.0, np.mean(z**2, axis=1)) ** 1.5)
 
 
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:

@@ -42,8 +42,13 @@ def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Flo
     and one fast transform gives the N = 2^⌈log₂ n⌉ sums of a block for N log₂ N additions. Draws of one block are
     uncorrelated, not independent. Koning, Hemerik, Biometrika 2024, doi:10.1093/biomet/asad050.
     """
+    n = len(columns)
+    return _summed(columns, remembered(_signs, n)(random_bits(n, rng, draws), n))
+
+
+def _summed(columns: Floats, signs: Floats) -> Floats:
+    """Σ ± column of each draw that follows from these signs, (n, m) in, (m, draws) out."""
     n, m = columns.shape
-    signs = remembered(_signs, n)(random_bits(n, rng, draws), n)
     points = np.zeros((m, 1, signs.shape[1]))
     points[:, 0, :n] = columns.T
     return walsh_hadamard(signs * points).reshape(m, signs.size)
@@ -99,11 +104,13 @@ def _by_halves(blocks: Iterable[Floats], values: Floats, half: int) -> Iterator[
     first, second = values[:half, None] * matrix, values[half:, None] * matrix[: n - half]
     memory = np.empty(0)
     for block in blocks:
-        kept, turned = block[:, :half] @ first, block[:, half:n] @ second
-        memory = memory if memory.size >= 2 * kept.size else np.empty(2 * kept.size)
-        drawn = memory[: 2 * kept.size]
-        np.add(kept, turned, out=drawn[: kept.size].reshape(kept.shape))
-        np.subtract(kept, turned, out=drawn[kept.size :].reshape(kept.shape))
+        points = 2 * half * len(block)
+        memory = memory if memory.size >= points else np.empty(points)
+        drawn = memory[:points]
+        kept, turned = drawn[: points // 2].reshape(-1, half), block[:, half:n] @ second
+        np.matmul(block[:, :half], first, out=kept)
+        np.subtract(kept, turned, out=drawn[points // 2 :].reshape(kept.shape))
+        kept += turned
         yield drawn
 
 
@@ -124,13 +131,27 @@ def exceeded(columns: Floats, observed: Floats, *, rng: np.random.Generator, dra
             np.maximum(largest, np.abs(enumerated(columns[:, j])), out=largest)
             times[j] = np.sum(largest[1:] >= observed[j])
         return times, largest.size - 1
-    chunk, drawn = max(HELD // m, 1), 0  # joint_draws rounds up to whole blocks
+    chunk, drawn = max(HELD // m, 1), 0  # random_bits rounds up to whole blocks
     while drawn < draws:
-        sums = np.abs(joint_draws(columns, rng=rng, draws=min(chunk, draws - drawn)))
-        np.maximum.accumulate(sums[::-1], axis=0, out=sums[::-1])
-        times += np.sum(sums >= observed[:, None], axis=1)
-        drawn += sums.shape[1]
+        signs = remembered(_signs, n)(random_bits(n, rng, min(chunk, draws - drawn)), n)
+        _count(times, columns, observed, signs)
+        drawn += signs.size
     return times, drawn
+
+
+def _count(times: Ints, columns: Floats, observed: Floats, signs: Floats) -> None:
+    """Add to `times` in how many of these draws the largest |Σ ± column| of each column and later ones is `observed`.
+
+    Some columns at a time, the last first, so that their sums of many units fit into memory.
+    """
+    largest, some = np.zeros(signs.size), max(HELD // signs.size, 1)
+    for stop in range(len(times), 0, -some):
+        part = slice(max(stop - some, 0), stop)
+        sums = np.abs(_summed(columns[:, part], signs))
+        np.maximum(sums[-1], largest, out=sums[-1])
+        np.maximum.accumulate(sums[::-1], axis=0, out=sums[::-1])
+        times[part] += np.sum(sums >= observed[part, None], axis=1)
+        largest = sums[0]
 
 
 def walsh_hadamard(values: Floats) -> Floats:

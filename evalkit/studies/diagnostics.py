@@ -1,8 +1,9 @@
 """What the findings of several reports are measured by: sizes of units and slices, thresholds beyond the scores."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import DOUBLE, Precision
 from evalkit.statistics import inference
-from evalkit.statistics.means import skewness
+from evalkit.statistics.means import skewness_of_rows
 from evalkit.statistics.statistic import Layout
 from evalkit.studies.once import once
 from evalkit.studies.study import Study
@@ -118,14 +119,20 @@ def contrary(study: Study) -> pd.DataFrame:
 @once
 def skew(study: Study) -> Skew | None:
     """The most skewed comparison by sign flips, which need symmetry, where it has too few units for a normal mean."""
-    several = [_skew(study, chosen, pair) for chosen in study.directed for pair in study.pairs]
-    known = [skew for skew in several if skew and skew.units < skew.wanted]
+    several = (skew for chosen in study.directed for skew in _skews(study, chosen))
+    known = [skew for skew in several if skew.units < skew.wanted]
     return max(known, key=lambda skew: skew.skewness**2 / skew.units, default=None)
 
 
-def _skew(study: Study, chosen: Chosen, pair: tuple[str, str]) -> Skew | None:
-    d = inference.flipped(*(study.measure(chosen, name) for name in pair))
-    return None if d is None or not d.size else Skew(chosen.label, pair, skewness(d - d.mean()), d.size)
+def _skews(study: Study, chosen: Chosen) -> Iterator[Skew]:
+    """The comparisons by sign flips, those of one system with others on as many units at once."""
+    flipped = ((pair, inference.flipped(*(study.measure(chosen, name) for name in pair))) for pair in study.pairs)
+    tested = ((pair, d) for pair, d in flipped if d is not None and d.size)
+    for (_, units), some in groupby(tested, key=lambda each: (each[0][0], each[1].size)):
+        pairs, rows = zip(*some, strict=True)
+        d = np.array(rows)
+        for pair, skew in zip(pairs, skewness_of_rows(d - d.mean(axis=1, keepdims=True)).tolist(), strict=True):
+            yield Skew(chosen.label, pair, skew, units)
 
 
 def small_slices(study: Study) -> list[str]:

@@ -4,7 +4,7 @@ Where the values are its two subclasses know: `significance_rows` and `significa
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.metrics.distribution import Distribution
+from evalkit.progress import progress
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import Described
 from evalkit.reading.tables.parts import Source
@@ -196,7 +197,7 @@ class Significance(Shown, Study):
         every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
         if not every:
             return pd.DataFrame()
-        adjusted = significance.adjust([self.compare(chosen, pair) for chosen, pair in every], significance.holm)
+        adjusted = significance.adjust(self._tested(every), significance.holm)
         rows = [self.row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
         frame = pd.DataFrame(rows)
         frame["equivalence_low"] = [c.equivalence.low for c in adjusted]
@@ -205,6 +206,15 @@ class Significance(Shown, Study):
             at = list(frame.columns).index("adjusted") + 1
             frame.insert(at, "max_t", np.maximum(self.over_looks(joint), frame["p"]))
         return frame
+
+    def _tested(self, every: Sequence[tuple[Chosen, tuple[str, str]]]) -> list[Comparison]:
+        """The comparisons of a family, one by one; long work shows how many are done."""
+        tests = list[Comparison]()
+        with progress("comparing", len(every), "pairs") as draw:
+            for chosen, pair in every:
+                draw(len(tests))
+                tests.append(self.compare(chosen, pair))
+        return tests
 
     # One pair closely: the first of the headline
 
