@@ -2,6 +2,13 @@
 
 Each in a process of its own, in turn; the session is started, and a small table read, before the clock runs. Nothing is
 claimed where pyspark is not installed.
+
+Where the CPU time goes, of 10M scores of two systems: more than half of it into the JVM, which takes half a microsecond
+a row to hand three numbers to the workers, twice, and half as much again before its code is compiled. Tried, and not
+kept: whole numbers of results in the narrowest types, which zstd makes no smaller than the wide ones; rows packed by
+the workers and persisted on disk for the second reading, which would save 2 of 34 CPU seconds and fill the cluster's
+disks until the report is done; sending the bins of the first reading to the workers, 62 MB, not the 140 MB of columns
+that follow from them, as each worker then takes 0.8 s to compute them again.
 """
 
 import json
