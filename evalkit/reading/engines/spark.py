@@ -89,13 +89,11 @@ class Spark(Engine):
 
     def stream(self, query: str, by: str | None, where: str, **frames: Any) -> Iterator[Any]:
         """As `Engine.stream`: partition by partition, in each the rows of a group together."""
-        import pyarrow as pa
-
         with self._asked(query, where, frames) as rows:
             shards = rows if by is None else _grouped(rows, by)
-            cells = shards.mapInArrow(_work(by, stretches.as_they_are, None, self.reading.worker), "cell binary")
-            for row in cells.toLocalIterator():
-                yield _read(pa.py_buffer(bytes(row["cell"])))
+            work = _work(by, stretches.as_they_are, None, self.reading.worker)
+            cells = shards.mapInArrow(work, spark_worker.CELLS).toLocalIterator()
+            yield from map(_read, spark_worker.contents(map(_batch, cells)))
 
     def again(self) -> AbstractContextManager[Engine]:
         """This one: its session is the caller's, and open."""
@@ -145,6 +143,13 @@ def _grouped(rows: Any, by: str) -> Any:
 
     key = functions.expr(f"xxhash64(CAST({SPARK.quote(by)} AS BINARY))")
     return rows.repartition(key).withColumn(stretches.HASH, key).sortWithinPartitions(stretches.HASH)
+
+
+def _batch(row: Any) -> Any:
+    """A cell that Spark hands over by itself, as `contents` takes it."""
+    import pyarrow as pa
+
+    return pa.record_batch({name: [row[name]] for name in row.__fields__})
 
 
 @cache
