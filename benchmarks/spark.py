@@ -8,7 +8,8 @@ a row to hand three numbers to the workers, twice, and half as much again before
 kept: whole numbers of results in the narrowest types, which zstd makes no smaller than the wide ones; rows packed by
 the workers and persisted on disk for the second reading, which would save 2 of 34 CPU seconds and fill the cluster's
 disks until the report is done; sending the bins of the first reading to the workers, 62 MB, not the 140 MB of columns
-that follow from them, as each worker then takes 0.8 s to compute them again.
+that follow from them, as each worker then takes 0.8 s to compute them again; ranked rows packed by the workers into
+cells of a bucket each, so that Spark neither moves nor sorts single rows, which saves only a tenth of the wall time.
 """
 
 import json

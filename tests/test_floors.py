@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
 
 FLOORS = {
-    0: "arrays bundled findings limits numbers parameters places processor progress scratch side_by_side",
+    0: "arrays bundled findings limits numbers packing parameters places processor progress scratch side_by_side",
     1: "metrics kernels notebook_run report page in_process",
     2: "catalogue",
     3: "statistics",

@@ -1,13 +1,11 @@
 """The JSON of a report: every number of its page, unrounded, and what made it."""
 
-import base64
-import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from evalkit import packing
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings.finding import Finding
@@ -38,13 +36,12 @@ def results(study: Study, notebook: str, findings: Iterable[Finding], more: Mapp
 
 
 SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
-LONG = 1_000  # comparisons up to which every number is written as text, which takes about 20 bytes
 
 
 def columns(frame: pd.DataFrame) -> dict[str, Any]:
     """A frame of comparisons by column: a list, a value that all rows share, or words and the place of each row's.
 
-    Lists of more than `LONG` numbers are `packed`.
+    Long lists of numbers are packed, as `packing.numbers` says.
 
     >>> columns(pd.DataFrame({"first": ["b", "b"], "p": [0.25, 1.0], "unit": ["query", "query"]}))
     {'first': {'words': ['b'], 'at': [0, 0]}, 'p': [0.25, 1.0], 'unit': 'query'}
@@ -56,32 +53,9 @@ def _column(name: str, values: pd.Series) -> Any:
     if name in SHARED:
         return values.iloc[0]
     if not isinstance(values.iloc[0], str):
-        return _numbers(values.to_numpy())
+        return packing.numbers(values.to_numpy())
     at, words = pd.factorize(values)
-    return {"words": words.tolist(), "at": _numbers(at)}
-
-
-def _numbers(values: np.ndarray) -> Any:
-    return packed(values) if values.size > LONG and values.dtype.kind in "biuf" else values.tolist()
-
-
-def packed(values: np.ndarray) -> dict[str, str]:
-    """Numbers as they lie in memory, little-endian, compressed by zlib, in base64: every bit is kept.
-
-    type: numpy's name of the numbers, the shortest in which whole numbers fit. NaN where undefined or infinite, as a
-    list has null.
-
-    >>> column = packed(np.array([1, 2, 200]))
-    >>> column["type"], np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()
-    ('|u1', [1, 2, 200])
-    """
-    if values.dtype.kind == "f":
-        values = np.where(np.isfinite(values), values, np.nan).astype("<f8")
-    else:
-        low, high = int(values.min()), int(values.max())
-        kind = np.min_scalar_type(high if low >= 0 else min(low, -1 - high))
-        values = values.astype(kind.newbyteorder("<"))
-    return {"type": values.dtype.str, "zlib": base64.b64encode(zlib.compress(values.tobytes())).decode()}
+    return {"words": words.tolist(), "at": packing.numbers(at)}
 
 
 def about(
