@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 EVERY = 0.3  # least seconds between two lines
-PATIENCE = 1.0  # seconds of work before the first line
+PATIENCE = 2.0  # seconds of work before the first line
 
 
 @contextmanager
 def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) -> Iterator[Callable[[int], None]]:
-    """Yield a function that redraws the line `what [####....] done of total unit`; short work draws nothing.
+    """Yield a function that redraws the line `what [####....] done of total unit`; work that is short, or done, draws nothing.
 
     total: 0 if unknown; the line then has no bar. patience: seconds of work before the first line.
 
@@ -26,7 +26,8 @@ def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) 
     def draw(done: int) -> None:
         nonlocal last, drawn
         now = time.monotonic()
-        if now - start >= patience and (not drawn or done == total or now - last > EVERY):
+        first = not drawn and now - start >= patience and (done < total or not total)
+        if first or (drawn and (done == total or now - last > EVERY)):
             last, drawn = now, True
             show(_line(what, done, total, unit))
 

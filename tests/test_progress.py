@@ -39,6 +39,13 @@ def test_an_unknown_total_shows_what_is_done(monkeypatch):
     assert "reading 5 rows" in terminal.getvalue()
 
 
+def test_work_that_is_done_at_its_first_line_shows_nothing(monkeypatch):
+    terminal = watched(monkeypatch)
+    with progress.progress("comparing", 1, "pairs", patience=0) as draw:
+        draw(1)
+    assert terminal.getvalue() == ""
+
+
 def test_short_work_and_no_terminal_show_nothing(monkeypatch, capsys):
     terminal = watched(monkeypatch)
     with progress.progress("reading", 10) as draw:
