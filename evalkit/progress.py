@@ -12,7 +12,7 @@ PATIENCE = 2.0  # seconds of work before the first line
 
 @contextmanager
 def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) -> Iterator[Callable[[int], None]]:
-    """Yield a function that redraws the line `what [####....] done of total unit`; work that is short, or done, draws nothing.
+    """Yield a function that redraws the line `what [####....] done of total unit`; short work draws nothing.
 
     total: 0 if unknown; the line then has no bar. patience: seconds of work before the first line.
 
