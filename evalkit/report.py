@@ -115,9 +115,8 @@ def found_failure(notebook: Any, raised: int | None = None) -> Failure | None:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 return Failure(output.ename, output.evalue, i)
-        if i == raised or cell.metadata.get("papermill", {}).get(
-            "exception"
-        ):  # an unknown magic raises without an error output
+        marked = cell.metadata.get("papermill", {}).get("exception")
+        if marked or i == raised:  # an unknown magic raises without an error output
             printed = [o.text for o in cell.get("outputs", []) if o.output_type == "stream"]
             return Failure("CellExecutionError", " ".join("".join(printed).split()), i)
     return None
