@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from large_values import drawn, held, long, of_users, summed, wide
-from test_large_values import same_studies
+from test_large_values import same_folds, same_studies
 
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
@@ -16,6 +16,11 @@ def clustered(rows):
     return of_users(drawn(rows), 39_989)
 
 
+def write(table, folder):
+    for i, at in enumerate(np.array_split(np.arange(len(table)), 10)):
+        table.iloc[at].to_parquet(folder / f"part{i}.parquet", index=False)
+
+
 @pytest.mark.parametrize(
     ("make", "given"),
     [(wide, {}), (drawn, {}), (long, {}), (clustered, {"unit": "user"})],
@@ -23,8 +28,7 @@ def clustered(rows):
 )
 def test_numbers_are_those_of_memory_and_of_duckdb_at_every_limit(session, tmp_path, make, given):
     table = make(100_000)
-    for i, at in enumerate(np.array_split(np.arange(len(table)), 10)):
-        table.iloc[at].to_parquet(tmp_path / f"part{i}.parquet", index=False)
+    write(table, tmp_path)
     kept, cluster = held(table, **given), summed(f"spark:parquet.`{tmp_path}`", SMALL, **given)
     same_studies(kept, cluster)
     for memory in ("1GB", "250MB"):
@@ -37,6 +41,17 @@ def test_numbers_are_those_of_memory_and_of_duckdb_at_every_limit(session, tmp_p
                 assert one.value == pytest.approx(other.value, rel=1e-11)
         for column in ("values", "rows"):
             assert np.array_equal(*(getattr(study.distribution(), column) for study in (local, cluster)))
+
+
+def test_folds_have_the_numbers_of_memory_at_every_limit(session, tmp_path):
+    table = wide(100_000).drop(columns="question")
+    table = table.assign(fold=np.arange(len(table)) % 100, repeat=np.arange(len(table)) // 100)
+    write(table, tmp_path)
+    kept = held(table, test_to_train=0.1)
+    same_folds(kept, summed(f"spark:parquet.`{tmp_path}`", SMALL, test_to_train=0.1))
+    for memory in ("1GB", "250MB"):
+        limits = Limits(reading=Reading(rows=100, shard=9_000, row=20_000))
+        same_folds(kept, summed(str(tmp_path), limits, memory=memory, test_to_train=0.1))
 
 
 @pytest.mark.parametrize(
