@@ -232,16 +232,15 @@ def draw(found: dict[tuple[str, int], dict[str, float]], path: Path) -> None:
     from matplotlib.figure import Figure
 
     mpl.rcParams["svg.hashsalt"] = "evalkit"
-    figure = Figure(figsize=(8, 3.2), layout="constrained")
-    for ax, (key, label) in zip(
-        figure.subplots(1, 2), (("wall", "seconds (wall)"), ("peak", "peak memory, MB")), strict=True
-    ):
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    both = figure.subplots(1, 2)
+    for ax, (key, label) in zip(both, (("wall", "seconds (wall)"), ("peak", "peak memory, MB")), strict=True):
         for kind in KINDS:
             points = sorted((rows, one[key]) for (name, rows), one in found.items() if name == kind)
             ax.plot(*zip(*points, strict=True), marker="o", label=kind)
         ax.set(xscale="log", yscale="log", xlabel="rows", ylabel=label)
         ax.grid(alpha=0.3)
-        ax.legend(frameon=False)
+    figure.legend(*both[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
     figure.suptitle(f"File to estimates with intervals, memory={MEMORY!r}", fontsize=10)
     figure.savefig(path, metadata={"Date": None})
 
