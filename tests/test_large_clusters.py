@@ -105,7 +105,7 @@ def test_a_cluster_that_only_draws_share_is_the_unit():
 def test_the_page_names_the_test_of_clusters():
     kept, reduced = (read(of_users(wide()), unit="user", margin=0.01) for read in (held, summed))
     assert "differences are tested by the jackknife t-test of whole users, not by sign flips" in told(reduced)
-    assert "with the jackknife's error over whole users" in words(reduced)
+    assert "the jackknife, which leaves out whole users, and its degrees of freedom" in words(reduced)
     assert "by the jackknife t-test of whole users" in words(reduced)
     of_tests = [significance_page.other_tests(study).html for study in (kept, reduced)]
     assert "t and bootstrap take whole users, the other tests the mean of each user" in of_tests[0]

@@ -178,7 +178,7 @@ VALUES_ADDED_UP = Kind(
     "EK721",
     "values added up",
     "There are so many values that only their sums are kept; tests that need single values are replaced or left out.",
-    "Nothing: t holds for so many units; if the units are few clusters, a finding of its own says so.",
+    "Nothing: the t-test holds for so many units; if there are few clusters, another finding warns of it.",
 )
 BINNED_DIFFERENCES = Kind(
     "EK722",

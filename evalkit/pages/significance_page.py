@@ -44,8 +44,9 @@ TEST = (
 )
 SUMMED_TEST = "two-sided paired t-test of the differences of units, whose interval it gives"
 OF_CLUSTERS = (
-    "two-sided t-test of the mean difference over rows, with the jackknife's error over whole {units} and as many "
-    "degrees of freedom as Kish's number of {units} leaves; it gives the interval"
+    "two-sided t-test of the mean difference over rows, whose interval it gives; its standard error is that of "
+    "the jackknife, which leaves out whole {units}, and its degrees of freedom are Kish's effective number of {units}, "
+    "less 1"
 )
 JOINT = "joint sign flips of the whole family"
 JOINT_OF_SUMS = "normal draws for the whole family, with the covariance of joint sign flips"

@@ -65,7 +65,7 @@ class WideRows:
 
     @staticmethod
     def _of_rows(values: Floats, table: Any) -> UnitShard:
-        """Each row is a unit; sums by cluster do not hang on the order in which an engine gives the rows."""
+        """Each row is a unit; sums by cluster do not depend on the order in which an engine gives the rows."""
         rows = np.ones(len(table), np.int64)
         if CLUSTER not in table.column_names:
             return UnitShard(values, rows)
