@@ -92,8 +92,9 @@ def read(
     A reading of all rows finds such sessions, and `refusal` has the error for them.
     """
     t = _table(engine, parts, logs.log_fields(parts, columns, segments), tuple(segments), neutral)
-    t = _in_arms(t, arms)
-    t = _measured(t)
+    by_label, whole = _asked(t)
+    t = _in_arms(t, arms, by_label)
+    t = _measured(t, whole)
     _refuse_two_users(t)
     starts = replace(t, query=f"SELECT * FROM ({t.query}) AS p WHERE position = 1")
     grouped = tabled.grouped(starts, segments, None)
@@ -147,10 +148,26 @@ def _shortened(fields: Mapping[str, Field]) -> dict[str, Field]:
 # Arms and outcomes ----------------------------------------------------------------------------------------------------
 
 
-def _in_arms(t: LargeLog, arms: Sequence[str]) -> LargeLog:
-    """The rows with the number of each one's arm, −1 where neutral; raises InputError for a team that is none."""
-    labels = t.ask("label, count(*) AS n", "GROUP BY label")
-    rows = dict(zip(labels["label"].to_pylist(), labels["n"].to_pylist(), strict=True))
+def _asked(t: LargeLog) -> tuple[dict[str, int], Mapping[str, Any]]:
+    """The rows of each label, and what is told of all rows, by one query."""
+    cells = [
+        "count(*) AS n",
+        "count(*) FILTER (WHERE outcome < 0) AS negative",
+        "max(outcome) AS most",
+        "count(*) FILTER (WHERE position = 1) AS sessions",
+        "max(position) AS longest",
+        "count(DISTINCT position) AS places",
+    ]
+    every = ", ".join(["label", "GROUPING(label) AS whole", *cells])
+    rows = t.ask(every, "GROUP BY GROUPING SETS ((label), ())").to_pylist()
+    return {row["label"]: row["n"] for row in rows if not row["whole"]}, next(row for row in rows if row["whole"])
+
+
+def _in_arms(t: LargeLog, arms: Sequence[str], rows: Mapping[str, int]) -> LargeLog:
+    """The rows with the number of each one's arm, −1 where neutral; raises InputError for a team that is none.
+
+    rows: of each label.
+    """
     named = _checked(t, lambda: logs.arms_of(rows, arms, t.neutral))
     known = [*named, *([] if t.neutral is None else [t.neutral])]
     if unknown := sum(n for label, n in rows.items() if label not in known):
@@ -171,16 +188,8 @@ def _checked(t: LargeLog, check: Callable[[], Any]) -> Any:
         raise logs.located(error, t.sources(), t.named) from None
 
 
-def _measured(t: LargeLog) -> LargeLog:
+def _measured(t: LargeLog, row: Mapping[str, Any]) -> LargeLog:
     """How many sessions there are, the longest, the largest outcome; raises InputError for an outcome below 0."""
-    cells = [
-        "count(*) FILTER (WHERE outcome < 0) AS negative",
-        "max(outcome) AS most",
-        "count(*) FILTER (WHERE position = 1) AS sessions",
-        "max(position) AS longest",
-        "count(DISTINCT position) AS places",
-    ]
-    row = t.ask(", ".join(cells), "").to_pylist()[0]
     if row["negative"]:
         piece, at, value = refusals.first(t, f"{t.engine.dialect.quote('outcome')} < 0", "outcome")
         raise refusals.refused(t, "outcome", sessions.below_zero(float(value)), piece, at, int(row["negative"]))

@@ -5,6 +5,7 @@ The errors are those of tables in memory. Users seen in several arms are left ou
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from evalkit.reading.reductions.tabled import Tabled
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field
 
+Row = Mapping[str, Any]  # of what is told of an arm
 AGAIN = 1_000  # users with several rows that are looked at for the first one
 
 
@@ -62,9 +64,11 @@ def read(
     attributes = logs.distinct(segments, (strata,))
     fields = logs.user_fields(parts, columns, numbers, attributes)
     table = _table(engine, parts, fields, numbers, [*segments, *([strata] if strata else [])])
-    table = _in_arms(table, arms)
+    by_label = _by(table, "label")
+    table = _in_arms(table, arms, {label: row["n"] for label, row in by_label.items()})
     table = _left_out(table) if "user" in table.named else table
-    table = tabled.grouped(_counted(table), [*segments, *([strata] if strata else [])], None)
+    table = _counted(table, _by(table, "arm") if table.crossed else _of_arms(table, by_label))
+    table = tabled.grouped(table, [*segments, *([strata] if strata else [])], None)
     return _with_strata(table) if strata else table
 
 
@@ -110,10 +114,25 @@ def _layout(fields: Mapping[str, Field]) -> Layout:
 # Arms and users -----------------------------------------------------------------------------------------------------
 
 
-def _in_arms(t: LargeUsers, arms: Sequence[str]) -> LargeUsers:
-    """The rows with the number of each one's arm; raises InputError for one arm alone, and for an unknown one."""
-    labels = t.ask("label, count(*) AS n", "GROUP BY label")
-    rows = dict(zip(labels["label"].to_pylist(), labels["n"].to_pylist(), strict=True))
+def _by(t: LargeUsers, column: str) -> dict[Any, Row]:
+    """The rows of each value of a column, and of each number how many are neither 0 nor 1."""
+    cells = [
+        f"count(*) FILTER (WHERE {name} <> 0 AND {name} <> 1) AS parted{i}" for i, name in enumerate(t.plan.numbers)
+    ]
+    rows = t.ask(", ".join([column, "count(*) AS n", *cells]), f"GROUP BY {column}").to_pylist()
+    return {row[column]: row for row in rows}
+
+
+def _of_arms(t: LargeUsers, by_label: Mapping[str, Row]) -> dict[int, Row]:
+    """What is told of the labels, by the number of the arm."""
+    return {i: by_label[name] for i, name in enumerate(t.arms) if name in by_label}
+
+
+def _in_arms(t: LargeUsers, arms: Sequence[str], rows: Mapping[str, int]) -> LargeUsers:
+    """The rows with the number of each one's arm; raises InputError for one arm alone, and for an unknown one.
+
+    rows: of each label.
+    """
     named = _several(t, list(arms) or sorted(rows))
     literals = [t.engine.dialect.literal(name) for name in named]
     if unknown := sum(n for label, n in rows.items() if label not in named):
@@ -159,17 +178,13 @@ def _again(t: LargeUsers, query: str, rows: int) -> InputError:
     return tabled.changed(t)
 
 
-def _counted(t: LargeUsers) -> LargeUsers:
+def _counted(t: LargeUsers, by_arm: Mapping[int, Row]) -> LargeUsers:
     """The users of each arm, and the columns of zeros and ones alone; raises InputError for an arm without users."""
-    cells = [
-        f"count(*) FILTER (WHERE {name} <> 0 AND {name} <> 1) AS parted{i}" for i, name in enumerate(t.plan.numbers)
-    ]
-    rows = t.ask(", ".join(["arm", "count(*) AS n", *cells]), "GROUP BY arm").to_pylist()
-    users = {row["arm"]: row["n"] for row in rows}
+    users = {arm: row["n"] for arm, row in by_arm.items()}
     for i, name in enumerate(t.arms):
         if i not in users:
             raise logs.located(no_user_of_arm(name, t.crossed), t.sources(), t.named)
-    binary = (name for i, name in enumerate(t.plan.beside) if not any(row[f"parted{i}"] for row in rows))
+    binary = (name for i, name in enumerate(t.plan.beside) if not any(row[f"parted{i}"] for row in by_arm.values()))
     return replace(t, sizes=[users[i] for i in range(len(t.arms))], rows=sum(users.values()), binary=frozenset(binary))
 
 

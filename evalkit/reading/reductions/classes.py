@@ -1,6 +1,6 @@
 """Tables of several classes that are reduced shard by shard: what an engine is asked, and every check before that.
 
-One query for each part tells whether every score keeps the rules, and one for each column of classes which there are.
+One query for each part tells whether every score keeps the rules, and one for all which classes and groups there are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.aligned import Layout, own_key
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.reductions import forecasts, tabled
+from evalkit.reading.reductions import distinct, forecasts, tabled
+from evalkit.reading.reductions.distinct import Texts
 from evalkit.reading.reductions.shards import Plan, Segment
-from evalkit.reading.reductions.tabled import Piece, Tabled, system_of
-from evalkit.reading.tables.parts import explained
+from evalkit.reading.reductions.tabled import Piece, Tabled
 from evalkit.reading.tables.rules import Field
 
 Row = Mapping[str, Any]  # of a profile
@@ -75,7 +75,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     outcomes.check_positive(predicted.positive, predicted.kind)
     layout = pieces[0].layout
     systems, kept = wanted(predicted, pieces[0], profiles)
-    known = _Known.of(engine, pieces, systems)
+    known = _Known.of(engine, pieces, systems, segments, unit)
     classes = known.classes()
     own = known.scores(classes)
     plan = known.plan(systems, classes, forecasts.scale_of(pieces, profiles))
@@ -94,7 +94,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     table = replace(table, outside=_outside(table, kept, own))
     if layout.id and not plan.paired:
         tabled.refuse_id_twice(table)
-    return tabled.grouped(table, segments, unit)
+    return tabled.grouped(table, segments, unit, known.texts)
 
 
 def wanted(predicted: Predicted, first: Piece, profiles: Sequence[Sequence[Row]]) -> tuple[tuple[str, ...], list[Row]]:
@@ -125,38 +125,47 @@ def squares_of(rows: Sequence[Row], scale: float | None) -> float:
     return grid.scale_of(most**2, n, whole=scale == 1 and n * most**2 < 2**62)
 
 
-def _texts(engine: Engine, pieces: Sequence[Piece], systems: Sequence[str], role: str) -> dict[str, Piece]:
-    """The distinct texts of a column, of the systems wanted, each with the first part that has it."""
-    found: dict[str, Piece] = {}
-    at, wanted = engine.dialect.quote(role), ", ".join(map(engine.dialect.literal, systems))
-    for piece in pieces:
-        rows = f"FROM ({piece.chosen.query}) AS s WHERE {system_of(engine, piece)} IN ({wanted})"
-        with explained(piece.chosen):
-            query = f"SELECT DISTINCT {at} AS name {rows} LIMIT {MOST + 1}"
-            names = engine.table(query, piece.part.name, **piece.chosen.frames)["name"].to_pylist()
-        found |= {name: piece for name in sorted(names) if name not in found}
-        if len(found) > MOST:
-            column = piece.layout.fields[role].column
-            raise InputError(f"{piece.part.name}: {column} has more than {MOST:,} classes; that needs rows in memory")
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """The texts in the columns of labels and of predicted classes, each with the first part that has it."""
+    """The distinct texts of the columns of labels, of predicted classes, and of those that group rows."""
 
     engine: Engine
     pieces: Sequence[Piece]
     layout: Layout
-    label: Mapping[str, Piece]
-    said: Mapping[str, Piece] | None
+    texts: Mapping[str, Texts]
 
     @classmethod
-    def of(cls, engine: Engine, pieces: Sequence[Piece], systems: Sequence[str]) -> "_Known":
-        """The texts of the systems wanted."""
-        layout = pieces[0].layout
-        said = _texts(engine, pieces, systems, "text predicted") if "predicted" in layout.own[None] else None
-        return cls(engine, pieces, layout, _texts(engine, pieces, systems, "text label"), said)
+    def of(
+        cls,
+        engine: Engine,
+        pieces: Sequence[Piece],
+        systems: Sequence[str],
+        segments: Sequence[str],
+        unit: str | None,
+    ) -> "_Known":
+        """The texts of the systems wanted; raises InputError for a column of classes that has too many."""
+        layout, quote = pieces[0].layout, engine.dialect.quote
+        columns = {"label": layout.shared["label"].column}
+        columns |= {"predicted": layout.own[None]["predicted"].column} if "predicted" in layout.own[None] else {}
+        cells = [f"{quote(f'text {name}')} AS {name}" for name in columns]
+        query = tabled.union(engine, pieces, systems, cells, segments, unit)
+        most = dict.fromkeys(columns, MOST) | tabled.most_texts(engine, segments, unit)
+        where = tabled.named(pieces)
+        known = distinct.texts(engine, query, where, most, tabled.frames_of(pieces))
+        for name, column in columns.items():
+            if len(known[name].values) > MOST:
+                raise InputError(f"{where}: {column} has more than {MOST:,} classes; that needs rows in memory")
+        return cls(engine, pieces, layout, known)
+
+    @property
+    def label(self) -> list[str]:
+        """The labels as they are written."""
+        return self.texts["label"].values.tolist()
+
+    @property
+    def said(self) -> list[str] | None:
+        """The predicted classes as they are written; None where there is no such column."""
+        return self.texts["predicted"].values.tolist() if "predicted" in self.texts else None
 
     @property
     def _roles(self) -> dict[str, str]:
@@ -184,11 +193,14 @@ class _Known:
 
     def _first(self, role: str, texts: Sequence[str]) -> tuple[str, str]:
         """Place and text of the first row that holds one of these."""
-        known = {**(self.said or {}), **self.label} if role == "text label" else {**self.label, **(self.said or {})}
-        piece = next(piece for piece in self.pieces if any(known[text] is piece for text in texts))
         at, literal = self.engine.dialect.quote(role), self.engine.dialect.literal
-        row, text = self.engine.first(piece.chosen, f"{at} IN ({', '.join(map(literal, texts))})", role)
-        return piece.part.place(row), text
+        condition = f"{at} IN ({', '.join(map(literal, texts))})"
+        places = (
+            (piece.part.place(row["n"]), row["value"])
+            for piece in self.pieces
+            for row in self.engine.where(piece.chosen, condition, f"{at} AS value", 1)
+        )
+        return next(places)
 
     def scores(self, classes: Sequence[str]) -> list[str]:
         """The roles of the columns of scores, in the order of the classes; none where there are none."""
@@ -209,7 +221,7 @@ class _Known:
         return Plan(systems, len(systems) > 1, (), scale, truth="label", classes=label, each=each, said=said)
 
 
-def _coded(field: Field, texts: Mapping[str, Piece], classes: tuple[str, ...]) -> Segment:
+def _coded(field: Field, texts: Sequence[str], classes: tuple[str, ...]) -> Segment:
     """The texts of a column, and the number of each one's class."""
     numbers = [classes.index(field.plain(text)) for text in texts]
     return Segment(tuple(texts), np.array(numbers, dtype=np.int64))

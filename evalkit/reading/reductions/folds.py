@@ -110,7 +110,8 @@ def read(engine: Engine, parts: Sequence[Part], *, columns: Mapping[str, str], k
     """The table checked as `examples.predictions` checks it; raises what it raises."""
     layouts = aligned.layouts(parts, partial(examples.layout_of, chosen=columns))
     pieces = tabled.pieces_of(engine, parts, [_short(layout) for layout in layouts])
-    profiles = [forecasts.profile(engine, piece) for piece in pieces]
+    distinct = f"approx_count_distinct({engine.dialect.quote(LABEL)}) AS labels"
+    profiles = [forecasts.profile(engine, piece, [distinct]) for piece in pieces]
     every = [row for rows in profiles for row in rows]
     names, layout = sorted({row["system"] for row in every}), pieces[0].layout
     systems = tuple(names[i] for i in aligned.kept_systems(names, (), layout, pieces[0].part))
@@ -138,9 +139,9 @@ def read(engine: Engine, parts: Sequence[Part], *, columns: Mapping[str, str], k
     if "id" in layout.shared and "repeat" not in layout.shared:
         fold_ids.refuse_unnamed_repeat(table)
     table = ended(table) if table.alone else table
-    labels = _labels(table)
-    few = labels is not None and len(labels[0]) <= examples.FEW_VALUES
-    return _with_units(_with_cells(_labelled(table, kind, labels), few=few))
+    table = replace(table, cells=_cells(table))
+    labels = _labels(table) if max(row["labels"] for row in every) <= LABELS else None
+    return _with_units(_labelled(table, kind, labels))
 
 
 def ended(t: LargeFolds) -> LargeFolds:
@@ -199,17 +200,23 @@ def _joined(texts: Sequence[str]) -> str:
 # The label ------------------------------------------------------------------------------------------------------------
 
 
-def _labels(t: LargeFolds) -> tuple[Floats, Ints] | None:
-    """The distinct labels in order and their rows; None where they are too many for classes."""
-    if t.ask("approx_count_distinct(label) AS n", f"WHERE {t.one_system}")["n"][0].as_py() > LABELS:
-        return None
-    found = t.ask("label, count(*) AS n", f"WHERE {t.one_system} GROUP BY label")
-    order = np.argsort(found["label"].to_numpy())
-    return found["label"].to_numpy()[order], found["n"].to_numpy()[order]
+def _labels(t: LargeFolds) -> tuple[Floats, Ints]:
+    """The distinct labels in order, and the rows of each cell by label."""
+    table = t.ask(f"{CELL}, label, count(*) AS n", f"WHERE {t.one_system} GROUP BY {CELL}, label")
+    labels, place = np.unique(table["label"].to_numpy(), return_inverse=True)
+    at = {cell: i for i, cell in enumerate(t.cells.text)}
+    of_label = np.zeros((len(at), len(labels)), np.int64)
+    of_label[[at[cell] for cell in table[CELL].to_pylist()], place] = table["n"].to_numpy()
+    return labels, of_label
 
 
 def _labelled(t: LargeFolds, kind: str | None, labels: tuple[Floats, Ints] | None) -> LargeFolds:
-    """The table with its classes; raises InputError for one class, or for several."""
+    """The table with its classes; raises InputError for one class, or for several.
+
+    labels: None where they are too many for classes; few of them are counted in each fold.
+    """
+    if labels is not None and len(labels[0]) <= examples.FEW_VALUES:
+        t = replace(t, cells=replace(t.cells, labels=labels[0], of_label=labels[1]))
     if labels is None and kind == examples.CLASSES:
         raise InputError(f"{t.name}: {t.layout.shared['label'].column} must hold two classes, got more than {LABELS:,}")
     if labels is None or examples.is_number(labels[0], kind):
@@ -217,7 +224,7 @@ def _labelled(t: LargeFolds, kind: str | None, labels: tuple[Floats, Ints] | Non
             raise fold_errors.one_value(t.least)
         plan = replace(t.plan, truth="actual")
         return replace(t, query=f"SELECT *, label AS actual FROM ({t.query}) AS l", plan=plan)
-    distinct, rows = labels
+    distinct, rows = labels[0], labels[1].sum(axis=0)
     names = tuple(f"{value:g}" for value in distinct)
     if len(names) < 2:
         raise fold_errors.one_class(names[0])
@@ -249,8 +256,8 @@ def _several_classes(t: LargeFolds, distinct: Floats, rows: Ints) -> InputError:
 # The folds ------------------------------------------------------------------------------------------------------------
 
 
-def _with_cells(t: LargeFolds, *, few: bool) -> LargeFolds:
-    """The table with its folds. few: whether it has few distinct labels, of which the rows of each fold are told."""
+def _cells(t: LargeFolds) -> Cells:
+    """The folds; raises InputError where they are too many."""
     draw = f"min({DRAW})" if t.has("repeat") else "''"
     named = f"{CELL}, {draw} AS draw_of, count(*) AS n"
     every = t.ask(named, f"WHERE {t.one_system} GROUP BY {CELL} ORDER BY 1 LIMIT {CELLS + 1}")
@@ -263,9 +270,7 @@ def _with_cells(t: LargeFolds, *, few: bool) -> LargeFolds:
     text = tuple(every[CELL].to_pylist())
     repeat = np.array(every["draw_of"].to_pylist(), dtype=object) if t.has("repeat") else None
     fold = np.array([_fold_of(cell, drawn=repeat is not None) for cell in text], dtype=object)
-    rows = every["n"].to_numpy()
-    labels, of_label = _by_label(t, text) if few else (np.empty(0), np.empty((len(text), 0), np.int64))
-    return replace(t, cells=Cells(text, fold, repeat, rows, labels, of_label))
+    return Cells(text, fold, repeat, every["n"].to_numpy(), np.empty(0), np.empty((len(text), 0), np.int64))
 
 
 def _fold_of(cell: str, *, drawn: bool) -> str:
@@ -274,16 +279,6 @@ def _fold_of(cell: str, *, drawn: bool) -> str:
         return cell
     size, _, rest = cell.partition(":")
     return rest[: int(size)]
-
-
-def _by_label(t: LargeFolds, text: Sequence[str]) -> tuple[Floats, Ints]:
-    """The distinct labels in order, and the rows of each cell by label."""
-    table = t.ask(f"{CELL}, label, count(*) AS n", f"WHERE {t.one_system} GROUP BY {CELL}, label")
-    labels, place = np.unique(table["label"].to_numpy(), return_inverse=True)
-    at = {cell: i for i, cell in enumerate(text)}
-    of_label = np.zeros((len(text), len(labels)), np.int64)
-    of_label[[at[cell] for cell in table[CELL].to_pylist()], place] = table["n"].to_numpy()
-    return labels, of_label
 
 
 def _with_units(t: LargeFolds) -> LargeFolds:

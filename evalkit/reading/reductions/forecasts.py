@@ -74,17 +74,17 @@ def _systems(asked: Forecast, rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(names[i] for i in aligned.kept_systems(names, asked.systems, layout, part))
 
 
-def profile(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
+def profile(engine: Engine, piece: Piece, more: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Rows by system, with the ends and the mean of each column of numbers; raises InputError for what cannot be meant.
 
-    Only where the ends do not tell that all is well is every rule counted.
+    Only where the ends do not tell that all is well is every rule counted. more: further cells, SQL.
     """
     fields = piece.layout.fields
     broken, (_, numbers) = list(checks(fields, engine.dialect)), split(fields)
     cells = _ends(engine, list(dict.fromkeys(check.role for check in broken)), numbers)
     odd = [check.wrong for check in broken if check.rule is ZERO_OR_ONE]
     cells += [f"count(*) FILTER (WHERE {' OR '.join(odd)}) AS odd"] if odd else []
-    quick = _by_system(engine, piece, cells)
+    quick = _by_system(engine, piece, [*cells, *more])
     if not quick:
         raise piece.part.no_rows()
     if not all(_sound(row, numbers) for row in quick):

@@ -8,14 +8,14 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import numpy as np
-
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.rows import Shard
 from evalkit.reading.engines import duckdb, spark
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import aligned, pairing
 from evalkit.reading.inputs.aligned import Layout
+from evalkit.reading.reductions import distinct
+from evalkit.reading.reductions.distinct import Texts
 from evalkit.reading.reductions.shards import OfTable, Plan, Segment
 from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import split
@@ -73,7 +73,7 @@ class Tabled:
     @property
     def name(self) -> str:
         """The input in an error."""
-        return ", ".join(dict.fromkeys(piece.part.name for piece in self.pieces[:3]))
+        return named(self.pieces)
 
     @property
     def naming(self) -> str | None:
@@ -83,7 +83,7 @@ class Tabled:
     @property
     def frames(self) -> Mapping[str, Any]:
         """What the query reads beside files."""
-        return {name: frame for piece in self.pieces for name, frame in piece.chosen.frames.items()}
+        return frames_of(self.pieces)
 
     def ask(self, cells: str, rest: str) -> Any:
         """The engine's answer on all rows: these cells, and what follows the FROM clause."""
@@ -150,6 +150,16 @@ def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) 
     return pieces
 
 
+def named(pieces: Sequence[Piece]) -> str:
+    """The input in an error: its first parts."""
+    return ", ".join(dict.fromkeys(piece.part.name for piece in pieces[:3]))
+
+
+def frames_of(pieces: Sequence[Piece]) -> dict[str, Any]:
+    """What the queries of the parts read beside files."""
+    return {name: frame for piece in pieces for name, frame in piece.chosen.frames.items()}
+
+
 def system_of(engine: Engine, piece: Piece) -> str:
     """The SQL of the system that a row of a part belongs to."""
     return engine.dialect.quote("system") if piece.layout.system else engine.dialect.literal(piece.system)
@@ -185,8 +195,8 @@ def _rows(
     cells = [*own, f"{system_of(engine, piece)} AS system"]
     cells += [f"{q('id')} AS id"] if piece.layout.id else []
     cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.shared else []
-    named = {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
-    cells += [f"{cell(engine, f'text attribute {name}')} AS {short}" for short, name in named.items()]
+    named = short_names(segments, unit).items()
+    cells += [f"{cell(engine, f'text attribute {name}')} AS {short}" for short, name in named]
     return f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}"
 
 
@@ -199,39 +209,44 @@ def cell(engine: Engine, role: str) -> str:
 # Groups and ids -----------------------------------------------------------------------------------------------------
 
 
-def grouped(t: Kept, segments: Sequence[str], unit: str | None) -> Kept:
-    """The table with the slices of the columns for segments, and its units where they are few."""
-    slices, labels, most = [], {}, t.engine.reading
+def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
+    """The columns for segments, and for the unit, by their short names."""
+    return {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
+
+
+def most_texts(engine: Engine, segments: Sequence[str], unit: str | None) -> dict[str, int]:
+    """How many distinct texts of each of these columns are wanted, by its short name."""
+    named = short_names(segments, unit)
+    return {short: engine.reading.units if short == "unit" else engine.reading.values for short in named}
+
+
+def grouped(t: Kept, segments: Sequence[str], unit: str | None, known: Mapping[str, Texts] | None = None) -> Kept:
+    """The table with the slices of the columns for segments, and its units where they are few.
+
+    known: the texts of these columns where they have been asked for; else all are, by one query.
+    """
+    most, slices, labels = t.engine.reading, [], {}
+    known = known or distinct.texts(t.engine, t.query, t.name, most_texts(t.engine, segments, unit), t.frames)
     for i, column in enumerate(segments):
-        values, rows = _values(t, f"segment{i}", most.values)
-        if len(values) > most.values:
+        found = known[f"segment{i}"]
+        if len(found.values) > most.values:
             text = f"segments: {column!r} has more than {most.values:,} distinct values, too many to group"
             raise ParameterError(text)
-        parts = groups(values, rows)
-        slices.append(Segment(tuple(values), parts.of))
+        parts = groups(found.values, found.rows)
+        slices.append(Segment(tuple(found.values), parts.of))
         labels[column] = parts.labels
-    units = _values(t, "unit", most.units)[0] if unit else np.empty(0)
-    if unit and (len(units) > most.units or aligned.NONE in units):
-        _refuse_no_unit(t, unit)
-    known = tuple(units) if unit and len(units) <= most.units else None
-    plan = replace(t.plan, segments=tuple(slices), unit=unit is not None, units=known)
+    if unit and known["unit"].empty:
+        raise _no_unit(t, unit, known["unit"].empty)
+    few = tuple(known["unit"].values) if unit and len(known["unit"].values) <= most.units else None
+    plan = replace(t.plan, segments=tuple(slices), unit=unit is not None, units=few)
     return replace(t, plan=plan, slices=labels)
 
 
-def _refuse_no_unit(t: Tabled, unit: str) -> None:
-    """Raises InputError where a row has no unit."""
+def _no_unit(t: Tabled, unit: str, rows: int) -> InputError:
+    """The error for rows without a unit."""
     none = t.engine.dialect.literal(aligned.NONE)
-    if rows := t.ask("count(*) AS n", f"WHERE unit = {none}")["n"][0].as_py():
-        empty = where(t, f"{cell(t.engine, f'text attribute {unit}')} = {none}", "1", 1)
-        raise aligned.no_unit(empty[0][1] if empty else t.name, unit, rows)
-
-
-def _values(t: Tabled, column: str, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of a column in order, one more than so many at most, and the rows of each."""
-    table = t.ask(f"{column} AS value, count(*) AS n", f"GROUP BY {column} LIMIT {most + 1}")
-    values, rows = np.array(table["value"].to_pylist(), dtype=object).astype(str), table["n"].to_numpy()
-    order = np.argsort(values)
-    return values[order], rows[order]
+    empty = where(t, f"{cell(t.engine, f'text attribute {unit}')} = {none}", "1", 1)
+    return aligned.no_unit(empty[0][1] if empty else t.name, unit, rows)
 
 
 def refuse_id_twice(t: Tabled) -> None:
