@@ -150,7 +150,7 @@ class Part(ABC):
             if DUCKDB.is_text(selection.types[column]) and (row := selection.first(value, wrong)):
                 raise InputError(f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})")
 
-    def check(self, selection: "Selection") -> None:
+    def check(self, selection: "Selection") -> None:  # noqa: B027 - most formats hold nothing that they must not
         """Raises InputError for what a selection that ran must not hold."""
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
