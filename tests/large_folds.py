@@ -67,6 +67,11 @@ def alone(table):
     return table[table["system"] == "near"].drop(columns=["id", "system", "group"])
 
 
+def tested(table):
+    """One system without ids, and one test set."""
+    return alone(holdout(table))
+
+
 def repeated(table):
     """Three draws of the folds of one system."""
     own = plain(table)[table["system"] == "near"].drop(columns="system")

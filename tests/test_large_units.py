@@ -49,6 +49,20 @@ CASES |= {
         {"columns": "{weight: exact}"},
     ),
 }
+CHOSEN = {  # long tables of several systems without ids, of which one system is chosen
+    "two classes": (OF_TWO, lambda n: large_tables.long(large_tables.frame(n)), {"systems": "weak"}),
+    "several classes": (((large_classes.summed,), classification.read), large_classes.frame, {"systems": "near"}),
+    "several labels": (((large_labels.summed,), classification.read), large_labels.frame, {"systems": "near"}),
+    "forecasts": (
+        ((large_forecasts.summed,), rating.read),
+        lambda n: large_forecasts.long(large_forecasts.frame(n)),
+        {"systems": "near"},
+    ),
+}
+CASES |= {
+    f"{_name}, one system without ids": (*_of, lambda n, of=_table: of(n).drop(columns="id"), _given)
+    for _name, (_of, _table, _given) in CHOSEN.items()
+}
 for _name, _table, _given in (
     ("wide", large_values.wide, {}),
     ("without ids", lambda n: large_values.wide(n).drop(columns="question"), {"systems": "old,new"}),
@@ -58,7 +72,7 @@ for _name, _table, _given in (
 ):
     CASES[f"values per unit, {_name}"] = ((large_values.summed,), significance.read, _table, _given)
 for _kind, _frame in (("scores", large_folds.scored), ("forecasts", large_folds.forecast)):
-    for _change in ("plain", "forward", "holdout", "alone", "repeated", "lacking"):
+    for _change in ("plain", "forward", "holdout", "alone", "tested", "repeated", "lacking"):
         CASES[f"out-of-fold {_kind}, {_change}"] = (
             (large_folds.summed,),
             large_folds.held,
@@ -128,6 +142,19 @@ def test_rows_have_the_order_of_the_files_and_their_numbers_where_there_are_no_i
     table = written(tmp_path / "file", **{"": small(paths, systems="good")}).rows
     assert table["unit"].tolist() == [str(i) for i in range(1, 1301)]
     assert table["numerator"].tolist() == ((data["score_good"] - data["label"]) ** 2).tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_rows_of_one_system_keep_their_numbers_in_the_files(suffix, tmp_path):
+    data = large_tables.long(large_tables.frame(900)).drop(columns="id").reset_index(drop=True)
+    paths = [str(tmp_path / f"{i}.{suffix}") for i in range(2)]
+    for path, rows in zip(paths, (data[:1000], data[1000:]), strict=True):
+        rows.to_csv(path, index=False) if suffix == "csv" else rows.to_parquet(path, index=False)
+    table = written(tmp_path / "file", **{"": small(paths, systems="weak")}).rows
+    own = data.loc[table["unit"].astype(int) - 1]
+    assert len(own) == 900
+    assert set(own["system"]) == {"weak"}
+    assert table["numerator"].tolist() == ((own["score"] - own["label"]) ** 2).tolist()
 
 
 def test_a_file_of_many_shards_is_written_a_shard_at_a_time(tmp_path, monkeypatch):

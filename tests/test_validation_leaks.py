@@ -80,6 +80,14 @@ def test_a_user_in_two_folds_fails():
     assert severe(study)["group on both sides"].count > 900
 
 
+def test_rows_without_ids_are_named_by_their_numbers_in_the_file():
+    groups = [f"g{i % 40}" if i in (45, 50, 85, 90) else f"own {i}" for i in range(120)]
+    frame = pd.DataFrame({"label": np.arange(120) % 2, "score": np.linspace(0, 1, 120), "group": groups})
+    study = validation.read(frame.assign(fold=np.repeat(["valid", "train", "test"], 40)))
+    (finding,) = (finding for finding in study.findings if finding.name == "group on both sides")
+    assert study.examples_of(finding, 3) == ["row 86", "row 91"]
+
+
 def test_an_id_in_two_folds_fails():
     frame = pd.read_csv(CREDIT).query("model == 'forest'").drop(columns="model")
     copied = frame.iloc[:7].assign(fold=(frame["fold"].iloc[:7] + 1) % 5)

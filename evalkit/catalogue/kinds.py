@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,14 +34,14 @@ CELLS = (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))  # label and decision
 # Kinds ------------------------------------------------------------------------------------------------------------
 
 
-class Kind:
+class Kind(ABC):
     """What a metric is to inference.
 
     apart: tests take the variance that positive and that negative rows add each by itself. decided: a threshold
     decides the metric, the order of the scores beside it does not matter. joint: value and effects come together.
     centred: a row moves the metric by numbers of its own, not of its place in the table. of_rows: the metric is a mean
     over rows. summed: sums over rows that are read twice tell it. totalled: it follows from `terms` added up. termed:
-    `sums` gives each row, or unit, terms of its own, whose sums are the metric of any of them.
+    `Termed.sums` gives each row, or unit, terms of its own, whose sums are the metric of any of them.
     """
 
     apart: ClassVar[bool] = False
@@ -80,9 +81,31 @@ class Kind:
         """How much too high the value of so few rows is; what adds up where a metric is a mean of several."""
         return 0.0
 
+    @abstractmethod
+    def value(self, rows: Rows, k: int | None) -> float:
+        """The metric of all rows."""
+
+    @abstractmethod
+    def effects(self, rows: Rows, k: int | None) -> Effects:
+        """The value, and how much each row moves it."""
+
+    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
+        """How much each row, all of which count alike, moves the difference of two systems."""
+        return self.effects(first, k).rows - self.effects(second, k).rows
+
+
+class Termed(Kind):
+    """A ratio of sums of terms, one of each row or unit."""
+
+    termed: ClassVar[bool] = True
+
+    @abstractmethod
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
-        """The terms of each unit, where the metric is a ratio of sums."""
-        raise NotImplementedError
+        """The terms of each unit."""
+
+    def value(self, rows: Rows, k: int | None) -> float:
+        """The ratio of the sums."""
+        return self.sums(rows, k, 1).value
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it."""
@@ -91,25 +114,20 @@ class Kind:
         moved = ratio(top - terms.value * bottom, np.nansum(np.where(np.isnan(top), np.nan, bottom)))
         return Effects(terms.value, np.nan_to_num(moved) if np.isfinite(terms.value) else moved)
 
-    def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """How much each row, all of which count alike, moves the difference of two systems."""
-        return self.effects(first, k).rows - self.effects(second, k).rows
 
-    def value(self, rows: Rows, k: int | None) -> float:
-        """The metric of all rows."""
-        return self.sums(rows, k, 1).value
+class OfTable(Kind):
+    """A metric that a table of labels 0 and 1 by score tells, without the rows."""
 
+    @abstractmethod
     def at(self, c: Counts, threshold: float) -> float:
-        """The metric of a table of labels 0 and 1, at the threshold where one decides."""
-        raise NotImplementedError
+        """The metric of the table, at the threshold where one decides."""
 
 
 @dataclass(frozen=True)
-class PerUnit(Kind):
+class PerUnit(Termed):
     """The mean of one value a unit. of: (structure, k, level) -> the values; level is the relevance level."""
 
     of: Callable[..., Floats]
-    termed: ClassVar[bool] = True
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
         """The values."""
@@ -121,7 +139,7 @@ class Proportion(PerUnit):
 
 
 @dataclass(frozen=True)
-class Ratio(Kind):
+class Ratio(Termed):
     """A ratio of sums over units. of: (structure, k, level) -> the terms of each unit.
 
     within: these depend on which rows of the unit are there, as the rows of each are ranked among themselves.
@@ -141,7 +159,7 @@ class Ratio(Kind):
 
 
 @dataclass(frozen=True)
-class Loss(Kind):
+class Loss(Termed, OfTable):
     """The mean of one number a row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part.
 
     worst: the number of a row whose prediction is certain and wrong, where that is far from all others.
@@ -153,7 +171,6 @@ class Loss(Kind):
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
     totalled: ClassVar[bool] = True
-    termed: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """Of each row its loss, and 1 if it takes part, before its weight."""
@@ -192,14 +209,13 @@ class Loss(Kind):
 
 
 @dataclass(frozen=True)
-class RatioOfRows(Kind):
+class RatioOfRows(Termed, OfTable):
     """A ratio of sums over rows. sides: the two numbers of each row, before its weight."""
 
     sides: Callable[[Rows], Sequence[Floats]]
     centred: ClassVar[bool] = True
     summed: ClassVar[bool] = True
     totalled: ClassVar[bool] = True
-    termed: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """Both numbers of each row, before its weight."""
@@ -240,14 +256,13 @@ def rows_of(c: Counts, threshold: float) -> tuple[Rows, Floats]:
 
 
 @dataclass(frozen=True)
-class Share(Kind):
+class Share(Termed, OfTable):
     """Hits among some of the rows. of: (actual, predicted) -> which rows count, and which of them are hits."""
 
     of: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]
     decided: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
-    termed: ClassVar[bool] = True
 
     def hits(self, rows: Rows) -> tuple[Bools, Bools]:
         """Which rows count, and which of these are hits."""
@@ -340,7 +355,7 @@ class Agreement(Smooth):
 
 
 @dataclass(frozen=True)
-class Transformed(Kind):
+class Transformed(OfTable):
     """A monotone function f of another metric, with f′ as slope: it has that metric's test."""
 
     of: Metric
@@ -363,4 +378,5 @@ class Transformed(Kind):
 
     def at(self, c: Counts, threshold: float) -> float:
         """The function of the other metric's value."""
+        assert isinstance(self.of.kind, OfTable)
         return self.f(self.of.kind.at(c, threshold))

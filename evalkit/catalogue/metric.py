@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from evalkit.catalogue.kinds import (
-    Effects,
-    Kind,
-)
+from evalkit.catalogue.kinds import Effects, Kind, OfTable, Termed
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
@@ -95,6 +92,7 @@ class Chosen:
 
     def sums(self, structure: Any, level: float = 1) -> Sums:
         """One value a unit of rankings and other structures of units, or the terms of a ratio."""
+        assert isinstance(self.metric.kind, Termed)
         return self.metric.kind.sums(structure, self.k, level)
 
     def value(self, rows: Rows) -> float:
@@ -107,4 +105,5 @@ class Chosen:
 
     def at(self, c: Counts, threshold: float = 0.5) -> float:
         """The metric of a table of labels 0 and 1, at the threshold where one decides."""
+        assert isinstance(self.metric.kind, OfTable)
         return self.metric.kind.at(c, threshold)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.catalogue.kinds import Effects, Kind
+from evalkit.catalogue.kinds import Effects, OfTable
 from evalkit.metrics import cells, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -21,21 +21,21 @@ Number = Callable[[Counts], Any]  # a metric of a table, or of one threshold
 
 
 class Tables(Protocol):
-    """The tables of a score: at its thresholds, as probabilities, and of what the threshold decides."""
+    """The tables of a score: at its thresholds, as probabilities, and of what the threshold decides, None without."""
 
     @property
     def counts(self) -> Counts: ...
     @property
     def chances(self) -> Counts: ...
     @property
-    def cut(self) -> Counts: ...
+    def cut(self) -> Counts | None: ...
 
 
 # Of the whole order -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Curve(Kind):
+class Curve(OfTable):
     """A number of the whole order of the scores.
 
     of: the metric of a table. terms: what a positive (first row) and a negative (second) at each threshold adds to it
@@ -139,6 +139,7 @@ class Decision(Curve):
 
     def source(self, tables: Tables) -> Counts:
         """The table of what is decided."""
+        assert tables.cut is not None
         return tables.cut
 
     def read(self, c: Counts) -> float:

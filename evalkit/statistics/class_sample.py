@@ -2,47 +2,31 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats
 from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import gathered
 from evalkit.statistics.class_passes import First, Second
-from evalkit.statistics.gathered import Gathered
+from evalkit.statistics.each_sample import EachCounted, SummedEach
 from evalkit.statistics.of_areas import OfArea, OfAreas, Scores
 from evalkit.statistics.of_cells import Group, OfCells, of_system
 from evalkit.statistics.of_totals import OfTotals
-from evalkit.statistics.sample import Moments
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.statistic import Layout
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """What the first reading tells. order: the systems. groups: by number, 0 for all rows."""
+class Counted(EachCounted):
+    """What the first reading tells. groups: by number, 0 for all rows."""
 
-    order: tuple[str, ...]
     first: First
-    g: Gathered
     groups: Mapping[int, Group]
-    layout: Layout
-
-    def known(self, chosen: Chosen, group: int, system: int) -> Floats:
-        """What the terms of a loss add up to."""
-        return self.g.sums[f"{group} {system} {chosen.label}"]
 
     def scores(self, group: int, system: int, c: int) -> Scores:
         """The scores of a class."""
         return Scores(self.g.grids[f"{group} {system} {c}"], self.first.scale)
-
-    @property
-    def systems(self) -> range:
-        """Their numbers."""
-        return range(len(self.order))
 
     def each(self, group: int, system: int) -> list[Scores]:
         """The scores of every class."""
@@ -64,28 +48,11 @@ class Counted:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedClasses:
+class SummedClasses(SummedEach[Counted]):
     """All systems on the same rows, which were read once or twice. outside: a score that is no probability, or ""."""
 
-    counted: Counted
     second: Second | None
-    g: Gathered
     outside: str
-
-    @property
-    def layout(self) -> Layout:
-        """Whether rows count alike."""
-        return self.counted.layout
-
-    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
-        """The metric of a system in a group; a slice is all rows."""
-        group, i = 0 if isinstance(member, slice) else member, self.counted.order.index(system)
-        kind: Any = chosen.base.metric.kind
-        if kind.totalled:
-            return self._loss(chosen, group, i)
-        if kind.decided:
-            return of_system(chosen, self.counted.groups[group], i)
-        return self._mean(chosen, group, i)
 
     def derived(self, metric: Metric, system: str, change: Callable[[Rows], Rows]) -> OfCells:
         """A metric of the rows of a system with other things in the place of what is and is said."""
@@ -96,6 +63,12 @@ class SummedClasses:
         """A metric of the scores of a class against the rest."""
         return self._area(Chosen(metric), 0, self.counted.order.index(system), c)
 
+    def _of_each(self, chosen: Chosen, group: int, i: int) -> OfCells | OfAreas:
+        """A metric of the cells, or a mean over the classes."""
+        if chosen.base.metric.kind.decided:
+            return of_system(chosen, self.counted.groups[group], i)
+        return self._mean(chosen, group, i)
+
     def _loss(self, chosen: Chosen, group: int, i: int) -> OfTotals:
         assert self.second is not None
         base, plain = chosen.base, self.layout is Layout.SUMMED
@@ -104,17 +77,6 @@ class SummedClasses:
         moments = self._moments(f"{group} losses", self.second.loss_names(group))
         members = int(totals[1]) if plain and isinstance(kind, Loss) else None
         return OfTotals(chosen, moments, self.layout, kind.of_terms(totals), {column: 1.0}, column, members)
-
-    @cached_property
-    def _kept(self) -> dict[str, Moments]:
-        return {}
-
-    def _moments(self, name: str, names: list[str]) -> Moments:
-        """The sums of the second reading, added up over units once."""
-        assert self.second is not None
-        if name not in self._kept:
-            self._kept[name] = gathered.moments(self.g.sums[name], names, apart=self.second.apart)
-        return self._kept[name]
 
     def _area(self, chosen: Chosen, group: int, i: int, c: int) -> OfArea:
         moments: Any = None

@@ -1,6 +1,5 @@
 """What a study of several labels measures on where rows are not kept: counted cells, sums, bins of scores."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -15,8 +14,7 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import cells as tables_of
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import gathered
-from evalkit.statistics.gathered import Gathered
+from evalkit.statistics.each_sample import EachCounted, SummedEach
 from evalkit.statistics.label_passes import TWO, First
 from evalkit.statistics.label_sums import Second
 from evalkit.statistics.of_areas import OfArea, OfLabels, Scores
@@ -47,28 +45,15 @@ class Decided:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """What the first reading tells. order: the systems. numbers: of the groups, 0 for all rows."""
+class Counted(EachCounted):
+    """What the first reading tells."""
 
-    order: tuple[str, ...]
     first: First
-    g: Gathered
-    numbers: Sequence[int]
-    layout: Layout
-
-    @property
-    def systems(self) -> range:
-        """Their numbers."""
-        return range(len(self.order))
 
     @property
     def labels(self) -> range:
         """Their numbers."""
         return range(self.first.labels)
-
-    def known(self, chosen: Chosen, group: int, system: int) -> Floats:
-        """What the terms of a loss add up to."""
-        return self.g.sums[f"{group} {system} {chosen.label}"]
 
     @cached_property
     def _groups(self) -> dict[str, Group]:
@@ -153,25 +138,14 @@ def as_hits(chosen: Chosen, group: Group, system: int) -> OfCells:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedLabels:
+class SummedLabels(SummedEach[Counted]):
     """All systems on the same rows, which were read twice."""
 
-    counted: Counted
     second: Second
-    g: Gathered
 
-    @property
-    def layout(self) -> Layout:
-        """Whether rows count alike."""
-        return self.counted.layout
-
-    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
-        """The metric of a system in a group; a slice is all rows."""
-        group, i = 0 if isinstance(member, slice) else member, self.counted.order.index(system)
-        kind: Any = chosen.base.metric.kind
-        if kind.totalled:
-            return self._loss(chosen, group, i)
-        if isinstance(kind, Share):
+    def _of_each(self, chosen: Chosen, group: int, i: int) -> OfCells | OfLabels:
+        """A share of rows, or a mean over the labels."""
+        if isinstance(chosen.base.metric.kind, Share):
             return as_hits(chosen, self.counted.group(group, chosen.label), i)
         key = key_of(chosen)
         return self.counted.mean(chosen, group, i, self._of_mean(group, key), self._powers(group, key))
@@ -200,16 +174,6 @@ class SummedLabels:
         sums = self.counted.g.sums
         shared = {(a, b): sums[name] for a, b in pairs if (name := f"{group} {a} {b} {base.label}") in sums}
         return OfShared(**known, members=int(totals[1]), place=i, shared=shared)
-
-    @cached_property
-    def _kept(self) -> dict[str, Moments]:
-        return {}
-
-    def _moments(self, name: str, names: list[str]) -> Moments:
-        """The sums of the second reading, added up over units once."""
-        if name not in self._kept:
-            self._kept[name] = gathered.moments(self.g.sums[name], names, apart=self.second.apart)
-        return self._kept[name]
 
     def _of_mean(self, group: int, key: str) -> Moments:
         return self._moments(f"{group} {key} mean", self.second.means[group, key].names)

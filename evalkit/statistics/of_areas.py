@@ -45,9 +45,8 @@ class Scores:
         return Counts(grid.middles(self.bins), c.tp, c.fp, c.positives, c.negatives)
 
     @property
-    def cut(self) -> Counts:
+    def cut(self) -> None:
         """Nothing decides by a score."""
-        raise NotImplementedError
 
     @property
     def width(self) -> float:

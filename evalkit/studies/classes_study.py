@@ -13,7 +13,7 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue import lookup
 from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.catalogue.kinds import Share
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Metric
 from evalkit.catalogue.multiclass import against_rest
 from evalkit.limits import Limits
 from evalkit.metrics import calibration, cells, labels
@@ -21,14 +21,12 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics import calibration_test, count_bootstrap, inference
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Statistic
 from evalkit.studies import curve_points, reliability, study
-from evalkit.studies.account import Account
 from evalkit.studies.binary import BINS
 from evalkit.studies.one_by_one import EachStudy
 from evalkit.studies.reliability import Reliability
@@ -48,8 +46,6 @@ Of = Callable[[Rows], Bools]  # which of the rows
 class ClassesStudy(EachStudy):
     """The study of a multi-class table; the units are rows, or the unit that was named."""
 
-    report: ClassVar[str] = "classification"
-    listed_under: ClassVar[str] = "Row by row"
     noun: ClassVar[str] = "class"
     sides: ClassVar[tuple[str, str]] = ("rows of the class", "other rows")
 
@@ -59,28 +55,13 @@ class ClassesStudy(EachStudy):
 
     @property
     @abstractmethod
-    def account(self) -> Account:
-        """What was read."""
-
-    @property
-    @abstractmethod
     def classes(self) -> tuple[str, ...]:
         """All classes, in order."""
 
     @property
     @abstractmethod
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-
-    @property
-    @abstractmethod
     def scored(self) -> bool:
         """Whether there are scores for the classes."""
-
-    @property
-    @abstractmethod
-    def sizes(self) -> Ints:
-        """The rows of each class."""
 
     @abstractmethod
     def sizes_in(self, part: Slice) -> Ints:
@@ -104,11 +85,6 @@ class ClassesStudy(EachStudy):
 
     @property
     @abstractmethod
-    def drawn(self) -> list[tuple[str, Counts]]:
-        """The leader's table of each class that has a curve, the most frequent eight."""
-
-    @property
-    @abstractmethod
     def top_label(self) -> dict[str, Counts]:
         """Right or wrong by the score of the predicted class, of every system."""
 
@@ -122,21 +98,7 @@ class ClassesStudy(EachStudy):
     def off(self) -> dict[str, float]:
         """By how much the scores of a row are off from adding up to 1 at most, of every system with scores."""
 
-    @abstractmethod
-    def constant(self, chosen: Chosen) -> float:
-        """The metric of the largest class for every row; its probabilities are the shares of the classes."""
-
-    @property
-    def bound(self) -> float:
-        """By how much counting scores in bins changes an AUC at most."""
-        return 0.0
-
     # What follows
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.account.sources
 
     @property
     def names(self) -> Sequence[str]:
@@ -179,10 +141,6 @@ class ClassesStudy(EachStudy):
         return with_limits(estimates)
 
     # Pictures' data
-
-    def curve(self, kind: str) -> pd.DataFrame:
-        """The leader's curve of every class against the rest: x, y and the class as `system`."""
-        return curve_points.curve(dict(self.drawn), kind)
 
     def bands(self, kind: str) -> pd.DataFrame | None:
         """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""

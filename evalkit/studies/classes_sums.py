@@ -1,6 +1,6 @@
 """The study of several classes from one or two readings of a table that need not fit into memory."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import classes, tabled
 from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.classes import Large
-from evalkit.reading.tables.slices import Slice, of_groups
+from evalkit.reading.tables.slices import Slice
 from evalkit.statistics.cell_passes import Counting
 from evalkit.statistics.class_passes import FACTS, NOWHERE, First, Second, ranked
 from evalkit.statistics.class_sample import Counted, SummedClasses
@@ -33,10 +33,9 @@ from evalkit.statistics.of_cells import OfCells
 from evalkit.statistics.statistic import Layout
 from evalkit.studies import account, classes_study, one_by_one, row_study
 from evalkit.studies import study as studies
-from evalkit.studies.account import Account
 from evalkit.studies.classes_study import TARGET, TOPS, ClassesStudy
+from evalkit.studies.each_sums import EachSums
 from evalkit.studies.study import Settings
-from evalkit.studies.unit_stream import Streamed
 
 CELLS = 2**11  # cells of all systems up to which the products of every two are summed over units
 BESIDE = 2**22  # numbers of units that stand side by side
@@ -45,14 +44,11 @@ OF_CLASS = (Chosen(ROC_AUC), Chosen(AVERAGE_PRECISION))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumsStudy(Streamed, ClassesStudy):
+class SumsStudy(EachSums[Counted], ClassesStudy):
     """The study of rows that were read and not kept."""
 
-    counted: Account
-    named: tuple[str, ...]
     summed: SummedClasses
-    groups: Mapping[str, Sequence[str]]
-    again: Again
+    named: tuple[str, ...]
 
     def rows_of(self, named: Named, system: int) -> Rows:
         """What a system predicts beside what is."""
@@ -62,29 +58,9 @@ class SumsStudy(Streamed, ClassesStudy):
         return Rows(some.label, score, weight=named.weight, decision=said, classes=k, beside=some.beside)
 
     @property
-    def account(self) -> Account:
-        """What was read."""
-        return self.counted
-
-    @property
     def classes(self) -> tuple[str, ...]:
         """All classes, in order."""
         return self.named
-
-    @property
-    def sample(self) -> SummedClasses:
-        """All systems on the same rows."""
-        return self.summed
-
-    @property
-    def read(self) -> Counted:
-        """What the first reading tells."""
-        return self.summed.counted
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-        return self.read.first.scale is not None
 
     @property
     def scored(self) -> bool:
@@ -95,11 +71,6 @@ class SumsStudy(Streamed, ClassesStudy):
     def probabilities(self) -> bool:
         """Whether every system's scores lie in 0..1."""
         return self.scored and not self.summed.outside
-
-    @cached_property
-    def slices(self) -> list[Slice]:
-        """The groups of rows that share a value of a segment column, by their numbers."""
-        return [part for part in of_groups(self.groups) if part.member in self.read.groups]
 
     @property
     def sizes(self) -> Ints:
@@ -114,9 +85,6 @@ class SumsStudy(Streamed, ClassesStudy):
         """The rows for which a system predicts each class."""
         cells = self.read.first.cells(self.read.g, 0, self._place(name))
         return np.bincount(cells.said[0], cells.n, len(self.classes)).astype(np.int64)
-
-    def _place(self, name: str) -> int:
-        return self.read.order.index(name)
 
     def confusion(self, name: str) -> Confusion:
         """The rows, or their weight, by actual and by predicted class."""
@@ -207,7 +175,7 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     g = second.whole(t.reduce(second, second.merge, by_unit=True)) if second else Gathered()
     summed = SummedClasses(counted, second, g, t.outside)
     rows, target = int(counted.g.sums[FACTS][0]), p.precision_target or TARGET
-    known: Any = (account.of_table(t, rows), t.classes, summed, t.slices, Again(t, rows))
+    known: Any = (account.of_table(t, rows), summed, t.slices, Again(t, rows), t.classes)
     return SumsStudy(settings, t.systems, {}, p.given, target, *known)
 
 
@@ -245,7 +213,7 @@ def _counted(t: Large, settings: Settings) -> Counted:
     numbers = sorted(int(name) for name in g.sums if name.isdecimal())
     sizes = first.classes, len(t.systems)
     of = {n: first.counting.group(g, f"{n}", *sizes, int(g.sums[f"{n}"][0]), layout) for n in numbers}
-    return Counted(t.systems, first, g, of, layout)
+    return Counted(t.systems, first, g, layout, of)
 
 
 def _refuse_partial(first: First, g: Gathered, systems: Sequence[str]) -> None:

@@ -92,7 +92,7 @@ def _counted(t: Large, settings: Settings, threshold: float) -> Counted:
     if not t.plan.paired and rows != t.rows:
         raise tabled.changed(t)
     layout = Layout.SUMMED if first.plain else Layout.SUMMED_VARIED
-    return Counted(t.systems, first, g, sorted(int(name) for name in g.sums if name.isdecimal()), layout)
+    return Counted(t.systems, first, g, layout)
 
 
 def _first(t: Large, settings: Settings, threshold: float) -> First:

@@ -9,20 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, Ints, ParameterError
+from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import Limits
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.parameters import Classification
-from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Statistic
-from evalkit.studies import curve_points, study
-from evalkit.studies.account import Account
+from evalkit.studies import study
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.one_by_one import EachStudy
 from evalkit.studies.study import Settings
@@ -36,8 +34,6 @@ STEPS = 41
 class LabelsStudy(EachStudy):
     """The study of a multi-label table; the units are rows, or the unit that was named."""
 
-    report: ClassVar[str] = "classification"
-    listed_under: ClassVar[str] = "Row by row"
     noun: ClassVar[str] = "label"
     sides: ClassVar[tuple[str, str]] = ("label true", "label not true")
 
@@ -47,18 +43,8 @@ class LabelsStudy(EachStudy):
 
     @property
     @abstractmethod
-    def account(self) -> Account:
-        """What was read."""
-
-    @property
-    @abstractmethod
     def labels(self) -> tuple[str, ...]:
         """All labels, in the order of their columns."""
-
-    @property
-    @abstractmethod
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
 
     @property
     @abstractmethod
@@ -69,11 +55,6 @@ class LabelsStudy(EachStudy):
     @abstractmethod
     def shares(self) -> Floats:
         """How often every label is true, by rows or by their weight."""
-
-    @property
-    @abstractmethod
-    def sizes(self) -> Ints:
-        """The rows on which each label is true."""
 
     @property
     @abstractmethod
@@ -92,11 +73,6 @@ class LabelsStudy(EachStudy):
     @abstractmethod
     def numbers_of(self, name: str, label: int) -> dict[str, float]:
         """Precision, recall, F1, AUC and average precision of a label, each as itself, `_low` and `_high`."""
-
-    @property
-    @abstractmethod
-    def drawn(self) -> list[tuple[str, Counts]]:
-        """The leader's table of each label that has a curve, the most frequent eight."""
 
     @property
     @abstractmethod
@@ -120,26 +96,12 @@ class LabelsStudy(EachStudy):
     def too_high(self, label: int) -> tuple[float, Estimate]:
         """The leader's mean score of a label, and how far it lies above the share of rows that have the label."""
 
-    @abstractmethod
-    def constant(self, chosen: Chosen) -> float:
-        """The metric of scoring every row by how often each label is true."""
-
     @property
     def together(self) -> bool:
         """Whether it is known which labels rows have together, without which no constant scores are measured."""
         return True
 
-    @property
-    def bound(self) -> float:
-        """By how much counting scores in bins changes an AUC at most."""
-        return 0.0
-
     # What follows
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.account.sources
 
     @property
     def names(self) -> Sequence[str]:
@@ -155,10 +117,6 @@ class LabelsStudy(EachStudy):
         counted = dict(zip(("tp", "fp", "fn", "tn"), self.decided(name, j), strict=True))
         row = {"system": name, "label": self.labels[j], "n": int(self.sizes[j])}
         return row | counted | self.numbers_of(name, j)
-
-    def curve(self, kind: str) -> pd.DataFrame:
-        """The leader's curve of every label: x, y and the label as `system`."""
-        return curve_points.curve(dict(self.drawn), kind)
 
     @property
     def thresholds(self) -> Floats:

@@ -1,6 +1,6 @@
 """The study of several labels a row from two readings of a table that need not fit into memory."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,6 @@ from evalkit.parameters import Classification
 from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.labels import Large
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import inference
 from evalkit.statistics.class_passes import FACTS
 from evalkit.statistics.intervals import Estimate
@@ -29,24 +28,20 @@ from evalkit.statistics.label_sample import Counted, SummedLabels, as_hits
 from evalkit.statistics.statistic import Statistic
 from evalkit.studies import account, labels_readings, labels_study, one_by_one, row_study
 from evalkit.studies import study as studies
-from evalkit.studies.account import Account
 from evalkit.studies.classes_study import SHARE
 from evalkit.studies.diagnostics import Ends
+from evalkit.studies.each_sums import EachSums
 from evalkit.studies.labels_study import LabelsStudy
-from evalkit.studies.unit_stream import Streamed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumsStudy(Streamed, LabelsStudy):
+class SumsStudy(EachSums[Counted], LabelsStudy):
     """The study of rows that were read and not kept."""
 
-    counted: Account
+    summed: SummedLabels
     named: tuple[str, ...]
     sure: bool
     stored: Mapping[str, list[Precision]]
-    summed: SummedLabels
-    groups: Mapping[str, Sequence[str]]
-    again: Again
 
     def rows_of(self, named: Named, system: int) -> Rows:
         """The labels of each row, and a system's scores of them."""
@@ -54,29 +49,9 @@ class SumsStudy(Streamed, LabelsStudy):
         return Rows(some.label, some.score[system], self.read.first.cuts[system], named.weight, beside=some.beside)
 
     @property
-    def account(self) -> Account:
-        """What was read."""
-        return self.counted
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """All labels, in the order of their columns."""
         return self.named
-
-    @property
-    def sample(self) -> SummedLabels:
-        """All systems on the same rows."""
-        return self.summed
-
-    @property
-    def read(self) -> Counted:
-        """What the first reading tells."""
-        return self.summed.counted
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-        return self.read.first.scale is not None
 
     @property
     def probabilities(self) -> bool:
@@ -87,11 +62,6 @@ class SumsStudy(Streamed, LabelsStudy):
     def precision(self) -> Mapping[str, list[Precision]]:
         """What the scores of each label were stored in, by system."""
         return self.stored
-
-    @cached_property
-    def slices(self) -> list[Slice]:
-        """The groups of rows that share a value of a segment column, by their numbers."""
-        return [part for part in of_groups(self.groups) if part.member in self.read.numbers]
 
     @property
     def shares(self) -> Floats:
@@ -124,9 +94,6 @@ class SumsStudy(Streamed, LabelsStudy):
             low, high = (np.array([one.low[0] for one in bins]), np.array([one.high[-1] for one in bins]))
             ends[name] = float(grid.scores(low).min()), float(grid.scores(high).max())
         return ends
-
-    def _place(self, name: str) -> int:
-        return self.read.order.index(name)
 
     def decided(self, name: str, label: int) -> tuple[int, int, int, int]:
         """The rows of a label by what is and what a system decides: TP, FP, FN, TN."""
@@ -236,7 +203,7 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     threshold = labels_study.threshold_of(p, probabilities=t.sure)
     summed = labels_readings.read(t, settings, threshold)
     rows = int(summed.counted.g.sums[FACTS][0])
-    known: Any = (account.of_table(t, rows), t.labels, t.sure, t.precision, summed, t.slices, Again(t, rows))
+    known: Any = (account.of_table(t, rows), summed, t.slices, Again(t, rows), t.labels, t.sure, t.precision)
     return SumsStudy(settings, t.systems, {}, p.given, threshold, *known)
 
 

@@ -7,10 +7,14 @@ from functools import cached_property
 from heapq import nlargest
 from typing import ClassVar
 
-from evalkit.arrays import Bools, Floats
+import pandas as pd
+
+from evalkit.arrays import Bools, Floats, Ints
+from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import calibration, recalibration
 from evalkit.metrics.counts import Counts
-from evalkit.studies import reliability, row_study
+from evalkit.reading.tables.parts import Source
+from evalkit.studies import curve_points, reliability, row_study
 from evalkit.studies.account import Account
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.row_study import RowStudy
@@ -59,6 +63,8 @@ class EachStudy(RowStudy):
     noun: what each is called. sides: what its rows and the others are called.
     """
 
+    report: ClassVar[str] = "classification"
+    listed_under: ClassVar[str] = "Row by row"
     noun: ClassVar[str]
     sides: ClassVar[tuple[str, str]]
 
@@ -81,6 +87,39 @@ class EachStudy(RowStudy):
     @abstractmethod
     def names(self) -> Sequence[str]:
         """All classes or labels."""
+
+    @property
+    @abstractmethod
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Ints:
+        """The rows of each class, or those on which each label is true."""
+
+    @property
+    @abstractmethod
+    def drawn(self) -> list[tuple[str, Counts]]:
+        """The leader's table of each class or label that has a curve, the most frequent eight."""
+
+    @abstractmethod
+    def constant(self, chosen: Chosen) -> float:
+        """The metric of a prediction that is the same for every row: the largest class, the shares of all."""
+
+    @property
+    def bound(self) -> float:
+        """By how much counting scores in bins changes an AUC at most."""
+        return 0.0
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.account.sources
+
+    def curve(self, kind: str) -> pd.DataFrame:
+        """The leader's curve of each against the rest: x, y and the class or label as `system`."""
+        return curve_points.curve(dict(self.drawn), kind)
 
     @property
     def chosen_by(self) -> Choice:

@@ -183,7 +183,7 @@ def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: _layout(part, named, [unit] if unit else [])))
     label = rows.numbers["label"].astype(np.int64)
     each = {name: Rows(label, said["score"]) for name, said in rows.own.items()}
-    own = {(m.name, name): m.kind.sums(system_rows, None, 1) for m in losses for name, system_rows in each.items()}
+    own = {(m.name, name): Chosen(m).sums(system_rows) for m in losses for name, system_rows in each.items()}
     chosen = tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in losses)
     data = UnitValues(
         unit=_units(rows, unit) if unit else rows.id,

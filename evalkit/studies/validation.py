@@ -171,8 +171,9 @@ def _only(e: Examples, rows: Ints, rest: LeftOut) -> Examples:
     """Some of the rows; the rest is left out."""
     sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in (*examples.SIDES, "repeat")}
     tables = {name: _part(getattr(e, name), rows) for name in ("features", "candidates")}
-    score = {name: values[rows] for name, values in e.score.items()}
-    return replace(e, label=e.label[rows], score=score, left_out=(*e.left_out, rest), **tables, **sides)  # type: ignore[arg-type]
+    own: dict[str, Any] = {"label": e.label[rows], "score": {name: values[rows] for name, values in e.score.items()}}
+    own |= {"left_out": (*e.left_out, rest), "place": rows if e.place is None else e.place[rows]}
+    return replace(e, **own, **tables, **sides)  # type: ignore[arg-type]
 
 
 def _without_set_aside(e: Examples) -> Examples:

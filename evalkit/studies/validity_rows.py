@@ -112,8 +112,7 @@ class RowsStudy(Validation):
         for number, (_, at) in enumerate(self.tests):
             folds[at] = number
         cluster = self.attributes[self.settings.unit] if self.settings.unit else None
-        id = self.rows + 1 if e.id is None else e.id[self.rows]
-        listed = Listed(id, cluster, {"fold": ([name for name, _ in self.tests], folds)})
+        listed = Listed(e.named(self.rows), cluster, {"fold": ([name for name, _ in self.tests], folds)})
         labels = e.classes if len(e.classes) > 2 else ()
         rows = {name: self.pooled[name] for name in self.systems}
         return Units(self.rows.size, units.of_rows(rows, self.settings.metrics, listed, labels), ("fold",), labels)
@@ -197,8 +196,8 @@ class RowsStudy(Validation):
 
     def examples_of(self, finding: Finding, most: int) -> list[str]:
         """The first rows of a finding, by their ids or numbers."""
-        id = self.examples.id
-        return [f"row {row + 1}" if id is None else str(id[row]) for row in finding.rows[:most]]
+        names = self.examples.named(np.array(finding.rows[:most], np.int64)).tolist()
+        return [f"row {name}" if self.examples.id is None else str(name) for name in names]
 
     @cached_property
     def selection(self) -> pd.DataFrame:

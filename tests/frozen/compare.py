@@ -1,9 +1,13 @@
 """Compare two trees of results: numbers to 1e-12, everything else exactly; records are paired by what they are of."""
 
+import base64
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 TOLERANCE = 1e-12  # of a difference relative to max(1, |old|)
 ABSENT = "(absent)"
@@ -49,6 +53,8 @@ def is_number(value: Any) -> bool:
 
 def numbers(tree: Any) -> int:
     """How many numbers a tree holds; an undefined one (null) counts."""
+    if is_packed(tree):
+        return len(unpacked(tree))
     if isinstance(tree, Mapping):
         return sum(map(numbers, tree.values()))
     if isinstance(tree, list):
@@ -60,13 +66,17 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
     """Every place where `new` differs from `old`.
 
     A list of records is paired by the records' names (system, metric, pair, ...), a mapping of equally long columns is
-    read as such a list, any other list is compared by position.
+    read as such a list, any other list is compared by position. Packed numbers are the list of these numbers.
 
     >>> [str(d) for d in differences({"a": [1.0, 2.0]}, {"a": [1.0, 2.5]})]
     ['a[1]: 2.0 -> 2.5']
     >>> list(differences(1.0, 1.0 + 1e-13))
     []
     """
+    yield from _differences(unpacked(old), unpacked(new), path)
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
     old, new = (records(tree) if is_columns(tree) else tree for tree in (old, new))
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         yield from _mappings(old, new, path)
@@ -93,23 +103,41 @@ def _kind(old: Any, new: Any) -> str:
 
 def _mappings(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> Iterator[Difference]:
     for name in [*old, *(name for name in new if name not in old)]:
-        yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), f"{path}.{name}" if path else name)
+        yield from _differences(old.get(name, ABSENT), new.get(name, ABSENT), f"{path}.{name}" if path else name)
 
 
 def _lists(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[Difference]:
     for i in range(max(len(old), len(new))):
         pair = (values[i] if i < len(values) else ABSENT for values in (old, new))
-        yield from differences(*pair, f"{path}[{i}]")
+        yield from _differences(*pair, f"{path}[{i}]")
 
 
 def _records(old: list[dict], new: list[dict], path: str) -> Iterator[Difference]:
     fields = naming(old)
     before, after = named(old, fields), named(new, fields)
-    yield from (d for name in before for d in differences(before[name], after.get(name, ABSENT), f"{path}[{name}]"))
+    yield from (d for name in before for d in _differences(before[name], after.get(name, ABSENT), f"{path}[{name}]"))
     yield from (Difference(f"{path}[{name}]", RECORD, ABSENT, after[name]) for name in after if name not in before)
     orders = [[name for name in one if name in other] for one, other in ((before, after), (after, before))]
     if orders[0] != orders[1]:
         yield Difference(path, ORDER, *(", ".join(order) for order in orders))
+
+
+# Packed numbers -----------------------------------------------------------------------------------------------
+
+
+def is_packed(tree: Any) -> bool:
+    """True for numbers as a report packs them where they are many: their type, and their bytes."""
+    return isinstance(tree, Mapping) and set(tree) == {"type", "zlib"}
+
+
+def unpacked(tree: Any) -> Any:
+    """The tree with a list in the place of packed numbers, null in that of NaN."""
+    if is_packed(tree):
+        values = np.frombuffer(zlib.decompress(base64.b64decode(tree["zlib"])), tree["type"])
+        return [None if value != value else value for value in values.tolist()]
+    if isinstance(tree, Mapping):
+        return {name: unpacked(value) for name, value in tree.items()}
+    return list(map(unpacked, tree)) if isinstance(tree, list) else tree
 
 
 # Records ------------------------------------------------------------------------------------------------------

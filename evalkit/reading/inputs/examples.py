@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, ParameterError, codes
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Kind
 from evalkit.reading.inputs import aligned, fold_errors, moments, pairing
@@ -49,7 +49,8 @@ class Examples:
     features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
     that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
     left_out: rows and columns that were read and not used, and why. repeat: the draw of the folds, where ids repeat.
-    precision: system -> what its scores were stored in.
+    precision: system -> what its scores were stored in. place: of each row among those read, from 0; None where all
+    are here.
     """
 
     label: Floats
@@ -68,6 +69,13 @@ class Examples:
     candidates: pd.DataFrame | None = None
     repeat: np.ndarray | None = None
     precision: Mapping[str, Precision] = field(default_factory=dict)
+    place: Ints | None = None
+
+    def named(self, rows: Ints) -> np.ndarray:
+        """What some of the rows are called: their ids, or else their numbers in the input, from 1."""
+        if self.id is not None:
+            return self.id[rows]
+        return (rows if self.place is None else self.place[rows]) + 1
 
     @property
     def repeats(self) -> int:

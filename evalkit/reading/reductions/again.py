@@ -13,7 +13,7 @@ from evalkit.reading.reductions.tabled import Tabled
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """A shard and the names of its rows, Arrow arrays: ids, or else numbers from 1; units, None where there are none.
+    """A shard and the names of its rows, Arrow arrays: ids, or else numbers in the input from 1; units, None without.
 
     weight: as it was read. slices: of each column the labels, and the number of each row's label.
     """
@@ -63,13 +63,20 @@ def _named(table: Any, t: Tabled, before: int) -> Named:
     of_columns = zip(t.slices.items(), shard.slice, strict=False)  # A/B users have their strata after these
     slices = {column: (labels, code) for (column, labels), code in of_columns}
     weight = of["weight"].to_numpy() if "weight" in of else None
-    id = of[t.naming] if t.naming else _numbers(before, len(shard.label))
+    id = _texts(of[t.naming]) if t.naming else _numbers(before, len(shard.label))
     return Named(shard, id, of.get("unit"), weight, slices)
 
 
 def _numbers(before: int, rows: int) -> Any:
     """The numbers of rows, as texts."""
     import pyarrow as pa
+
+    return _texts(pa.array(range(before + 1, before + rows + 1), pa.int64()))
+
+
+def _texts(names: Any) -> Any:
+    """Ids as they are, and numbers as texts."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.cast(pa.array(range(before + 1, before + rows + 1), pa.int64()), pa.string())
+    return pc.cast(names, pa.string()) if pa.types.is_integer(names.type) else names

@@ -84,8 +84,8 @@ class LargeFolds(Tabled):
 
     @property
     def naming(self) -> str | None:
-        """The column of the ids, which may have a row in each fold."""
-        return ID if self.has("id") else None
+        """The column of the ids, which may have a row in each fold, or that of the rows' numbers."""
+        return ID if self.has("id") else super().naming
 
     @property
     def one_system(self) -> str:

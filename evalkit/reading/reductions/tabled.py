@@ -22,6 +22,7 @@ from evalkit.reading.tables.rules import split
 from evalkit.reading.tables.slices import groups
 
 SEEN = 10_000  # rows of one id that are looked at
+ROW = "row_in_input"  # the column of the rows' numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +78,10 @@ class Tabled:
 
     @property
     def naming(self) -> str | None:
-        """The column of the ids in the query; None without ids."""
-        return "id" if self.pieces[0].layout.id else None
+        """The column of the query that names rows, ids or numbers from 1; None where rows are numbered as they come."""
+        if self.pieces[0].layout.id:
+            return "id"
+        return None if self.wide or not self.engine.dialect.row_number else ROW
 
     @property
     def frames(self) -> Mapping[str, Any]:
@@ -173,11 +176,16 @@ def union(
     segments: Sequence[str],
     unit: str | None,
 ) -> str:
-    """The SQL of all rows of the systems wanted by short names. cells: of what is, and of what is said."""
+    """The SQL of all rows of the systems wanted by short names. cells: of what is, and of what is said.
+
+    Where other systems' rows stand among them and there are no ids, `ROW` is the number of each row among all.
+    """
     parts = (_rows(engine, i, piece, cells, segments, unit) for i, piece in enumerate(pieces))
     every = " UNION ALL ".join(parts)
     if pieces[0].layout.wide:
         return every
+    if engine.dialect.row_number and not pieces[0].layout.id:
+        every = f"SELECT *, {engine.dialect.row_number} AS {ROW} FROM ({every}) AS v"
     return f"SELECT * FROM ({every}) AS u WHERE system IN ({', '.join(map(engine.dialect.literal, systems))})"
 
 

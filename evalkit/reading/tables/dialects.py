@@ -8,7 +8,12 @@ REFUSED = "<evalkit>{}</evalkit>"  # how an error that SQL raises quotes our own
 
 
 class Dialect(Protocol):
-    """What a query says in one of the two; types are named as the engine names them."""
+    """What a query says in one of the two; types are named as the engine names them.
+
+    row_number: of a row, from 1, in the order of the input; None where rows have no order.
+    """
+
+    row_number: str | None
 
     def quote(self, name: str) -> str:
         """The name of a column."""
@@ -44,6 +49,7 @@ class Dialect(Protocol):
 class _DuckDB:
     """DuckDB's SQL. Type JSON: a value as it stands in a file of JSON lines."""
 
+    row_number: str | None = "row_number() OVER ()"
     numeric = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
     no_id = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
 
@@ -92,6 +98,7 @@ class _DuckDB:
 class _Spark:
     """Spark's SQL."""
 
+    row_number: str | None = None
     texts = ("STRING", "CHAR", "VARCHAR")
     numeric = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "VOID")
     no_id = ("FLOAT", "DOUBLE", "DECIMAL", "BINARY", "ARRAY", "MAP", "STRUCT", "VARIANT")

@@ -6,6 +6,7 @@ one class here beside and one line in `formats`.
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Part:
+class Part(ABC):
     """One file, frame or table before it is read.
 
     path: of a file where it lies, of a table what a system is called after. folders: the columns that a file's folders
@@ -65,7 +66,7 @@ class Part:
     layout: trec.Layout | None = None
     unnamed: ClassVar[bool] = False  # whether no system can be called after it: a frame, or record batches
     nested: ClassVar[bool] = False  # whether a row is a JSON object, which can hold others
-    dialect: ClassVar[Dialect | None] = DUCKDB  # of the engine that reads it where it is
+    dialect: ClassVar[Dialect] = DUCKDB  # of the engine that reads it where it is
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
     def __post_init__(self) -> None:
@@ -128,15 +129,15 @@ class Part:
 
         A part that the dialect's engine cannot read where it is, is loaded and handed to it as a frame.
         """
-        if dialect is not self.dialect:
+        wanted = [name for name in dict.fromkeys([*text.values(), *numbers.values()]) if name not in self.folders]
+        where = self._source(wanted or self.columns[:1], numbers.values(), frame) if dialect is self.dialect else None
+        if where is None:
             import pyarrow as pa
 
             whole = pa.table(self.load(text, numbers))
             roles = ", ".join(map(dialect.quote, whole.column_names))
             return Selection(self, f"SELECT {roles} FROM {frame}", "", {}, {}, {}, {frame: whole})
-        wanted = [name for name in dict.fromkeys([*text.values(), *numbers.values()]) if name not in self.folders]
-        source, frames = self._source(wanted or self.columns[:1], numbers.values(), frame)
-        source = _with_folders(source, self.folders)
+        source, frames = _with_folders(where[0], self.folders), where[1]
         types = self._types(source, frames)
         cells = _cells(self.name, types, text, numbers, dialect)
         return Selection(self, f"SELECT {', '.join(cells)} FROM {source}", source, types, text, numbers, frames)
@@ -149,7 +150,7 @@ class Part:
             if DUCKDB.is_text(selection.types[column]) and (row := selection.first(value, wrong)):
                 raise InputError(f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})")
 
-    def check(self, selection: "Selection") -> None:
+    def check(self, selection: "Selection") -> None:  # noqa: B027 - most formats hold nothing that they must not
         """Raises InputError for what a selection that ran must not hold."""
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
@@ -158,9 +159,12 @@ class Part:
             table = duck.sql(chosen.query, self.name, **chosen.frames)
         return {role: table[role].combine_chunks() for role in table.column_names}
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Mapping[str, Any]]:
-        """The FROM clause in the part's dialect, and the frames that it names."""
-        raise NotImplementedError
+    @abstractmethod
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames] | None:
+        """The FROM clause in the part's dialect, and the frames that it names.
+
+        None where no engine reads the part where it is: its class has a `_read` of its own.
+        """
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """The engine's type of each column."""

@@ -41,7 +41,7 @@ class SparkTable(Part):
     frame: Any
     types: Mapping[str, str]
     most: int
-    dialect: ClassVar[Dialect | None] = SPARK
+    dialect: ClassVar[Dialect] = SPARK
 
     @cached_property
     def counted(self) -> int:  # type: ignore[override]

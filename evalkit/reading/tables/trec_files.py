@@ -3,10 +3,9 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from evalkit.reading.tables import duck, trec
-from evalkit.reading.tables.dialects import Dialect
 from evalkit.reading.tables.parts import TextFile, stamp
 
 
@@ -15,7 +14,9 @@ class Trec(TextFile):
     """A run or judgements, whose columns are those of its layout; no engine reads it where it is."""
 
     layout: trec.Layout
-    dialect: ClassVar[Dialect | None] = None
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
+        """None: no engine reads it."""
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
         import pyarrow as pa
