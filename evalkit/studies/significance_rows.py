@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Held
 from evalkit.metrics.sums import Sums, both
 from evalkit.progress import progress
 from evalkit.reading.inputs.unit_values import UnitValues
-from evalkit.statistics import intervals, methods, multiplicity, proportions, ranks, signflip, significance
+from evalkit.statistics import intervals, joint_flips, methods, proportions, ranks, signflip, significance
 from evalkit.statistics.flip_ranges import ranges
 from evalkit.statistics.intervals import Estimate, standard_error
+from evalkit.statistics.joint_flips import Pairs
 from evalkit.statistics.methods import Paired
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.ranks import Ranked
@@ -98,10 +99,23 @@ class RowsStudy(Significance):
         same = all(np.array_equal(keep, both(*two)) for two in sides)
         if len(every) < 2 or self.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
             return None
-        d = np.column_stack([(a.per_unit - b.per_unit)[keep] for a, b in sides])
-        if self.unit is not None:
-            d = np.column_stack([intervals.by_unit(column, self.unit[keep])[0] for column in d.T])
-        return multiplicity.max_t(d, rng=self.rng(3))
+        return joint_flips.adjusted(self._joined(every, keep), rng=self.rng(3))
+
+    def _joined(self, every: list[tuple[Chosen, tuple[str, str]]], keep: Bools) -> Pairs:
+        """The pairs of a family as those of columns, one a metric and system, of the units to keep."""
+        keys = list(dict.fromkeys((chosen, name) for chosen, pair in every for name in pair))
+        place = {key: number for number, key in enumerate(keys)}
+        sides = np.array([[place[chosen, name] for name in pair] for chosen, pair in every])
+        table = np.column_stack([self.values(*key).per_unit[keep] for key in keys])
+        metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in keys])
+        if self.unit is None:
+            return Pairs.of(table, *sides.T, metric=metric)
+        unit = self.unit[keep]
+
+        def added(columns: Floats) -> Floats:
+            return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
+
+        return Pairs.of(table, *sides.T, metric=metric, added=added)
 
     def other_tests(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
         total, count = self.summed(pair, chosen)
