@@ -3,7 +3,15 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
-from evalkit.statistics.resampling import CODES, _poisson, _weights, bca_p_value, bca_shares, resampled_sums
+from evalkit.statistics.resampling import (
+    CODES,
+    _poisson,
+    _weights,
+    bca_p_value,
+    bca_shares,
+    resampled_each,
+    resampled_sums,
+)
 
 
 def test_sums_have_the_moments_of_a_bootstrap():
@@ -72,3 +80,12 @@ def test_replicates_equal_to_the_value_count_half():
 def test_bca_p_value_is_never_0():
     assert 0.01 <= bca_p_value(9.0, np.linspace(8, 10, 99), [-1, 0, 1]) < 0.02
     assert np.isnan(bca_p_value(np.nan, [np.nan], [0]))
+
+
+def test_tables_that_share_their_samples_have_the_sums_of_each_alone():
+    g = np.random.default_rng(6)
+    tables = [g.normal(size=(rows, columns)) for rows in (40, 1_500, 40, 1_500) for columns in (1, 4)]
+    tables += [g.integers(0, 2, (500, 1)).astype(float), np.zeros((0, 2)), g.normal(size=(500, 1)).round(1)]
+    together = resampled_each(tables, rng=lambda: np.random.default_rng(5), resamples=300)
+    for rows, sums in zip(tables, together, strict=True):
+        np.testing.assert_array_equal(sums, resampled_sums(rows, rng=np.random.default_rng(5), resamples=300))

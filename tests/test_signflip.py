@@ -147,27 +147,3 @@ def test_sums_are_those_of_the_signs(n):
     flips = 1 - 2.0 * np.unpackbits(np.frombuffer(bits, np.uint8).reshape(-1, -(-n // 8)), axis=1, count=n)
     expected = (flips * values) @ hadamard(points)[:n]
     assert np.sort(drawn) == pytest.approx(np.sort(expected.ravel()))
-
-
-def test_joint_maximum_is_that_of_the_shared_signs():
-    columns = rng(7).normal(size=(9, 3))
-    signs = np.array(list(product((1, -1), repeat=9)))[1:256]
-    sums = np.abs(signs @ columns)
-    for bound in (1.0, 3.0, 5.0):
-        times, drawn = signflip.exceeded(columns, np.full(3, bound), rng=rng(), draws=0)
-        assert drawn == 255
-        assert times.tolist() == [int(np.sum(sums[:, j:].max(axis=1) >= bound)) for j in range(3)]
-    times, drawn = signflip.exceeded(rng(7).normal(size=(40, 3)), np.zeros(3), rng=rng(1), draws=1000)
-    assert drawn >= 1000
-    assert times.tolist() == [drawn] * 3
-
-
-def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_draws():
-    columns, m = rng(3).normal(size=(5000, 600)), 600
-    assert m > signflip.HELD // 8192  # the sums of one block of draws do not fit
-    observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]
-    times, drawn = signflip.exceeded(columns, observed, rng=rng(1), draws=1000)
-    sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))
-    largest = np.maximum.accumulate(sums[::-1], axis=0)[::-1]
-    assert drawn == sums.shape[1] == 8192
-    assert times.tolist() == np.sum(largest >= observed[:, None], axis=1).tolist()

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio
-from evalkit.statistics import signflip
+from evalkit.arrays import Floats, InputError, ParameterError, ratio
+from evalkit.statistics import joint_flips, signflip
 from evalkit.statistics.intervals import check_level, normal_quantile
 
 
@@ -57,31 +57,7 @@ def max_t(differences: ArrayLike, *, rng: np.random.Generator, draws: int = 100_
     columns = np.asarray(differences, float)
     if columns.ndim != 2 or len(columns) == 0:
         raise InputError(f"differences must have units × comparisons, got shape {columns.shape}")
-    finite("differences", columns.ravel())
-    scaled = columns[_order(columns)]  # the order of the units changes no draw
-    size = np.sqrt(np.sum(scaled**2, axis=0))
-    np.divide(scaled, size, out=scaled, where=size != 0)  # of a column of zeros no draw is less extreme
-    observed = np.abs(scaled.sum(axis=0)) * (1 - signflip.TIE) - signflip.TIE
-    order = np.argsort(-observed, kind="stable")
-    extreme, drawn = signflip.exceeded(scaled[:, order], observed[order], rng=rng, draws=draws)
-    adjusted = np.empty(order.size)
-    adjusted[order] = np.maximum.accumulate((1 + extreme) / (1 + drawn))
-    return adjusted
-
-
-def _order(columns: Floats) -> Ints:
-    """The order of the rows by their last values, then by those before; many columns are read only where rows tie.
-
-    >>> _order(np.array([[2, 1], [1, 1], [3, 0]])).tolist()
-    [2, 1, 0]
-    """
-    several = 1
-    while True:
-        last = columns[:, -several:]
-        order = np.lexsort(last.T)
-        if several >= columns.shape[1] or (last[order[1:]] != last[order[:-1]]).any(axis=1).all():
-            return order
-        several *= 4
+    return joint_flips.adjusted(joint_flips.Pairs.of_columns(columns), rng=rng, draws=draws)
 
 
 def max_t_of_sums(total: Floats, gram: Floats, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:

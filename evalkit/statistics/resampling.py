@@ -2,13 +2,13 @@
 
 from __future__ import annotations  # np.random is imported when it is used: it costs a tenth of numpy
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import Floats, Ints, ratio
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
 ALONE = 2**19  # multiplications up to which BLAS stays on one thread
@@ -28,17 +28,61 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
     array([[2., 4.],
            [2., 4.]])
     """
-    rows = np.asarray(columns, float)
-    n = len(rows)
+    return resampled_each([columns], rng=lambda: rng, resamples=resamples)[0]
+
+
+def resampled_each(
+    tables: Iterable[ArrayLike], *, rng: Callable[[], np.random.Generator], resamples: int
+) -> list[Floats]:
+    """The sums of each table as `resampled_sums` gives them with a new `rng()`, which draws the same numbers each time.
+
+    Tables with as many rows share the weights of their samples, which are drawn once and not kept.
+
+    >>> rng = lambda: np.random.default_rng(1)
+    >>> first, second = resampled_each([[[1], [2]], [[5], [7]]], rng=rng, resamples=3)
+    >>> bool((second == resampled_sums([[5], [7]], rng=rng(), resamples=3)).all())
+    True
+    """
+    sums, alike = dict[int, Floats](), dict[int, dict[int, Floats]]()
+    for place, columns in enumerate(tables):
+        rows = np.asarray(columns, float)
+        distinct, counts = _distinct(rows)
+        if 8 * len(distinct) < len(rows):
+            sums[place] = _counted_sums(distinct, counts, rng(), resamples)
+        else:  # sorted: the order of the units changes no sample
+            alike.setdefault(len(rows), {})[place] = np.repeat(distinct, counts, axis=0)
+    for group in alike.values():
+        sums |= _weighted_sums(group, rng(), resamples)
+    return [sums[place] for place in range(len(sums))]
+
+
+def _distinct(rows: Floats) -> tuple[Floats, Ints]:
+    """The distinct rows, sorted, and how often each is there; one column is sorted as numbers, which is faster."""
+    if rows.shape[1] != 1:
+        return np.unique(rows, axis=0, return_counts=True)
+    values, counts = np.unique(rows[:, 0], return_counts=True)
+    return values[:, None], counts
+
+
+def _counted_sums(distinct: Floats, counts: Ints, rng: np.random.Generator, resamples: int) -> Floats:
+    """The sums where rows repeat: the number of each distinct row is drawn."""
+    n = counts.sum()
+    weights = (rng.multinomial(n, counts / n, size=b) for b in _blocks(resamples, len(distinct)))
+    return np.concatenate([w @ distinct for w in weights])
+
+
+def _weighted_sums(tables: Mapping[int, Floats], rng: np.random.Generator, resamples: int) -> dict[int, Floats]:
+    """The sums of tables with as many rows each, by the same weights of the rows, a block of samples at a time."""
+    n = len(next(iter(tables.values())))
     if n == 0:
-        return np.zeros((resamples, rows.shape[1]))
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
-    if 8 * len(distinct) < n:
-        weights = (rng.multinomial(n, counts / n, size=b) for b in _blocks(resamples, len(distinct)))
-        return np.concatenate([w @ distinct for w in weights])
-    rows = np.repeat(distinct, counts, axis=0)  # sorted: the order of the units changes no sample
+        return {place: np.zeros((resamples, rows.shape[1])) for place, rows in tables.items()}
     room = np.empty((min(resamples, max(1, BLOCK // n)), n))
-    return np.concatenate([_product(_weights(rng, room[:b]), rows) for b in _blocks(resamples, n)])
+    sums: dict[int, list[Floats]] = {place: [] for place in tables}
+    for samples in _blocks(resamples, n):
+        weights = _weights(rng, room[:samples])
+        for place, rows in tables.items():
+            sums[place].append(_product(weights, rows))
+    return {place: np.concatenate(blocks) for place, blocks in sums.items()}
 
 
 def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: ArrayLike) -> Floats:

@@ -42,11 +42,15 @@ def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Flo
     and one fast transform gives the N = 2^⌈log₂ n⌉ sums of a block for N log₂ N additions. Draws of one block are
     uncorrelated, not independent. Koning, Hemerik, Biometrika 2024, doi:10.1093/biomet/asad050.
     """
-    n = len(columns)
-    return _summed(columns, remembered(_signs, n)(random_bits(n, rng, draws), n))
+    return summed(columns, signs(len(columns), rng, draws))
 
 
-def _summed(columns: Floats, signs: Floats) -> Floats:
+def signs(n: int, rng: np.random.Generator, draws: int) -> Floats:
+    """Random signs of n units from which at least `draws` draws follow, a row a block."""
+    return remembered(_signs, n)(random_bits(n, rng, draws), n)
+
+
+def summed(columns: Floats, signs: Floats) -> Floats:
     """Σ ± column of each draw that follows from these signs, (n, m) in, (m, draws) out."""
     n, m = columns.shape
     points = np.zeros((m, 1, signs.shape[1]))
@@ -84,13 +88,13 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
         every = enumerated(values)
         yield from (every[start : start + CACHED] for start in range(0, every.size, CACHED))
         return
-    signs = remembered(_signs, values.size)(bits, values.size)
-    rows = max(1, CACHED // signs.shape[1])
-    blocks = (signs[start : start + rows] for start in range(0, len(signs), rows))
-    if 1 < signs.shape[1] <= TOGETHER:
-        yield from _by_halves(blocks, values, signs.shape[1] // 2)
+    drawn = remembered(_signs, values.size)(bits, values.size)
+    rows = max(1, CACHED // drawn.shape[1])
+    blocks = (drawn[start : start + rows] for start in range(0, len(drawn), rows))
+    if 1 < drawn.shape[1] <= TOGETHER:
+        yield from _by_halves(blocks, values, drawn.shape[1] // 2)
         return
-    points = np.zeros(signs.shape[1])
+    points = np.zeros(drawn.shape[1])
     points[: values.size] = values
     yield from (walsh_hadamard(block * points).ravel() for block in blocks)
 
@@ -112,46 +116,6 @@ def _by_halves(blocks: Iterable[Floats], values: Floats, half: int) -> Iterator[
         np.subtract(kept, turned, out=drawn[points // 2 :].reshape(kept.shape))
         kept += turned
         yield drawn
-
-
-def exceeded(columns: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:
-    """In how many sign vectors the largest |Σ ± column| of each column and those after it is at least `observed`.
-
-    (n, m) in; m numbers out, and of how many: every sign vector (up to its sign, the unflipped one left out) for at
-    most 20 units, otherwise at least `draws` random ones.
-
-    >>> exceeded(np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([2.0, 2.0]), rng=np.random.default_rng(1), draws=0)
-    (array([1, 0]), 1)
-    """
-    n, m = columns.shape
-    times = np.zeros(m, np.int64)
-    if n <= ENUMERATED:
-        largest = np.zeros(1 << (n - 1))
-        for j in reversed(range(m)):
-            np.maximum(largest, np.abs(enumerated(columns[:, j])), out=largest)
-            times[j] = np.sum(largest[1:] >= observed[j])
-        return times, largest.size - 1
-    chunk, drawn = max(HELD // m, 1), 0  # random_bits rounds up to whole blocks
-    while drawn < draws:
-        signs = remembered(_signs, n)(random_bits(n, rng, min(chunk, draws - drawn)), n)
-        _count(times, columns, observed, signs)
-        drawn += signs.size
-    return times, drawn
-
-
-def _count(times: Ints, columns: Floats, observed: Floats, signs: Floats) -> None:
-    """Add to `times` in how many of these draws the largest |Σ ± column| of each column and later ones is `observed`.
-
-    Some columns at a time, the last first, so that their sums of many units fit into memory.
-    """
-    largest, some = np.zeros(signs.size), max(HELD // signs.size, 1)
-    for stop in range(len(times), 0, -some):
-        part = slice(max(stop - some, 0), stop)
-        sums = np.abs(_summed(columns[:, part], signs))
-        np.maximum(sums[-1], largest, out=sums[-1])
-        np.maximum.accumulate(sums[::-1], axis=0, out=sums[::-1])
-        times[part] += np.sum(sums >= observed[part, None], axis=1)
-        largest = sums[0]
 
 
 def walsh_hadamard(values: Floats) -> Floats:

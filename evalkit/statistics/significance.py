@@ -100,17 +100,20 @@ def paired_bootstrap(
     level: float = 0.95,
     resamples: int = 10_000,
     unit: str = "query",
+    sums: Floats | None = None,
 ) -> Comparison:
     """The mean difference by a bootstrap of units: BCa interval, and the level at which it would just reach 0 as p.
+
+    sums: of its samples, (resamples, 1), where `resampled_each` has drawn them.
 
     >>> c = paired_bootstrap([1, 2, 3, 4, -1], rng=np.random.default_rng(1))
     >>> c.p_value < 0.1, c.difference.method
     (True, 'BCa bootstrap')
     """
     units = _units(differences)
-    sums = resampled_sums(units[:, None], rng=rng, resamples=resamples)[:, 0]
+    sums = resampled_sums(units[:, None], rng=rng, resamples=resamples) if sums is None else sums
     value = _sum(units) / units.size
-    return influence_bootstrap(value, sums / units.size, units - value, level=level, unit=unit)
+    return influence_bootstrap(value, sums[:, 0] / units.size, units - value, level=level, unit=unit)
 
 
 # Ratios of sums on the same units
@@ -149,11 +152,15 @@ def paired_ratio_bootstrap(
     level: float = 0.95,
     resamples: int = 10_000,
     unit: str = "user",
+    sums: Floats | None = None,
 ) -> Comparison:
-    """The difference of two ratios of sums on the same units by a BCa bootstrap of the units; see `paired_ratio`."""
+    """The difference of two ratios of sums on the same units by a BCa bootstrap of the units; see `paired_ratio`.
+
+    sums: of its samples, (resamples, 4), where `resampled_each` has drawn them.
+    """
     columns = _ratio_columns(numerator_a, denominator_a, numerator_b, denominator_b)
     value, effect = _ratio_difference(columns)
-    sums = resampled_sums(columns, rng=rng, resamples=resamples)
+    sums = resampled_sums(columns, rng=rng, resamples=resamples) if sums is None else sums
     replicates = ratio(sums[:, 0], sums[:, 1]) - ratio(sums[:, 2], sums[:, 3])
     return influence_bootstrap(value, replicates, effect, level=level, unit=unit)
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.statistics import signflip
-from evalkit.statistics.multiplicity import max_t
+from evalkit.statistics import joint_flips, signflip
 
 BEYOND_DRAWING = 3.09  # standard errors of a drawn p-value: one in a thousand lies further below the exact one
 
@@ -43,9 +42,8 @@ def ranks(values: ArrayLike, *, level: float, rng: np.random.Generator, draws: i
     """
     table = np.asarray(values, float)
     pairs, m = list(combinations(range(table.shape[1]), 2)), table.shape[1]
-    differences = np.column_stack([table[:, i] - table[:, j] for i, j in pairs])
     means, significant = table.mean(axis=0), np.zeros((m, m), dtype=bool)
-    p_values = max_t(differences, rng=rng, draws=draws)
+    p_values = joint_flips.adjusted(joint_flips.Pairs.of(table, *np.array(pairs).T), rng=rng, draws=draws)
     if len(table) > signflip.ENUMERATED:
         p_values = _beyond_drawing(p_values, draws)
     for (i, j), p in zip(pairs, p_values, strict=True):

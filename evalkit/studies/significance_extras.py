@@ -9,6 +9,7 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import claim_plots
+from evalkit.progress import progress
 from evalkit.statistics import multiplicity, power, ranks
 from evalkit.studies.once import once
 from evalkit.studies.significance_study import Significance
@@ -45,11 +46,13 @@ def other_tests(study: Significance) -> pd.DataFrame:
 def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
     if study.is_ratio(chosen):
         return []
-    tukey, rows = _tukey(study, chosen), []
-    for pair in study.pairs:
-        tests = {"t": np.nan, "bh": np.nan, "bootstrap": np.nan, "tukey": tukey.get(pair, np.nan)}
-        tests |= study.other_tests(chosen, pair)
-        rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1]} | tests)
+    tukey, bootstrap, rows = _tukey(study, chosen), study.bootstraps(chosen), []
+    with progress("testing otherwise", len(study.pairs), "pairs") as draw:
+        for done, pair in enumerate(study.pairs):
+            draw(done)
+            tests = {"t": np.nan, "bh": np.nan, "bootstrap": bootstrap.get(pair, np.nan)}
+            tests |= {"tukey": tukey.get(pair, np.nan)} | study.other_tests(chosen, pair)
+            rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1]} | tests)
     for row, adjusted in zip(rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True):
         row["bh"] = float(adjusted)
     return rows

@@ -6,17 +6,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Held
 from evalkit.metrics.sums import Sums, both
+from evalkit.progress import progress
 from evalkit.reading.inputs.unit_values import UnitValues
-from evalkit.statistics import intervals, methods, multiplicity, proportions, ranks, signflip, significance
+from evalkit.statistics import intervals, joint_flips, methods, proportions, ranks, signflip, significance
 from evalkit.statistics.flip_ranges import ranges
 from evalkit.statistics.intervals import Estimate, standard_error
+from evalkit.statistics.joint_flips import Pairs
 from evalkit.statistics.methods import Paired
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.ranks import Ranked
+from evalkit.statistics.resampling import resampled_each
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.significance_study import Significance
@@ -25,6 +28,7 @@ from evalkit.studies.units import Units
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 RESAMPLES = 2_000
+DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a bootstrap: 16 MB
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 
 
@@ -95,28 +99,64 @@ class RowsStudy(Significance):
         same = all(np.array_equal(keep, both(*two)) for two in sides)
         if len(every) < 2 or self.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
             return None
-        d = np.column_stack([(a.per_unit - b.per_unit)[keep] for a, b in sides])
-        if self.unit is not None:
-            d = np.column_stack([intervals.by_unit(column, self.unit[keep])[0] for column in d.T])
-        return multiplicity.max_t(d, rng=self.rng(3))
+        return joint_flips.adjusted(self._joined(every, keep), rng=self.rng(3))
+
+    def _joined(self, every: list[tuple[Chosen, tuple[str, str]]], keep: Bools) -> Pairs:
+        """The pairs of a family as those of columns, one a metric and system, of the units to keep."""
+        keys = list(dict.fromkeys((chosen, name) for chosen, pair in every for name in pair))
+        place = {key: number for number, key in enumerate(keys)}
+        sides = np.array([[place[chosen, name] for name in pair] for chosen, pair in every])
+        table = np.column_stack([self.values(*key).per_unit[keep] for key in keys])
+        metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in keys])
+        if self.unit is None:
+            return Pairs.of(table, *sides.T, metric=metric)
+        unit = self.unit[keep]
+
+        def added(columns: Floats) -> Floats:
+            return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
+
+        return Pairs.of(table, *sides.T, metric=metric, added=added)
 
     def other_tests(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
-        d = self.differences(pair, chosen).to_numpy()
+        total, count = self.summed(pair, chosen)
+        d = np.sort(total / count, kind="stable")
         return {
             "t": self.paired(chosen, pair).p_value,
-            "bootstrap": self._bootstrap(chosen, pair),
             "wilcoxon": ranks.wilcoxon_p(d),
             "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
         }
 
-    def _bootstrap(self, chosen: Chosen, pair: tuple[str, str]) -> float:
-        """The test of the mean that is compared: over units, or over the rows of whole units."""
+    def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
+        """The test of the mean that is compared: over units, or over the rows of whole units.
+
+        The samples are drawn for some pairs at a time, which share them.
+        """
+        p: dict[tuple[str, str], float] = {}
+        some = max(1, DIFFERENCES // max(len(self.data.unit), 1))
+        with progress("resampling", len(self.pairs), "pairs") as draw:
+            for start in range(0, len(self.pairs), some):
+                draw(start)
+                pairs = self.pairs[start : start + some]
+                p |= zip(pairs, self._bootstrap([self.summed(pair, chosen) for pair in pairs]), strict=True)
+        return p
+
+    def _bootstrap(self, summed: list[tuple[Floats, Floats]]) -> list[float]:
+        """The p-values of differences of units, each with its number of rows."""
+        options: dict[str, Any] = {"rng": self.rng(5), "resamples": RESAMPLES}
         if self.unit is None:
-            d = self.differences(pair, chosen).to_numpy()
-            return significance.paired_bootstrap(d, rng=self.rng(5), resamples=RESAMPLES).p_value
-        total, count = self.summed(pair, chosen)
-        columns = total, count, np.zeros(total.size), count
-        return significance.paired_ratio_bootstrap(*columns, rng=self.rng(5), resamples=RESAMPLES).p_value
+            means = [np.sort(total / count, kind="stable")[:, None] for total, count in summed]
+            drawn = resampled_each(means, rng=lambda: self.rng(5), resamples=RESAMPLES)
+            tests = (
+                significance.paired_bootstrap(d[:, 0], sums=s, **options) for d, s in zip(means, drawn, strict=True)
+            )
+        else:
+            columns = [np.column_stack([total, count, np.zeros(total.size), count]) for total, count in summed]
+            drawn = resampled_each(columns, rng=lambda: self.rng(5), resamples=RESAMPLES)
+            tests = (
+                significance.paired_ratio_bootstrap(*c.T, sums=s, **options)
+                for c, s in zip(columns, drawn, strict=True)
+            )
+        return [test.p_value for test in tests]
 
     def tukey(self, chosen: Chosen) -> Floats | None:
         values = self._table(chosen)

@@ -85,7 +85,11 @@ class Significance(Shown, Study):
 
     @abstractmethod
     def other_tests(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
-        """The p-values of a pair by other tests, by their names."""
+        """The p-values of a pair by other tests but the bootstrap, by their names."""
+
+    def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
+        """The p-value of each pair by a bootstrap; none where single values are not kept."""
+        return {}
 
     @abstractmethod
     def tukey(self, chosen: Chosen) -> Floats | None:

@@ -1,0 +1,112 @@
+"""Joint sign flips: the numbers of pairs of systems are those of the matrix of all their differences."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from evalkit.arrays import InputError
+from evalkit.statistics import intervals, joint_flips, signflip
+from evalkit.statistics.joint_flips import Pairs
+from evalkit.statistics.multiplicity import max_t
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def exceeded(columns, observed, draws):
+    return joint_flips.exceeded(Pairs.of_columns(columns), np.ones(len(observed)), observed, rng=rng(1), draws=draws)
+
+
+def test_joint_maximum_is_that_of_the_shared_signs():
+    columns = rng(7).normal(size=(9, 3))
+    signs = np.array(list(product((1, -1), repeat=9)))[1:256]
+    sums = np.abs(signs @ columns)
+    for bound in (1.0, 3.0, 5.0):
+        times, drawn = exceeded(columns, np.full(3, bound), draws=0)
+        assert drawn == 255
+        assert times.tolist() == [int(np.sum(sums[:, j:].max(axis=1) >= bound)) for j in range(3)]
+    times, drawn = exceeded(rng(7).normal(size=(40, 3)), np.zeros(3), draws=1000)
+    assert drawn >= 1000
+    assert times.tolist() == [drawn] * 3
+
+
+def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_draws():
+    columns, m = rng(3).normal(size=(5000, 600)), 600
+    assert m > joint_flips.TOGETHER // 8192  # the sums of one block of draws are not compared at once
+    observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]
+    times, drawn = exceeded(columns, observed, draws=1000)
+    sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))
+    largest = np.maximum.accumulate(sums[::-1], axis=0)[::-1]
+    assert drawn == sums.shape[1] == 8192
+    assert times.tolist() == np.sum(largest >= observed[:, None], axis=1).tolist()
+
+
+def pairs_of(table):
+    return np.array(list(combinations(range(table.shape[1]), 2))).T
+
+
+def tables():
+    yield rng(1).normal(size=(300, 6)) + rng(2).normal(size=(300, 1))
+    yield rng(3).normal(size=(60, 5)).round(1)  # units tie, and draws tie with what was observed
+    yield (rng(4).random((45, 4)) < 0.5) * 1.0
+    yield rng(5).normal(size=(12, 4))  # every sign vector
+    yield rng(6).normal(size=(30, 2))  # one pair
+
+
+@pytest.mark.parametrize("table", list(tables()))
+def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
+    first, second = pairs_of(table)
+    of_pairs = joint_flips.adjusted(Pairs.of(table, first, second), rng=rng(7), draws=20_000)
+    assert of_pairs.tolist() == max_t(table[:, first] - table[:, second], rng=rng(7), draws=20_000).tolist()
+
+
+def test_close_and_equal_systems_have_the_p_of_their_differences():
+    """Where systems agree to nine digits, or stand far from 0, their own sums are too coarse: the pair is flipped."""
+    table = rng(8).normal(size=(200, 4))
+    more = table[:, 1] + 1e-9 * rng(9).normal(size=200), table[:, 2] + 1e6, table[:, 3] * 1e-8
+    table = np.column_stack([table, table[:, 0], *more])
+    pairs = Pairs.of(table, *pairs_of(table))
+    first, second = pairs.first, pairs.second
+    expected = max_t(table[:, first] - table[:, second], rng=rng(1), draws=5_000)
+    assert joint_flips.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
+    assert expected[(first == 0) & (second == 4)] == 1
+
+
+def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each_other():
+    unit, table = np.arange(240) // 4, rng(10).normal(size=(240, 6)).round(2)
+    table[:, 3:] *= 1e5
+    first, second = np.array([0, 0, 1, 3, 3, 4]), np.array([1, 2, 2, 4, 5, 5])
+
+    def added(columns):
+        return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
+
+    pairs = Pairs.of(table, first, second, metric=np.repeat([0, 1], 3), added=added)
+    of_pairs = joint_flips.adjusted(pairs, rng=rng(1), draws=5_000)
+    d = added(table[:, first] - table[:, second])
+    assert of_pairs.tolist() == max_t(d, rng=rng(1), draws=5_000).tolist()
+    sums = np.sqrt((pairs.values**2).sum(axis=0))
+    assert (np.sqrt((d**2).sum(axis=0)) > joint_flips.APART * sums[first]).all()  # none had to be flipped by itself
+
+
+def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
+    monkeypatch.setattr(joint_flips, "MADE", 3_000)
+    table, asked = rng(11).normal(size=(1_000, 20)), []
+    pairs = Pairs.of(table, *pairs_of(table))
+
+    def differences(places):
+        asked.append(len(places))
+        return pairs.differences(places)
+
+    watched = Pairs(pairs.values, pairs.first, pairs.second, differences)
+    p = joint_flips.adjusted(watched, rng=rng(1), draws=1_000)
+    assert p.tolist() == joint_flips.adjusted(pairs, rng=rng(1), draws=1_000).tolist()
+    assert max(asked) <= 4 < len(pairs) == 190
+
+
+def test_a_value_that_is_not_finite_is_refused():
+    table = rng(1).normal(size=(30, 3))
+    table[4, 1] = np.inf
+    with pytest.raises(InputError, match="differences"):
+        joint_flips.adjusted(Pairs.of(table, *pairs_of(table)), rng=rng())
