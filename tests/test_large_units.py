@@ -5,6 +5,7 @@ import large_folds
 import large_forecasts
 import large_labels
 import large_logs
+import large_losses
 import large_tables
 import large_users
 import large_values
@@ -69,8 +70,25 @@ for _name, _table, _given in (
     ("drawn", large_values.drawn, {}),
     ("long", large_values.long, {}),
     ("one metric", large_values.long, {"systems": "old,new", "metrics": "minutes"}),
+    ("wide, in clusters", lambda n: large_values.of_users(large_values.wide(n)), {"unit": "user"}),
+    ("drawn, in clusters", lambda n: large_values.of_users(large_values.drawn(n)), {"unit": "user"}),
+    ("long, in clusters", lambda n: large_values.of_users(large_values.long(n)), {"unit": "user"}),
+    (
+        "clusters without ids",
+        lambda n: large_values.of_users(large_values.wide(n)).drop(columns="question"),
+        {"unit": "user"},
+    ),
+    ("clusters of one", lambda n: large_values.wide(n).assign(user=lambda t: "of " + t["question"]), {"unit": "user"}),
 ):
     CASES[f"values per unit, {_name}"] = ((large_values.summed,), significance.read, _table, _given)
+for _name, _given in (("rows", {}), ("clusters", {"unit": "user_id"}), ("one row a unit", {"unit": "visit"})):
+    CASES[f"losses, {_name}"] = (
+        (large_values.summed,),
+        significance.read,
+        lambda n: large_losses.frame(n).assign(visit=lambda t: "of " + t["id"]),
+        _given,
+    )
+CASES["losses of one system without ids"] = ((large_values.summed,), significance.read, large_losses.alone, {})
 for _kind, _frame in (("scores", large_folds.scored), ("forecasts", large_folds.forecast)):
     for _change in ("plain", "forward", "holdout", "alone", "tested", "repeated", "lacking"):
         CASES[f"out-of-fold {_kind}, {_change}"] = (

@@ -61,12 +61,14 @@ class UnitShard:
     """Some units with their values, NaN where there is none: one row a metric and system, one column a unit.
 
     rows: of each unit, or of each unit, system and metric that has any. cluster: of each unit, as a number from 0, None
-    where there are none.
+    where there are none. twice, differ: as of `rows.Shard`, where the units are rows.
     """
 
     values: Floats
     rows: Ints
     cluster: Ints | None = None
+    twice: int = 0
+    differ: int = 0
 
 
 def both(first: Sums, second: Sums) -> Bools:

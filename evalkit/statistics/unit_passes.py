@@ -19,7 +19,7 @@ from evalkit.metrics.sums import UnitShard
 from evalkit.statistics import gathered, passes
 from evalkit.statistics.gathered import Gathered
 
-UNITS, JOINT, RANKS = "units", "joint", "ranks"
+UNITS, FACTS, JOINT, RANKS = "units", "facts", "joint", "ranks"
 FEWEST = 2**12  # bins of the differences of a pair, however many pairs there are
 
 # The first reading --------------------------------------------------------------------------------------------------
@@ -37,6 +37,7 @@ class First:
         """The result of a shard."""
         rows, g = shard.rows, Gathered()
         g.sums[UNITS] = np.array([shard.values.shape[1], rows.sum()], float)
+        g.sums[FACTS] = np.array([shard.twice, shard.differ], float)
         g.most[UNITS] = np.array([-rows.min(initial=np.iinfo(np.int64).max), rows.max(initial=0)], float)
         for column, values in enumerate(shard.values):
             some = values[~np.isnan(values)]
@@ -64,6 +65,12 @@ class Known:
     def units(self) -> int:
         """All units."""
         return int(self.g.sums[UNITS][0])
+
+    @property
+    def facts(self) -> tuple[int, int]:
+        """How often ids came twice, and in how many columns rows of one id differ."""
+        twice, differ = self.g.sums[FACTS].tolist()
+        return int(twice), int(differ)
 
     @property
     def rows(self) -> tuple[int, int, int]:

@@ -86,9 +86,9 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance
         kind = unit_tables.kind(parts, p.columns, p.systems, asked.held if asked else unit_roles.held)
         _check(kind, parts, p)
         if asked and (large := unit_sources.large(kind, asked, p)):
-            metrics = _directed(tuple(Chosen(unit_sources.named(name)) for name in large.metrics), p.lower_is_better)
-            shared = study.settings(p, metrics, unit=large.name if large.clustered else None, limits=limits)
-            return significance_sums.study_of(large, shared, p.given, p.looks, p.test_to_train)
+            values, metrics = large.values, _directed(large.metrics, p.lower_is_better)
+            shared = study.settings(p, metrics, unit=values.name if values.clustered else None, limits=limits)
+            return significance_sums.study_of(values, shared, p.given, p.looks, p.test_to_train)
     if kind == "trials":
         return Shares.of(unit_values.read_trials(parts, p.columns), p)
     return _study(unit_sources.read(kind, parts, study.inputs(p.qrels, p.header, limits.reading), p), p, limits)

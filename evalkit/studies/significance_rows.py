@@ -61,7 +61,7 @@ class RowsStudy(Significance):
             every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
             of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
             return Units(1, [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every])
-        id = self.data.unit if self.unit is None else np.arange(1, len(self.data.unit) + 1)
+        id = self.data.unit if self.unit is None or self.data.id is None else self.data.id
         return units.of_each(self, self.listed(id))
 
     def values(self, chosen: Chosen, system: str) -> Sums:

@@ -12,7 +12,7 @@ from evalkit.arrays import Floats, ParameterError, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
 from evalkit.metrics.sums import Sums
-from evalkit.reading.reductions.values import LargeValues
+from evalkit.reading.reductions.unit_shards import InShards
 from evalkit.statistics import cluster_passes, multiplicity, proportions, ranks, student
 from evalkit.statistics.cluster_passes import AddedClusters, SecondOfClusters
 from evalkit.statistics.methods import Paired
@@ -32,7 +32,7 @@ DRAWN = 16_384  # normal numbers of the pictures
 class SumsStudy(Significance):
     """The study of values that were read twice."""
 
-    data: LargeValues
+    data: InShards
     added: Added
 
     added_up: ClassVar[bool] = True
@@ -43,12 +43,12 @@ class SumsStudy(Significance):
 
     def _blocks(self) -> Iterator[Block]:
         place = {name: i for i, name in enumerate(self.data.systems)}
-        for id, shard in self.data.shards():
-            terms = []
+        for shard in self.data.shards():
+            terms, values = [], shard.values.values
             for system in self.systems:
                 for metric, chosen in enumerate(self.settings.metrics):
-                    terms.append((system, chosen, Sums(shard.values[metric * len(place) + place[system]])))
-            yield from of_terms(terms, Listed(id))
+                    terms.append((system, chosen, Sums(values[metric * len(place) + place[system]])))
+            yield from of_terms(terms, Listed(shard.id, shard.cluster))
 
     @property
     def units(self) -> int:
@@ -204,9 +204,9 @@ class FoldsStudy(SumsStudy):
 
 
 def study_of(
-    t: LargeValues, settings: Settings, given: Mapping[str, Any], looks: int, test_to_train: float | None
+    t: InShards, settings: Settings, given: Mapping[str, Any], looks: int, test_to_train: float | None
 ) -> SumsStudy:
-    """The study of a table that is read twice; raises InputError for a unit that holds the means of the others.
+    """The study of a table that is read twice; raises InputError for what only its values show.
 
     Raises ParameterError where a fold has several rows.
     """
@@ -219,20 +219,20 @@ def study_of(
         clusters = of_clusters.whole(t.reduce(of_clusters, of_clusters.merge))
         by = SecondOfClusters(_centres(t, clusters), *shape, settings.limits.bins, known=clusters)
         both = AddedClusters(clusters, by, by.whole(t.reduce(by, by.merge)))
-        return ClustersStudy(settings, t.systems, {}, given, t.read(clusters.rows), None, looks, {}, 0, both)
+        data = t.read(clusters)
+        return ClustersStudy(settings, t.systems, {}, given, data, None, looks, {}, data.alone, both)
     first = First()
     known = first.whole(t.reduce(first, first.merge))
     second = Second(_centres(t, known), *shape, settings.limits.bins)
     added = Added(known, second, second.whole(t.reduce(second, second.merge)))
-    of = FoldsStudy if test_to_train else SumsStudy
-    return of(settings, t.systems, {}, given, t.read(known.rows), test_to_train, looks, {}, 0, added)
+    of, data = FoldsStudy if test_to_train else SumsStudy, t.read(known)
+    return of(settings, t.systems, {}, given, data, test_to_train, looks, {}, data.alone, added)
 
 
-def _centres(t: LargeValues, known: Known) -> Floats:
-    """The means of the columns; raises InputError for a unit that holds those of the others."""
-    columns = range(len(t.metrics) * len(t.systems))
-    t.refuse_summaries([known.n(i) for i in columns], [known.total(i) for i in columns], known.units)
-    return np.array([known.mean(i) for i in columns])
+def _centres(t: InShards, known: Known) -> Floats:
+    """The means of the columns; raises InputError for what these show to be wrong."""
+    t.refuse(known)
+    return np.array([known.mean(i) for i in range(len(t.metrics) * len(t.systems))])
 
 
 def _pairs(systems: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:

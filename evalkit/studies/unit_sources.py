@@ -15,12 +15,13 @@ from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Significance
 from evalkit.reading.inputs import aligned, trec_eval, unit_tables, unit_values
-from evalkit.reading.inputs.aligned import Aligned, Layout
-from evalkit.reading.inputs.runs import NONE, Account
+from evalkit.reading.inputs.aligned import Layout
+from evalkit.reading.inputs.runs import Account
+from evalkit.reading.inputs.unit_roles import ROW
 from evalkit.reading.inputs.unit_values import UnitValues
-from evalkit.reading.reductions import values
+from evalkit.reading.reductions import losses, values
 from evalkit.reading.reductions.asked_columns import Asked
-from evalkit.reading.reductions.values import Asking, LargeValues
+from evalkit.reading.reductions.unit_shards import InShards
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Part
@@ -102,23 +103,45 @@ def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Signific
     return Input(data, tuple(Chosen(named(name)) for name in data.metrics))
 
 
-def large(kind: str, asked: Asked, p: Significance) -> LargeValues | None:
-    """A table of values in an engine; None of another kind of input."""
-    reader = LARGE.get(kind)
-    if reader:
-        _refuse_own(kind, p.metrics)
-    return reader(asked.columns, p) if reader else None
+@dataclass(frozen=True, eq=False)
+class LargeInput:
+    """Values in an engine, and their metrics."""
+
+    values: InShards
+    metrics: tuple[Chosen, ...]
 
 
-def _large_long(columns: Asking, p: Significance) -> LargeValues:
-    return values.read_long(columns, p.columns, unit=p.unit, systems=p.systems, metrics=p.metrics)
+def large(kind: str, asked: Asked, p: Significance) -> LargeInput | None:
+    """A table of more rows than are kept, in an engine; None of a kind of input that has its own way, or few rows."""
+    return LARGE[kind](asked, p) if kind in LARGE else None
 
 
-def _large_wide(columns: Asking, p: Significance) -> LargeValues:
-    return values.read_wide(columns, p.columns, unit=p.unit, systems=p.systems, metric=_one(p.metrics))
+def _large_long(asked: Asked, p: Significance) -> LargeInput:
+    _refuse_own("long", p.metrics)
+    named = p.columns
+    return _of_values(values.read_long(asked.columns, named, unit=p.unit, systems=p.systems, metrics=p.metrics))
 
 
-LARGE: Mapping[str, Callable[[Asking, Significance], LargeValues]] = {"long": _large_long, "wide": _large_wide}
+def _large_wide(asked: Asked, p: Significance) -> LargeInput:
+    _refuse_own("wide", p.metrics)
+    metric = _one(p.metrics)
+    return _of_values(values.read_wide(asked.columns, p.columns, unit=p.unit, systems=p.systems, metric=metric))
+
+
+def _of_values(table: InShards) -> LargeInput:
+    return LargeInput(table, tuple(Chosen(named(name)) for name in table.metrics))
+
+
+def _large_losses(asked: Asked, p: Significance) -> LargeInput:
+    metrics, layouts = _of_rows(p.metrics), _layouts(asked.parts, p.columns, p.unit)
+    return LargeInput(losses.read(asked.engine, asked.parts, layouts, metrics, p.unit), _computed(metrics))
+
+
+LARGE: Mapping[str, Callable[[Asked, Significance], LargeInput]] = {
+    "long": _large_long,
+    "wide": _large_wide,
+    "classification": _large_losses,
+}
 
 
 def named(name: str, best: str | None = None) -> Metric:
@@ -155,6 +178,7 @@ def _ranking(parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -
     lists = ranking.read(list(parts), qrels, **asked, **within)
     data = UnitValues(
         unit=lists.runs.query if lists.unit is None else lists.unit,
+        id=lists.runs.query,
         name=p.unit or lists.runs.columns.get("query", "query"),
         metrics=tuple(chosen.label for chosen in lists.settings.metrics),
         systems=lists.systems,
@@ -179,22 +203,32 @@ def _report(parts: Sequence[Part]) -> UnitValues:
 
 def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
-    losses = _of_rows(names)
-    rows = aligned.read(parts, aligned.layouts(parts, lambda part: _layout(part, named, [unit] if unit else [])))
+    metrics = _of_rows(names)
+    rows = aligned.read(parts, _layouts(parts, named, unit))
     label = rows.numbers["label"].astype(np.int64)
     each = {name: Rows(label, said["score"]) for name, said in rows.own.items()}
-    own = {(m.name, name): Chosen(m).sums(system_rows) for m in losses for name, system_rows in each.items()}
-    chosen = tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in losses)
+    own = {(m.name, name): Chosen(m).sums(system_rows) for m in metrics for name, system_rows in each.items()}
     data = UnitValues(
-        unit=_units(rows, unit) if unit else rows.id,
-        name=unit or "row",
-        metrics=tuple(metric.label for metric in chosen),
+        unit=aligned.attributes_of(rows, [unit], unit)[unit] if unit else rows.id,
+        id=rows.id,
+        name=unit or ROW,
+        metrics=tuple(metric.name for metric in metrics),
         systems=rows.systems,
         values=own,
         columns=dict(rows.columns) | ({"unit": unit} if unit else {}),
         sources=rows.sources,
     )
-    return Input(data, chosen, alone=rows.alone)
+    return Input(data, _computed(metrics), alone=rows.alone)
+
+
+def _computed(metrics: Sequence[Metric]) -> tuple[Chosen, ...]:
+    """The metrics of which each row has its value by now."""
+    return tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in metrics)
+
+
+def _layouts(parts: Sequence[Part], named: Mapping[str, str], unit: str | None) -> list[Layout]:
+    """The columns of each part."""
+    return aligned.layouts(parts, lambda part: _layout(part, named, [unit] if unit else []))
 
 
 def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> Layout:
@@ -237,12 +271,3 @@ def _refuse_own(content: str, names: Iterable[Any]) -> None:
             f"metrics: {own[0]} has nothing to be computed from, preds holds {KINDS[content]}; "
             "name the metric of these values"
         )
-
-
-def _units(rows: Aligned, unit: str) -> np.ndarray:
-    """The unit of each row; raises InputError for a row without one: all such rows would make one unit."""
-    units = rows.text[f"attribute {unit}"]
-    without = np.flatnonzero(units == NONE)
-    if without.size:
-        raise InputError(f"{rows.place(int(without[0]))}: {unit} must not be empty where it is the unit, got nothing")
-    return units

@@ -21,6 +21,17 @@ def write(table, folder):
         table.iloc[at].to_parquet(folder / f"part{i}.parquet", index=False)
 
 
+def same_pairs(local, cluster):
+    """Counts and every difference to the last bit, means up to rounding."""
+    for chosen in local.directed:
+        for pair in local.pairs:
+            one, other = (study.paired(chosen, pair) for study in (local, cluster))
+            assert (one.n, one.scale) == (other.n, other.scale)
+            assert one.value == pytest.approx(other.value, rel=1e-11)
+    for column in ("values", "rows"):
+        assert np.array_equal(*(getattr(study.distribution(), column) for study in (local, cluster)))
+
+
 @pytest.mark.parametrize(
     ("make", "given"),
     [(wide, {}), (drawn, {}), (long, {}), (clustered, {"unit": "user"})],
@@ -34,13 +45,7 @@ def test_numbers_are_those_of_memory_and_of_duckdb_at_every_limit(session, tmp_p
     for memory in ("1GB", "250MB"):
         limits = Limits(reading=Reading(rows=100, shard=9_000, row=20_000))
         local = summed(str(tmp_path), limits, memory=memory, **given)
-        for chosen in local.directed:
-            for pair in local.pairs:
-                one, other = (study.paired(chosen, pair) for study in (local, cluster))
-                assert (one.n, one.scale) == (other.n, other.scale)
-                assert one.value == pytest.approx(other.value, rel=1e-11)
-        for column in ("values", "rows"):
-            assert np.array_equal(*(getattr(study.distribution(), column) for study in (local, cluster)))
+        same_pairs(local, cluster)
 
 
 def test_folds_have_the_numbers_of_memory_at_every_limit(session, tmp_path):

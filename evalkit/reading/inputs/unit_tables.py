@@ -71,7 +71,7 @@ KINDS: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that re
     ("trials", lambda h: h.has(*(h.chosen.get(role, role) for role in unit_values.COUNTED))),
     ("ranking", lambda h: h.is_ranking),
     ("wide", lambda h: bool(h.systems) and h.has(*h.systems)),
-    ("long", lambda h: h.system and h.has(h.chosen.get("value", VALUE))),
+    ("long", lambda h: h.has(h.chosen.get("value", VALUE)) and h.system),
     ("classification", lambda h: {"label", "score"} <= {*h.roles} and not h.systems),
     ("long", lambda h: h.system or bool(h.chosen.get("value"))),
 )
@@ -125,6 +125,7 @@ def read_wide(
     empty = [column.name for column in roles.rest.every if column.kind == "empty"]
     return UnitValues(
         unit=varying,
+        id=labels,
         name=roles.units.varying,
         metrics=(metric,),
         systems=names,
@@ -172,6 +173,7 @@ def read_long(
     unit_columns.refuse_summaries(labels, values, roles.units.name, columns.where)
     return UnitValues(
         unit=varying,
+        id=labels,
         name=roles.units.varying,
         metrics=measures,
         systems=compared,

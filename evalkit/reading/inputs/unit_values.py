@@ -52,7 +52,8 @@ class UnitValues:
     """One value a row for each (metric, system); `unit` is what each row is about, which may come several times.
 
     name: what the input calls the unit, "row" where it names none. texts: further columns that could name clusters.
-    findings: what was decided or left out on the way.
+    id: what names each row where `unit` is what several rows are about, None where `unit` names it. findings: what was
+    decided or left out on the way.
     known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only.
     """
 
@@ -63,6 +64,7 @@ class UnitValues:
     values: Mapping[tuple[str, str], Sums]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
+    id: np.ndarray | None = None
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
     known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()

@@ -270,19 +270,27 @@ def _id_having(t: Tabled, condition: str) -> str | None:
     return ids[0].as_py() if len(ids) else None
 
 
-def refuse(t: Tabled) -> InputError:
-    """The error for ids that a system has twice, or whose rows do not agree; shards have found that there are such."""
+def twice(t: Tabled) -> InputError | None:
+    """The error for the first id that a system has twice; None where there is none."""
     for again in t.ask("id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1").to_pylist():
         places = [place for system, place, _ in _having(t, again["id"], "1") if system == again["system"]]
         return pairing.twice(places[1], again["id"], again["system"])
+    return None
+
+
+def refuse(t: Tabled) -> InputError:
+    """The error for ids that a system has twice, or whose rows do not agree; shards have found that there are such."""
+    if error := twice(t):
+        return error
     layout = t.pieces[0].layout
     short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
-    short |= {"text label": t.plan.truth, "number actual": t.plan.truth, "number weight": "weight"}
+    short |= dict.fromkeys(("text label", "number label", "number actual"), t.plan.truth)
+    short |= {"number weight": "weight"}
     short |= {f"number beside {name}": f"beside{i}" for i, name in enumerate(t.plan.beside)}
     short |= {f"number true {name}": f"label{i}" for i, name in enumerate(t.plan.labels)}
     for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
         at = short.get(role, "unit")
-        if (id := _id_having(t, f"min({at}) <> max({at})")) is not None:
+        if (id := _id_having(t, f"count(*) = {len(t.systems)} AND min({at}) <> max({at})")) is not None:
             rows = sorted(_having(t, id, cell(t.engine, role)))
             values = [value if field.is_number else field.plain(value) for _, _, value in rows]
             place, value = next((row[1], value) for row, value in zip(rows, values, strict=True) if value != values[0])

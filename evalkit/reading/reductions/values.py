@@ -20,9 +20,11 @@ from evalkit.reading.inputs import unit_columns, unit_tables, unit_values
 from evalkit.reading.inputs.unit_roles import Columns, Long, Units, Wide
 from evalkit.reading.reductions.asked_columns import Asked, AskedColumn
 from evalkit.reading.reductions.shards import codes_of, encoded, ordered, places_of
+from evalkit.reading.reductions.unit_shards import NamedUnits
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.rules import Field
+from evalkit.statistics.unit_passes import Known
 
 Asking = Columns[AskedColumn]
 ID, CLUSTER = "id", "cluster"
@@ -35,16 +37,44 @@ class Shape(Protocol):
         """The units of an Arrow table, which has all rows of each."""
 
 
-def coded(table: Any) -> tuple[Ints, int, Ints | None]:
-    """Each row's unit by number, how many there are, and the cluster of each, None where there are none.
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The units in clusters of an Arrow table, in the order of `unit_roles.coded`, in which memory adds them up.
 
-    A unit is one in its cluster. In clusters units have the order of `unit_roles.coded`, in which memory adds them up.
+    pair: of each unit the number of its cluster × ids + that of its id. code: of each row the place of its unit.
     """
+
+    pair: Ints
+    code: Ints
+    ids: Any
+    clusters: Any
+
+    @classmethod
+    def of(cls, table: Any) -> "Pairs":
+        """From the columns of both; a unit is one in its cluster."""
+        (group, clusters), (number, ids) = ordered(table[CLUSTER]), ordered(table[ID])
+        pair, code = np.unique(group * len(ids) + number, return_inverse=True)
+        return cls(pair, code.astype(np.int64), ids, clusters)
+
+    @property
+    def cluster(self) -> Ints:
+        """The number of each unit's cluster."""
+        return self.pair // max(len(self.ids), 1)
+
+    def names(self) -> tuple[Any, Any]:
+        """The id and the cluster of each unit, Arrow arrays."""
+        import pyarrow as pa
+
+        id = self.pair % max(len(self.ids), 1)
+        return self.ids.take(pa.array(id)), self.clusters.take(pa.array(self.cluster))
+
+
+def coded(table: Any) -> tuple[Ints, int, Ints | None]:
+    """Each row's unit by number, how many there are, and the cluster of each, None where there are none."""
     if CLUSTER not in table.column_names:
         return *codes_of(table[ID]), None
-    (group, _), (number, names) = ordered(table[CLUSTER]), ordered(table[ID])
-    pair, code = np.unique(group * len(names) + number, return_inverse=True)
-    return code.astype(np.int64), len(pair), pair // max(len(names), 1)
+    units = Pairs.of(table)
+    return units.code, len(units.pair), units.cluster
 
 
 @dataclass(frozen=True)
@@ -133,11 +163,16 @@ class LargeValues:
     known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     spread: tuple[int, int, int] = (1, 1, 0)
     sources: tuple[Source, ...] = ()
+    alone: int = 0
 
-    def read(self, spread: tuple[int, int, int]) -> "LargeValues":
-        """The table after it was read. spread: of the rows of units; InputError where a file changed meanwhile."""
+    def read(self, known: Known) -> "LargeValues":
+        """The table after it was read; raises InputError where a file changed meanwhile."""
+        return replace(self, spread=known.rows, sources=self._unchanged())
+
+    def _unchanged(self) -> tuple[Source, ...]:
+        """What was read; raises InputError where a file has changed since."""
         parts = zip(self.asked.parts, self.counts, strict=True)
-        return replace(self, spread=spread, sources=tuple(part.fingerprint(rows) for part, rows in parts))
+        return tuple(part.fingerprint(rows) for part, rows in parts)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -149,32 +184,44 @@ class LargeValues:
         work, asked = OfShard(self.shape, function), self.asked
         return asked.engine.reduce(self.query, self.by, work, asked.name, merge, total=sum(self.counts), **asked.frames)
 
-    def shards(self) -> Iterator[tuple[Any, UnitShard]]:
-        """The ids of units, an Arrow array, and their values, read once more and one shard in memory at once."""
+    def shards(self) -> Iterator[NamedUnits]:
+        """The units, read once more and one shard in memory at once."""
+        by = self.by if self.ids else None
         with self.asked.engine.again() as engine, progress("units", total := sum(self.counts), "rows") as draw:
             done = 0
-            for table in engine.stream(self.query, self.by, self.asked.name, **self.asked.frames):
-                yield self._ids(table, done, len(str(total))), self.shape(table)
+            for table in engine.stream(self.query, by, self.asked.name, **self.asked.frames):
+                yield self._named(table, done, len(str(total)))
                 done += len(table)
                 draw(done)
-            self.read(self.spread)
+            self._unchanged()
+
+    def _named(self, table: Any, before: int, digits: int) -> NamedUnits:
+        """The units of a table and their names: in clusters in the order of `coded`, else in that of their rows."""
+        if self.ids and CLUSTER in table.column_names:
+            values, (id, cluster) = self.shape(table), Pairs.of(table).names()
+        else:
+            cluster = table[CLUSTER].combine_chunks() if CLUSTER in table.column_names else None
+            rows = table if cluster is None else table.drop([CLUSTER])
+            values, id = self.shape(rows), self._ids(table, before, digits)
+        return (
+            NamedUnits(id, cluster, values) if self.clustered or cluster is None else NamedUnits(cluster, None, values)
+        )
 
     def _ids(self, table: Any, before: int, digits: int) -> Any:
         import pyarrow as pa
 
-        if self.by:
+        if self.by and self.ids:
             return encoded(table[ID]).dictionary
         if self.ids:
             return table[ID].combine_chunks()
         return pa.array([f"{row:0{digits}}" for row in range(before + 1, before + len(table) + 1)], pa.string())
 
-    def refuse_summaries(self, n: Sequence[int], total: Sequence[float], units: int) -> None:
-        """Raises InputError for a unit called `all` or `mean` whose values are the means of the others.
-
-        n, total: values of each column, and their sum.
-        """
-        if not self.ids or units < 3:
+    def refuse(self, known: Known) -> None:
+        """Raises InputError for a unit called `all` or `mean` whose values are the means of the others."""
+        if not self.ids or known.units < 3:
             return
+        columns = range(len(self.metrics) * len(self.systems))
+        n, total = [known.n(i) for i in columns], [known.total(i) for i in columns]
         literal = self.asked.engine.dialect.literal
         named = ", ".join(map(literal, unit_columns.SUMMARIES))
         rows = self.asked.table(f"SELECT * FROM ({self.query}) AS q WHERE lower(trim({ID})) IN ({named})")

@@ -1,0 +1,182 @@
+"""Labels and probabilities of a significance report that are added up and never kept: the numbers of memory, and the
+same refusals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from large_losses import CASES, alone, frame, whole
+from large_same import same_refusals
+from large_values import held, summed
+from test_large_clusters import of_clusters
+from test_large_values import close, same_studies, told, words
+
+from evalkit.limits import Limits, Reading
+from evalkit.studies.significance_sums import ClustersStudy, SumsStudy
+
+
+def same(kept, reduced):
+    """All numbers, and the rows that were left out."""
+    same_studies(kept, reduced)
+    assert kept.alone == reduced.alone
+    assert sum(source.rows for source in kept.sources) == sum(source.rows for source in reduced.sources)
+    assert isinstance(reduced, ClustersStudy) == (kept.settings.unit is not None)
+    if kept.settings.unit:
+        of_clusters(kept, reduced)
+
+
+@pytest.mark.parametrize("make", [frame, whole])
+@pytest.mark.parametrize("case", CASES)
+def test_numbers_are_those_of_memory(case, make):
+    same(held(make(), **CASES[case]), summed(make(), **CASES[case]))
+
+
+def by_system(folder):
+    """One file a system, which names it."""
+    table = frame()
+    paths = [folder / f"{name}.parquet" for name in ("new", "old", "base")]
+    for path in paths:
+        table[table["system"] == path.stem].drop(columns="system").to_parquet(path, index=False)
+    return [str(path) for path in paths]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_systems_in_files_of_their_own(case, tmp_path):
+    files = by_system(tmp_path)
+    kept, reduced = held(files, **CASES[case]), summed(files, **CASES[case])
+    assert kept.systems == ("base", "new", "old")
+    same(kept, reduced)
+
+
+@pytest.mark.parametrize("given", [{}, {"unit": "user_id"}, {"unit": "country"}])
+def test_one_system_without_ids(given):
+    kept, reduced = held(alone(), **given), summed(alone(), **given)
+    for name in ("systems", "units", "rows", "unit_name", "alone"):
+        assert getattr(kept, name) == getattr(reduced, name), name
+    assert kept.data.columns == reduced.data.columns
+    assert kept.estimates[["metric", "system", "n", "method"]].equals(
+        reduced.estimates[["metric", "system", "n", "method"]]
+    )
+    for name in ("value", "low", "high"):
+        close(kept.estimates[name], reduced.estimates[name])
+
+
+def test_units_of_one_row_each_are_rows():
+    table = whole().assign(visit=lambda t: "of " + t["id"])
+    kept, reduced = held(table, unit="visit"), summed(table, unit="visit")
+    assert type(reduced) is SumsStudy
+    same(kept, reduced)
+
+
+def test_a_unit_whose_other_rows_a_system_lacks_is_a_row():
+    table = frame().assign(visit=lambda t: "of " + t["id"])
+    lacking = table[table.groupby("id")["id"].transform("size") == 2]["id"].unique()
+    table.loc[table["id"].isin(lacking), "visit"] = table["visit"].iloc[0]
+    kept, reduced = held(table, unit="visit"), summed(table, unit="visit")
+    assert type(reduced) is SumsStudy
+    same(kept, reduced)
+
+
+@pytest.mark.parametrize("given", [{}, {"unit": "user_id"}], ids=["rows", "clusters"])
+def test_a_hundred_thousand_rows_at_any_memory(given, tmp_path):
+    table = frame(100_000, units=9_000)
+    kept = held(table, **given)
+    files = [tmp_path / name for name in ("one.parquet", "two.csv")]
+    table[:130_000].to_parquet(files[0], index=False)
+    table[130_000:].to_csv(files[1], index=False)
+    for memory, data in (("1GB", table), ("250MB", [str(path) for path in files])):
+        limits = Limits(reading=Reading(rows=1_000, shard=12_000, row=20_000))
+        same(kept, summed(data, limits, memory=memory, threads=2, **given))
+
+
+def test_the_page_names_what_changes():
+    kept, reduced = held(frame()), summed(frame())
+    assert "Above 100 rows, single values are not kept: differences are tested by the paired t-test" in told(reduced)
+    assert "are not kept" not in told(kept)
+    assert "two-sided paired t-test of the differences of units" in words(reduced)
+    found = [next(line for line in told(study).splitlines() if "another system" in line) for study in (kept, reduced)]
+    assert found[0] == found[1]
+
+
+def put(column, value, row=7):
+    return lambda t: t.astype({column: object}).assign(**{column: lambda d: d[column].where(d.index != row, value)})
+
+
+def twice(t):
+    return pd.concat([t, t.iloc[5:6]], ignore_index=True)
+
+
+def twice_in_two_units(t):
+    return pd.concat([t, t.iloc[5:6].assign(user_id="another")], ignore_index=True)
+
+
+def twice_where_another_lacks(t):
+    lacking = t.groupby("id")["id"].transform("size") == 2
+    at = t.index[lacking & (t["system"] == "new")][0]
+    return pd.concat([t, t.loc[[at]].assign(user_id="another")], ignore_index=True)
+
+
+def in_two_units(t):
+    full = t.groupby("id")["id"].transform("size") == 3
+    return t.assign(user_id=t["user_id"].where(t.index != t.index[full][9], "another"))
+
+
+def nothing_shared(t):
+    return t.assign(id=t["id"] + t["system"])
+
+
+def other_label(t):
+    full = t.groupby("id")["id"].transform("size") == 3
+    return t.assign(label=t["label"].where(t.index != t.index[full][9], 1 - t["label"]))
+
+
+def no_unit(t):
+    some = t[t.groupby("id")["id"].transform("size") == 3]["id"].unique()[[4, 2, 9]]
+    return t.assign(user_id=t["user_id"].where(~t["id"].isin(some)))
+
+
+UNIT = {"unit": "user_id"}
+REFUSED = {
+    "label missing": (put("label", None), {}),
+    "third label": (put("label", 2), {}),
+    "label is text": (put("label", "good"), {}),
+    "score missing": (put("score", None), {}),
+    "no probability": (put("score", 1.5), {}),
+    "score infinite": (put("score", np.inf), {}),
+    "score is text": (put("score", "high"), {}),
+    "id missing": (put("id", None), {}),
+    "no system": (put("system", None), {}),
+    "id twice": (twice, {}),
+    "id twice in a unit": (twice, UNIT),
+    "id twice in two units": (twice_in_two_units, UNIT),
+    "id twice and not paired": (twice_where_another_lacks, UNIT),
+    "two units": (in_two_units, UNIT),
+    "no unit": (no_unit, UNIT),
+    "labels differ": (other_label, {}),
+    "labels of a unit differ": (other_label, UNIT),
+    "nothing shared": (nothing_shared, {}),
+    "no shared units": (nothing_shared, UNIT),
+    "no ids": (lambda t: t.drop(columns="id"), {}),
+    "no such column": (lambda t: t, {"unit": "user"}),
+    "metric": (lambda t: t, {"metrics": "roc_auc"}),
+    "direction": (lambda t: t, {"lower_is_better": "speed"}),
+    "baseline": (lambda t: t, {"baseline": "z"}),
+    "folds": (lambda t: t, {"test_to_train": 0.1}),
+    "no unit of one system": (lambda t: no_unit(t)[lambda d: d["system"] == "new"], UNIT),
+    "no unit and no id": (lambda t: no_unit(t)[lambda d: d["system"] == "new"].drop(columns=["id", "system"]), UNIT),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals_are_those_of_memory(case, tmp_path):
+    change, given = REFUSED[case]
+    readings = [lambda files, read=read: read(files, **given) for read in (held, summed)]
+    same_refusals(change(frame()), 300, tmp_path, *readings)
+
+
+@pytest.mark.parametrize("given", [{}, UNIT], ids=["rows", "clusters"])
+def test_rows_alone_may_differ(given):
+    """A row that another system lacks is left out, whatever its unit."""
+    table = frame()
+    lacking = table.index[table.groupby("id")["id"].transform("size") == 2]
+    table = table.assign(user_id=table["user_id"].where(~table.index.isin(lacking[::3])))
+    same(held(table, **given), summed(table, **given))
