@@ -1,5 +1,6 @@
 """Real predictions with the values that public tools computed from them."""
 
+import gzip
 import json
 from functools import cache
 from pathlib import Path
@@ -24,12 +25,32 @@ def expected(name: str) -> dict:
     return json.loads((ORACLES / f"{name}.json").read_text())
 
 
+COMPARED = ("digits_retrieval", "trec_covid_demo", "lgb_lambdarank")
+
+
+def compared(name: str) -> tuple[dict, dict]:
+    """The values of each system, by query and measure, and the comparisons that public tools computed from them.
+
+    Those of digits_retrieval are committed; sets that may not be are skipped where they are not beside the checkout.
+    """
+    committed = ORACLES / f"{name}.json.gz"
+    if committed.exists():
+        content = json.loads(gzip.decompress(committed.read_bytes()))
+        return content["values"], content
+    folder = SHARED / name / "expected"
+    if not folder.exists():
+        pytest.skip(f"{name} may not be committed, and is not beside the checkout")
+    runs = {p.name.removesuffix(".l1.json.gz"): p for p in sorted(folder.glob("*.l1.json.gz"))}
+    values = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
+    return values, json.loads((folder / "compare.json").read_text())
+
+
 @cache
 def games() -> tuple[pd.DataFrame, dict]:
     """28,366 games and their expected values, where the folder of large sets stands beside the checkout."""
     folder = SHARED / "fivethirtyeight_games"
     if not folder.exists():
-        pytest.skip(f"{folder} is absent")
+        pytest.skip("fivethirtyeight_games may not be committed, and is not beside the checkout")
     tools = {tool: json.loads((folder / "expected" / f"{tool}.json").read_text()) for tool in ("sklearn", "pROC")}
     return pd.read_parquet(folder / "predictions.parquet"), tools
 

@@ -1,9 +1,9 @@
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from samples import expected
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.sums import Sums
@@ -13,30 +13,29 @@ from evalkit.statistics.intervals import newcombe
 from evalkit.statistics.proportions import two_proportions
 from evalkit.statistics.score_intervals import difference_score
 
+VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
+
 
 def limits(comparison):
     return [comparison.difference.low, comparison.difference.high]
 
 
 def visits():
-    folder = Path(__file__).resolve().parents[2] / "shared" / "data" / "rand_hie"
-    if not folder.exists():
-        pytest.skip("rand_hie is not here")
-    table = pd.read_csv(folder / "visits.csv")
+    table = pd.read_parquet(VISITS)
     free = (table["lncoins"] == 0).to_numpy()
     seen = table["mdvis"].to_numpy(float)
-    return seen[free], seen[~free], json.loads((folder / "expected" / "ab.json").read_text())
+    return seen[free], seen[~free], expected("rand_hie")
 
 
 def test_rand_hie_against_scipy_and_statsmodels():
-    free, paid, expected = visits()
-    want = expected["free_care_vs_coinsurance_on_visits"]
+    free, paid, values = visits()
+    want = values["free_care_vs_coinsurance_on_visits"]
     got = independent.difference(free, paid, unit="person-year")
     assert got.difference.value == pytest.approx(want["diff"], rel=1e-9)
     assert got.p_value == pytest.approx(want["p_welch"], rel=1e-9)
     assert limits(got) == pytest.approx(want["ci95_welch"], rel=1e-9)
     assert got.difference.n == want["n0"] + want["n1"]
-    want = expected["any_visit"]
+    want = values["any_visit"]
     share = two_proportions(int((free > 0).sum()), free.size, int((paid > 0).sum()), paid.size)
     assert share.difference.value == pytest.approx(want["diff"], rel=1e-9)
     assert share.p_value == pytest.approx(want["p_pooled"], rel=1e-9)

@@ -114,10 +114,9 @@ def test_a_hundred_thousand_units_at_any_memory(make, tmp_path):
     files = [tmp_path / name for name in ("one.parquet", "two.csv")]
     table[:40_000].to_parquet(files[0], index=False)
     table[40_000:].to_csv(files[1], index=False)
-    for memory in ("1GB", "250MB"):
-        for data in (table, [str(path) for path in files]):
-            limits = Limits(reading=Reading(rows=1_000, shard=12_000, row=20_000))
-            same_studies(kept, summed(data, limits, memory=memory, threads=2))
+    for memory, data in (("1GB", table), ("250MB", [str(path) for path in files])):
+        limits = Limits(reading=Reading(rows=1_000, shard=12_000, row=20_000))
+        same_studies(kept, summed(data, limits, memory=memory, threads=2))
 
 
 def test_max_t_draws_as_joint_sign_flips_do():
@@ -143,15 +142,16 @@ def told(study):
 
 def test_the_page_names_what_changes_and_says_the_rest_alike():
     kept, reduced = held(wide(), margin=0.01), summed(wide(), margin=0.01)
+    in_memory, in_shards = words(kept), words(reduced)
     assert "Above 100 rows, single values are not kept: differences are tested by the paired t-test" in told(reduced)
     assert "are not kept" not in told(kept)
-    assert "sign flips" in words(kept)
-    assert "by sign flips" not in words(reduced)
-    assert "two-sided paired t-test of the differences of units" in words(reduced)
+    assert "sign flips" in in_memory
+    assert "by sign flips" not in in_shards
+    assert "two-sided paired t-test of the differences of units" in in_shards
     for says in ("bootstrap p", "random sign vectors", "Fisher randomisation"):
-        assert says in words(kept)
-        assert says not in words(reduced)
-    assert "draws from the normal distribution of such means" in words(reduced)
+        assert says in in_memory
+        assert says not in in_shards
+    assert "draws from the normal distribution of such means" in in_shards
     answers = significance_page.results(reduced)._repr_mimebundle_()["application/vnd.evalkit+json"]
     assert answers["differences"] == {"units": [], "values": []}
     assert sum(answers["null_distribution"]["share"]) == pytest.approx(1)

@@ -3,11 +3,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from samples import predictions
 
 from evalkit.arrays import InputError
 from evalkit.offline import giveaways, leakage, optimism, splits
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
 
 
 def cancer():
@@ -42,20 +43,14 @@ def test_clean_features_raise_no_severe_finding(name):
     ],
 )
 def test_clean_predictions_raise_no_severe_finding(name, segments):
-    path = SHARED / name / "predictions.csv"
-    if not path.exists():
-        pytest.skip(f"{name} is not here")
-    for _, rows in pd.read_csv(path).groupby("model"):
+    for _, rows in predictions(name).groupby("model"):
         folds = splits.by_column(rows["fold"])
         columns = {"label": rows["y_true"], "score": rows["y_score"], "ids": rows["id"]}
         assert not found(audit(folds, features=rows[segments], **columns))
 
 
 def test_repeated_measures_are_severe_by_row_and_not_by_person():
-    path = SHARED / "rand_hie" / "visits.csv"
-    if not path.exists():
-        pytest.skip("rand_hie is not here")
-    visits = pd.read_csv(path)
+    visits = pd.read_parquet(VISITS)
     features = visits.drop(columns=["id", "mdvis"])
     fixed = features[["lncoins", "idp", "physlm", "disea"]]
     person = (fixed != fixed.shift()).any(axis=1).cumsum()

@@ -1,15 +1,10 @@
-import gzip
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from samples import COMPARED, compared
 from scipy import stats
 
 from evalkit.arrays import InputError
 from evalkit.statistics import ranks
-
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def table(seed=0, shape=(20, 4)):
@@ -89,29 +84,20 @@ def test_refusals():
         ranks.blocked_tukey([[1, np.nan], [2, 3]])
 
 
-def test_reference_values():
-    checked = 0
-    for name in ("trec_covid_demo", "digits_retrieval", "lgb_lambdarank"):
-        folder = SHARED / name / "expected"
-        if not (folder / "compare.json").exists():
-            continue
-        expected = json.loads((folder / "compare.json").read_text())
-        runs = {p.name.removesuffix(".l1.json.gz"): p for p in sorted(folder.glob("*.l1.json.gz"))}
-        read = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
-        for measure, rows in expected["pairs"].items():
-            systems = list(read)
-            values = np.array([[read[s][q][measure] for s in systems] for q in sorted(read[systems[0]])])
-            omnibus = expected["omnibus"][measure]
-            assert ranks.friedman(values) == pytest.approx(omnibus["friedman_p"], rel=1e-6), (name, measure)
-            tukey = ranks.blocked_tukey(values)
-            for row in rows:
-                a, b = systems.index(row["a"]), systems.index(row["b"])
-                assert tukey[a, b] == pytest.approx(row["p_tukey_hsd_twoway"], abs=1e-6), (name, measure, row)
-                found = ranks.wilcoxon(values[:, a] - values[:, b]).p_value
-                assert found == pytest.approx(row["p_wilcoxon"], rel=1e-6), (name, measure, row)
-                checked += 1
-    if not checked:
-        pytest.skip("the shared data sets are not beside the checkout")
+@pytest.mark.parametrize("name", COMPARED)
+def test_reference_values(name):
+    read, expected = compared(name)
+    systems = list(read)
+    for measure, rows in expected["pairs"].items():
+        values = np.array([[read[s][q][measure] for s in systems] for q in sorted(read[systems[0]])])
+        omnibus = expected["omnibus"][measure]
+        assert ranks.friedman(values) == pytest.approx(omnibus["friedman_p"], rel=1e-6), (name, measure)
+        tukey = ranks.blocked_tukey(values)
+        for row in rows:
+            a, b = systems.index(row["a"]), systems.index(row["b"])
+            assert tukey[a, b] == pytest.approx(row["p_tukey_hsd_twoway"], abs=1e-6), (name, measure, row)
+            p = ranks.wilcoxon(values[:, a] - values[:, b]).p_value
+            assert p == pytest.approx(row["p_wilcoxon"], rel=1e-6), (name, measure, row)
 
 
 @pytest.mark.parametrize("n", [5, 6, 9, 14, 30, 60])

@@ -1,11 +1,8 @@
-import gzip
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import COMPARED, compared
 from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
@@ -13,7 +10,6 @@ from evalkit.statistics import significance as sig
 from evalkit.statistics.flip_ranges import ranges
 from evalkit.statistics.intervals import by_unit, mean_t, ratio_delta
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SLEEP = [-1.2, -2.4, -1.3, -1.3, 0.0, -1.0, -1.8, -0.8, -4.6, -1.4]
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 
@@ -344,24 +340,13 @@ def test_level_on_skewed_differences_where_the_sign_test_always_rejects():
     assert rejections(sign_test, lambda g: skewed(g, 500), runs=100, seed=13) == 1.0
 
 
-# Reference values of the data sets, where they are beside the checkout
+# Reference values of the data sets
 
 
-def reference_pairs():
-    for name in ("trec_covid_demo", "digits_retrieval", "lgb_lambdarank"):
-        folder = SHARED / name / "expected"
-        if not (folder / "compare.json").exists():
-            continue
-        pairs = json.loads((folder / "compare.json").read_text())["pairs"]
-        runs = {p.name.removesuffix(".l1.json.gz"): p for p in folder.glob("*.l1.json.gz")}
-        values = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
-        for measure, rows in pairs.items():
-            yield name, measure, rows, values
-
-
-def test_reference_comparisons():
-    checked = 0
-    for name, measure, rows, values in reference_pairs():
+@pytest.mark.parametrize("name", COMPARED)
+def test_reference_comparisons(name):
+    values, expected = compared(name)
+    for measure, rows in expected["pairs"].items():
         tests = []
         for row in rows:
             a, b = values[row["a"]], values[row["b"]]
@@ -375,10 +360,6 @@ def test_reference_comparisons():
             assert c.p_value == pytest.approx(p, abs=4 * np.sqrt(2 * p * (2 - p) / 20_000) + 1e-4), where
             assert (c.p_value < 0.05) == outside(c), where
             tests.append(t)
-            checked += 1
         assert [c.adjusted for c in sig.adjust(tests)] == pytest.approx([r["p_holm"] for r in rows], rel=1e-6)
         bh = sig.adjust(tests, sig.benjamini_hochberg)
         assert [c.adjusted for c in bh] == pytest.approx([r["p_bh"] for r in rows], rel=1e-6)
-    if not checked:
-        pytest.skip("the shared data sets are not beside the checkout")
-    assert checked >= 100

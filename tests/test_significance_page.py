@@ -117,21 +117,16 @@ def test_names_from_the_input_stay_text():
 # The report
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory):
-    folders = [tmp_path_factory.mktemp(name) for name in ("first", "second")]
-    assert [cli.main(["report", "significance", "-o", str(folder)]) for folder in folders] == [0, 0]
-    return folders
+def test_two_runs_write_the_same_bytes(sample_reports, tmp_path):
+    """Alone, and as one of several reports by one command."""
+    assert cli.main(["report", "significance", "-o", str(tmp_path)]) == 0
+    for ending in ("html", "ipynb", "json"):
+        name = f"significance.{ending}"
+        assert (tmp_path / name).read_bytes() == (sample_reports / name).read_bytes(), ending
 
 
-@pytest.mark.parametrize("ending", ["html", "ipynb", "json"])
-def test_two_runs_write_the_same_bytes(reports, ending):
-    first, second = (folder / f"significance.{ending}" for folder in reports)
-    assert first.read_bytes() == second.read_bytes()
-
-
-def test_the_page_is_small_and_loads_nothing(reports):
-    text = (reports[0] / "significance.html").read_text(encoding="utf-8")
+def test_the_page_is_small_and_loads_nothing(sample_reports):
+    text = (sample_reports / "significance.html").read_text(encoding="utf-8")
     assert len(text.encode()) < 300_000
     assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""", text)
     assert str(ROOT) not in text
@@ -139,8 +134,8 @@ def test_the_page_is_small_and_loads_nothing(reports):
 
 
 @pytest.mark.parametrize("asked", [None, "folds", "coin", "one"])
-def test_the_json_is_what_the_schema_says(reports, asked):
-    results = json.loads((reports[0] / "significance.json").read_text(encoding="utf-8"))
+def test_the_json_is_what_the_schema_says(sample_reports, asked):
+    results = json.loads((sample_reports / "significance.json").read_text(encoding="utf-8"))
     if asked:
         fold = pd.DataFrame({"fold": range(6), "a": rng(5).normal(size=6), "b": rng(6).normal(size=6)})
         tables = {
@@ -159,9 +154,9 @@ def test_the_json_is_what_the_schema_says(reports, asked):
         jsonschema.Draft202012Validator(schema).validate(broken)
 
 
-def test_an_earlier_report_is_tested_anew(reports):
-    earlier = json.loads((reports[0] / "significance.json").read_text(encoding="utf-8"))
-    study = significance.read(str(reports[0] / "significance.json"), margin=0.05)
+def test_an_earlier_report_is_tested_anew(sample_reports):
+    earlier = json.loads((sample_reports / "significance.json").read_text(encoding="utf-8"))
+    study = significance.read(str(sample_reports / "significance.json"), margin=0.05)
     row, before = study.headline.iloc[0], earlier["headline"][0]
     assert [row["first"], row["second"], row["verdict"]] == [before["first"], before["second"], "equivalent"]
     assert row["p"] == pytest.approx(before["p"], abs=0.01)

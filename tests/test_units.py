@@ -273,16 +273,6 @@ def test_a_study_without_units_saves_none(tmp_path):
 # By the command -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The reports of the bundled samples whose files are looked at, by one command."""
-    folder = tmp_path_factory.mktemp("reports")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        assert command.main(["report", *sorted(REPORTS), "-o", "reports"]) == 0
-    return folder / "reports"
-
-
 def of_command(path, results, table=""):
     """Every value of the JSON of a report, or of one of its tables, again from the file beside it."""
     again = Again.of(path)
@@ -294,9 +284,9 @@ def of_command(path, results, table=""):
 
 
 @pytest.mark.parametrize("name", sorted(REPORTS))
-def test_every_value_of_the_json_follows_from_the_file_beside_it(name, folder):
-    path = folder / f"{name}.units.parquet"
-    results = json.loads((folder / f"{name}.json").read_text("utf-8"))
+def test_every_value_of_the_json_follows_from_the_file_beside_it(name, sample_reports):
+    path = sample_reports / f"{name}.units.parquet"
+    results = json.loads((sample_reports / f"{name}.json").read_text("utf-8"))
     if name == "interleaving":
         assert of_command(path, results["log"], "log") * of_command(path, results["users"], "users")
     else:
@@ -304,11 +294,11 @@ def test_every_value_of_the_json_follows_from_the_file_beside_it(name, folder):
     assert path.stat().st_size < 2**17
 
 
-def test_alone_as_in_a_batch_and_a_stale_file_is_taken_away(folder, tmp_path, monkeypatch):
+def test_alone_as_in_a_batch_and_a_stale_file_is_taken_away(sample_reports, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert command.main(["report", "rating", "-o", "out"]) == 0
     path = tmp_path / "out" / "rating.units.parquet"
-    assert digest(path) == digest(folder / path.name)
+    assert digest(path) == digest(sample_reports / path.name)
     assert command.main(["report", "rating", "-p", "units", "no", "-o", "out"]) == 0
     assert sorted(p.name for p in path.parent.iterdir()) == ["rating.html", "rating.ipynb", "rating.json"]
 
@@ -321,13 +311,13 @@ def test_the_docs_list_the_columns():
     assert "".join(table) in DOCS
 
 
-def test_the_examples_of_the_docs_compute_the_metrics_again(folder, monkeypatch):
-    monkeypatch.chdir(folder.parent)
+def test_the_examples_of_the_docs_compute_the_metrics_again(sample_reports, monkeypatch):
+    monkeypatch.chdir(sample_reports.parent)
     variables = {"pd": pd, "ek": ek}
     section = DOCS.split("## Units\n")[1].split("\n## ")[0]
     for source in section.split("```python\n")[1:]:
         exec(source.split("```")[0], variables)
     for name, metric, values in (("rating", "mae", variables["mae"]), ("classification", "roc_auc", variables["auc"])):
-        estimates = json.loads((folder / f"{name}.json").read_text("utf-8"))["estimates"]
+        estimates = json.loads((sample_reports / f"{name}.json").read_text("utf-8"))["estimates"]
         wanted = {row["system"]: row["value"] for row in estimates if row["metric"] == metric}
         assert dict(values) == pytest.approx(wanted, rel=1e-12)

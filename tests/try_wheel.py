@@ -25,7 +25,10 @@ OWN = "id,model,y_true,y_score\n" + "".join(
     f"{i},{model},{i % 2},{(i * step) % 97 / 97}\n" for i in range(60) for model, step in (("a", 53), ("b", 31))
 )
 BESIDE = ("polars",)  # whose frames are read too
-USED = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "scikit-learn", "papermill", "nbconvert")
+USED = (
+    *("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "scikit-learn", "papermill", "nbconvert"),
+    *("nbclient", "ipykernel", "jupyter_client", "psutil", "pyyaml"),
+)
 IN_PYTHON = """
 from pathlib import Path
 import evalkit as ek
@@ -97,9 +100,9 @@ def use(programs: Path, folder: Path, reports: Sequence[str]) -> None:
     def try_it(*command: str) -> str:
         return run([str(programs / command[0]), *command[1:]], folder, environment)
 
-    for report in reports:
-        try_it("evalkit", "report", report)
-        assert (folder / "reports" / f"{report}.html").is_file()
+    try_it("evalkit", "report", *reports)
+    made = {path.stem for path in (folder / "reports").glob("*.html")}
+    assert made == set(reports), made
     (folder / "mine.ipynb").write_text(try_it("evalkit", "notebook", "classification"), encoding="utf-8")
     try_it("papermill", "--engine", "evalkit", "mine.ipynb", "out.ipynb", "-p", "preds", "own.csv")
     assert (folder / "out.html").is_file()

@@ -77,17 +77,14 @@ def _read(study: Any, report: Any, limits: Limits, **values: Any) -> Any:
 def start_spark() -> None:
     """A Spark session on two threads, which the reports find as the active one; it lives as long as this process."""
     sys.path.insert(0, str(ROOT / "tests" / "spark"))
-    import java
+    import local
     from pyspark.sql import SparkSession
 
     if SparkSession.getActiveSession() is not None:
         return
     folder = Path(tempfile.mkdtemp())
-    os.environ |= {"JAVA_HOME": str(java.home(folder / "java")), "PYSPARK_PYTHON": sys.executable}
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    options = {"spark.log.level": "OFF", "spark.sql.shuffle.partitions": "5", "spark.ui.enabled": "false"}
-    options |= {"spark.ui.showConsoleProgress": "false", "spark.sql.warehouse.dir": str(folder / "warehouse")}
-    SparkSession.builder.master("local[2]").config(map=options).getOrCreate()
+    os.environ |= local.environment(folder)
+    local.started(folder)
 
 
 # Tables -------------------------------------------------------------------------------------------------------

