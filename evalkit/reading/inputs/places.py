@@ -4,6 +4,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics.rankings import Lists
+from evalkit.reading.tables import row_keys
 
 FEW = 0.2  # share of rows
 
@@ -51,15 +52,21 @@ def gaps(some: Lists) -> tuple[int, int]:
     return int((first > 1).sum()), int((span > some.length[filled]).sum())
 
 
-def in_order(grade: Floats, order: Ints) -> Floats:
-    """Grades in an order of their rows, NaN where a row has none; where few have one, these alone are moved.
+def in_order(row: Ints, grade: Floats, order: Ints) -> Floats:
+    """The grades of some rows in an order of all rows, NaN for the others; where few have one, these alone are moved.
 
-    >>> in_order(np.array([np.nan, 2.0, 1.0]), np.array([2, 0, 1]))
+    >>> in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]))
     array([ 1., nan,  2.])
     """
-    known = ~np.isnan(grade)
-    if np.count_nonzero(known) > FEW * len(grade):
-        return grade[order]
-    taken, places = np.full(len(grade), np.nan), np.flatnonzero(known[order])
-    taken[places] = grade[order[places]]
-    return taken
+    grades = np.full(len(order), np.nan)
+    grades[row] = grade
+    if len(row) > FEW * len(order):
+        return grades.take(order)
+    known = np.zeros(len(order), bool)
+    known[row] = True
+    ordered = np.full(len(order), np.nan)
+    for at in row_keys.blocks(len(order)):
+        some = order[at]
+        places = np.flatnonzero(known.take(some))
+        ordered[at][places] = grades.take(some[places])
+    return ordered
