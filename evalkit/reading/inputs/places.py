@@ -6,8 +6,6 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics.rankings import Lists
 from evalkit.reading.tables import row_keys
 
-FEW = 0.2  # share of rows
-
 
 def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | None:
     """The place of each row of lists in order; None where it is the row's number in its list throughout.
@@ -52,21 +50,27 @@ def gaps(some: Lists) -> tuple[int, int]:
     return int((first > 1).sum()), int((span > some.length[filled]).sum())
 
 
-def in_order(row: Ints, grade: Floats, order: Ints) -> Floats:
-    """The grades of some rows in an order of all rows, NaN for the others; where few have one, these alone are moved.
+def in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
+    """The grades of some rows in an order of all rows, NaN for the others; levels: all distinct grades, ascending.
 
-    >>> in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]))
+    >>> in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]), np.array([1.0, 2.0]))
     array([ 1., nan,  2.])
     """
-    grades = np.full(len(order), np.nan)
-    grades[row] = grade
-    if len(row) > FEW * len(order):
-        return grades.take(order)
-    known = np.zeros(len(order), bool)
-    known[row] = True
-    ordered = np.full(len(order), np.nan)
+    code = np.zeros(len(order), np.min_scalar_type(len(levels)))  # few bytes a row, which stay in the cache
+    code[row] = np.searchsorted(levels, grade) + 1
+    grades, ordered = np.concatenate([[np.nan], levels]), np.empty(len(order))
     for at in row_keys.blocks(len(order)):
-        some = order[at]
-        places = np.flatnonzero(known.take(some))
-        ordered[at][places] = grades.take(some[places])
+        grades.take(code.take(order[at]), out=ordered[at])
     return ordered
+
+
+def best_first(of: Ints, grade: Floats, levels: Floats) -> Floats:
+    """Grades by list, in each the best first; levels: all distinct grades, ascending.
+
+    >>> best_first(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0]))
+    array([1., 2., 1.])
+    """
+    bits = len(levels).bit_length()
+    key = (of.astype(np.int64) << bits) | (len(levels) - np.searchsorted(levels, grade))
+    key.sort()
+    return levels[len(levels) - (key & ((1 << bits) - 1))]

@@ -164,6 +164,11 @@ class Build:
         return InputError(f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them again{hint}")
 
     @cached_property
+    def _levels(self) -> Floats:
+        """The distinct grades that count, ascending."""
+        return np.unique(self._judgements[1])
+
+    @cached_property
     def _population(self) -> Ints:
         """The codes of the judged queries, ascending: every query of the judgements, also with nothing relevant."""
         query = self._queries[1][1]
@@ -259,7 +264,8 @@ class Build:
     def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
         """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
         (row, grade), (order, tied), ends = self._judged, self._ranked, self._ends
-        all_ranked = Lists(places.in_order(row, grade, order), tied, ends, self._positions(order, tied, ends))
+        position = self._positions(order, tied, ends)
+        all_ranked = Lists(places.in_order(row, grade, order, self._levels), tied, ends, position)
         ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         return {name: self._one(name, all_ranked, ideal, best) for name in names}
@@ -287,9 +293,9 @@ class Build:
         """All grades of each query of the population, best first."""
         row, grade, _ = self._judgements
         query = self._queries[1][1][row]
-        order = np.lexsort((-grade, query))
         count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
-        return Lists(grade[order], np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
+        grade = places.best_first(query, grade, self._levels)
+        return Lists(grade, np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
     def _one(self, name: str, ranked: Lists, ideal: Lists, top: float) -> tuple[Rankings, Account]:
         """One system's rankings and account, from the lists of all systems, one after another."""

@@ -144,24 +144,26 @@ class Table:
         >>> Table.of(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
         (array([0, 2]), array([1, 0]))
         """
+        none = np.zeros(0, np.int64)
         if not len(self.key):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        likely = [at.start + self._likely(wanted[at]) for at in blocks(len(wanted))]
-        number = np.concatenate([np.zeros(0, np.int64), *likely])
-        key = wanted.take(number)
-        place, _ = _places(key, self.shift)
-        row = self.row.take(place).astype(np.int64)
-        shares = np.flatnonzero(self.tag.take(place) == SEVERAL)
-        at = np.searchsorted(self.key[self.shared], key[shares])
-        row[shares] = self.shared[np.minimum(at, len(self.shared) - 1)] if shares.size else 0
-        same = self.key.take(row) == key
-        return number[same], row[same]
+            return none, none
+        among = self.key[self.shared]
+        found = [self._found(wanted[at], among, at.start) for at in blocks(len(wanted))]
+        number, row = (np.concatenate([none, *(some[i] for some in found)]) for i in (0, 1))
+        return number, row
 
-    def _likely(self, wanted: Keys) -> Ints:
-        """The numbers of the keys that a row can have, by its tag."""
+    def _found(self, wanted: Keys, among: Keys, start: int) -> tuple[Ints, Ints]:
+        """As `find`, of keys numbered from `start`; among: the keys of the rows that share their places."""
         place, own = _places(wanted, self.shift)
         tag = self.tag.take(place)
-        return np.flatnonzero((tag == own) | (tag == SEVERAL))
+        number = np.flatnonzero((tag == own) | (tag == SEVERAL))
+        key, row = wanted.take(number), self.row.take(place.take(number)).astype(np.int64)
+        shares = np.flatnonzero(tag.take(number) == SEVERAL)
+        if shares.size:
+            at = np.searchsorted(among, key[shares])
+            row[shares] = self.shared[np.minimum(at, len(among) - 1)]
+        same = self.key.take(row) == key
+        return number[same] + start, row[same]
 
 
 def _places(key: Keys, shift: np.uint64) -> tuple[Ints, NDArray[np.uint8]]:
