@@ -75,11 +75,10 @@ def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
     key = np.empty(len(score), np.uint64)
     for start in range(0, len(key), STEP):
         block = slice(start, start + STEP)
-        code = ordered((score[block] + 0.0).view(np.int64))
-        descending = np.invert(code, out=code).view(np.uint64)
-        descending ^= np.uint64(1 << 63)
-        descending >>= np.uint64(bits)
-        key[block] = descending
+        code = (score[block] + 0.0).view(np.uint64)
+        positive = (~code).view(np.int64) >> 63  # all bits of scores of at least 0: these but the sign are inverted
+        code ^= positive.view(np.uint64) >> np.uint64(1)
+        np.right_shift(code, np.uint64(bits), out=key[block])
         if bits:
             key[block] |= group[block].astype(np.uint64) << np.uint64(64 - bits)
     return key

@@ -4,8 +4,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics.rankings import Lists
-
-FEW = 0.2  # share of rows
+from evalkit.reading.tables import row_keys
 
 
 def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | None:
@@ -51,15 +50,27 @@ def gaps(some: Lists) -> tuple[int, int]:
     return int((first > 1).sum()), int((span > some.length[filled]).sum())
 
 
-def in_order(grade: Floats, order: Ints) -> Floats:
-    """Grades in an order of their rows, NaN where a row has none; where few have one, these alone are moved.
+def in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
+    """The grades of some rows in an order of all rows, NaN for the others; levels: all distinct grades, ascending.
 
-    >>> in_order(np.array([np.nan, 2.0, 1.0]), np.array([2, 0, 1]))
+    >>> in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]), np.array([1.0, 2.0]))
     array([ 1., nan,  2.])
     """
-    known = ~np.isnan(grade)
-    if np.count_nonzero(known) > FEW * len(grade):
-        return grade[order]
-    taken, places = np.full(len(grade), np.nan), np.flatnonzero(known[order])
-    taken[places] = grade[order[places]]
-    return taken
+    code = np.zeros(len(order), np.min_scalar_type(len(levels)))  # few bytes a row, which stay in the cache
+    code[row] = np.searchsorted(levels, grade) + 1
+    grades, ordered = np.concatenate([[np.nan], levels]), np.empty(len(order))
+    for at in row_keys.blocks(len(order)):
+        grades.take(code.take(order[at]), out=ordered[at])
+    return ordered
+
+
+def best_first(of: Ints, grade: Floats, levels: Floats) -> Floats:
+    """Grades by list, in each the best first; levels: all distinct grades, ascending.
+
+    >>> best_first(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0]))
+    array([1., 2., 1.])
+    """
+    bits = len(levels).bit_length()
+    key = (of.astype(np.int64) << bits) | (len(levels) - np.searchsorted(levels, grade))
+    key.sort()
+    return levels[len(levels) - (key & ((1 << bits) - 1))]

@@ -1,6 +1,6 @@
 """The items of the first rows of every list, by number, with their texts: what stands beside the grades."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,17 +18,18 @@ DEEPEST, SHALLOWEST = 100, 10  # rows of each list that do; with fewer than thes
 class Retrieved:
     """The first `depth` rows of all lists: those of a system after those of another, one list after another.
 
-    items: of each row, as Arrow text. length: rows of each list. Items are numbered when they are first asked for.
+    items: gives those of each row, as Arrow text. length: rows of each list. Items are copied and numbered when they
+    are first asked for.
     """
 
-    items: Any
+    items: Callable[[], Any]
     length: Ints
     systems: Sequence[str]
     depth: int
 
     @cached_property
     def _coded(self) -> Any:
-        return self.items.dictionary_encode()
+        return self.items().dictionary_encode()
 
     @property
     def texts(self) -> Any:

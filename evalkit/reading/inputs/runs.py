@@ -6,21 +6,21 @@ Population: the queries with a judgement, in the order of their ids. A query tha
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import places, retrieved
+from evalkit.reading.inputs import items, places, retrieved
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs.accounts import Account as Account
+from evalkit.reading.inputs.items import Collision, Items
 from evalkit.reading.inputs.retrieved import Retrieved
 from evalkit.reading.inputs.rows import Ranked, Rows
-from evalkit.reading.tables import ids
+from evalkit.reading.tables import ids, rank_order, row_keys
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
@@ -92,10 +92,6 @@ def of(ranked: Ranked) -> Runs:
     return built(Build(run, judged, beside, tuple(ranked.systems)), lambda build: build.runs(ranked.attributes))
 
 
-class Collision(Exception):
-    """Two different items of one query have the same hash."""
-
-
 def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
     """What `use` makes of rows whose items are told apart by hashes, or, where these collide, by their texts."""
     try:
@@ -126,29 +122,8 @@ class Build:
         return self.run, self.judged, self.beside
 
     @cached_property
-    def _items(self) -> list[NDArray[np.uint64]]:
-        """A number for the item of each row of the run and of the judgements: a hash of its text, or its exact code."""
-        if self.exact:
-            return [code.astype(np.uint64) << np.uint64(32) for code in ids.coded(self.run.item, self.judged.item)[1]]
-        blocks = {id(block): block for rows in (self.run, self.judged) for block in rows.item}
-        hashes = {key: ids.hashes(block) for key, block in blocks.items()}  # systems side by side share their items
-        run, judged = (ids.joined([hashes[id(block)] for block in rows.item]) for rows in (self.run, self.judged))
-        return [run, run if self.judged is self.run else judged]
-
-    def _texts(self, rows: Rows, at: Ints) -> Any:
-        """The items of some rows as Arrow text."""
-        import pyarrow as pa
-
-        if len(rows.item) == 1:
-            return rows.item[0].take(pa.array(at))
-        wide = len({block.type for block in rows.item}) > 1
-        blocks = [block.cast(pa.large_string()) for block in rows.item] if wide else rows.item
-        return pa.chunked_array(blocks).take(pa.array(at)).combine_chunks()
-
-    def _item_places(self, rows: Ints) -> Ints:
-        """The places of some rows' items among themselves, in the order of their bytes."""
-        texts = self._texts(self.run, rows).dictionary_encode()
-        return ids.places(texts.dictionary)[texts.indices.to_numpy()]
+    def _items(self) -> Items:
+        return Items(self.run, self.judged, self.exact)
 
     @cached_property
     def _systems(self) -> tuple[np.ndarray, Ints]:
@@ -163,12 +138,12 @@ class Build:
         """Rows in order of query and item with their grades, one each; how many grades lie below 0 and do not count."""
         grade = ids.joined(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
-        key = ids.pair(self._queries[1][1], len(self._queries[0]), self._items[1])
-        ordered = ids.Sorted.of(key if len(known) == len(key) else key[known])
+        key = row_keys.pair(self._queries[1][1], len(self._queries[0]), self._items.numbers[1])
+        ordered = row_keys.Sorted.of(key if len(known) == len(key) else key[known])
         row = known[ordered.order]
         grade = grade[row]
         again = np.flatnonzero(ordered.same)
-        self._same_items(self.judged, row[again - 1], self.judged, row[again])
+        self._items.same(self.judged, row[again - 1], self.judged, row[again])
         if self.judged is not self.run and again.size:
             raise self._twice(self.judged, max(row[again[0] - 1], row[again[0]]), 1, "")
         conflict = again[grade[again - 1] != grade[again]]
@@ -181,23 +156,17 @@ class Build:
         keep = ~ordered.same & (grade >= 0)
         return row[keep], grade[keep], int(negative.sum())
 
-    def _same_items(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
-        """Raises `Collision` where rows that have the same hash have other items."""
-        if rows is others:
-            at, there = at[at != there], there[at != there]
-        if len(at) and not self.exact and not ids.same_texts(*self._stored(rows, at), *self._stored(others, there)):
-            raise Collision
-
-    def _stored(self, rows: Rows, at: Ints) -> tuple[Any, Ints]:
-        """An Arrow array of text, and where the items of some rows stand in it."""
-        return (rows.item[0], at) if len(rows.item) == 1 else (self._texts(rows, at), np.arange(len(at)))
-
     def _pair(self, row: int, of: int) -> str:
-        item = self._texts((self.run, self.judged)[of], np.array([row]))[0].as_py()
+        item = items.texts((self.run, self.judged)[of].item, np.array([row]))[0].as_py()
         return f"query {self._queries[0][self._queries[1][of][row]]!r} and item {item!r}"
 
     def _twice(self, rows: Rows, row: int, of: int, system: str, hint: str = "") -> InputError:
         return InputError(f"{rows.place(row)}: {self._pair(row, of)} must appear once{system}, got them again{hint}")
+
+    @cached_property
+    def _levels(self) -> Floats:
+        """The distinct grades that count, ascending."""
+        return np.unique(self._judgements[1])
 
     @cached_property
     def _population(self) -> Ints:
@@ -215,26 +184,25 @@ class Build:
         return self._systems[1] * len(self._queries[0]) + self._queries[1][0]
 
     @cached_property
-    def _grades(self) -> Floats:
-        """The grade of each row of the run, NaN where it has no judgement; raises InputError for an item twice."""
-        systems, queries = len(self._systems[0]), len(self._queries[0])
-        ordered = ids.Sorted.of(ids.pair(self._list, systems * queries, self._items[0]))
-        self._no_duplicates(ordered)
-        row, grades, _ = self._judgements
-        grade = np.full(len(self._list), np.nan)
-        for system in range(systems):
-            of = self._queries[1][1][row] + system * queries
-            at = ordered.find(ids.pair(of, systems * queries, self._items[1][row]))
-            hit = at >= 0
-            self._same_items(self.run, at[hit], self.judged, row[hit])
-            grade[at[hit]] = grades[hit]
-        return grade
+    def _judged(self) -> tuple[Ints, Floats]:
+        """The rows of the run that have a judgement, with their grades; raises InputError for an item twice."""
+        queries = len(self._queries[0])
+        key = row_keys.pair(self._list, len(self._systems[0]) * queries, self._items.numbers[0])
+        self._no_duplicates(key)
+        judged, grade, _ = self._judgements
+        if len(self._systems[0]) > 1:
+            key = row_keys.pair(self._queries[1][0], queries, self._items.numbers[0])
+        wanted = row_keys.pair(self._queries[1][1][judged], queries, self._items.numbers[1][judged])
+        row, found = row_keys.Table.of(wanted).find(key)
+        self._items.same(self.run, row, self.judged, judged[found])
+        return row, grade[found]
 
-    def _no_duplicates(self, ordered: ids.Sorted) -> None:
-        if ordered.same.any():
-            twice = ordered.key[ordered.order[np.argmax(ordered.same)]]
-            first, row = map(int, np.flatnonzero(ordered.key == twice)[:2])
-            self._same_items(self.run, np.array([first]), self.run, np.array([row]))
+    def _no_duplicates(self, key: row_keys.Keys) -> None:
+        """key: of the list and the item of each row."""
+        again = row_keys.repeated(key)
+        if again.size:
+            first, row = map(int, again[key[again] == key[again].min()][:2])
+            self._items.same(self.run, np.array([first]), self.run, np.array([row]))
             system = self._systems[0][self._systems[1][row]]
             unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns
             hint = "; no column names the system (system, model, run)" if unnamed and self.run.columns else ""
@@ -274,13 +242,13 @@ class Build:
         place = np.concatenate([np.flatnonzero(self._systems[0] == name) for name in names])[:, None]
         lists = (place * len(self._queries[0]) + self._population).ravel()
         length = np.minimum(self._ends[lists + 1] - self._ends[lists], depth)
-        texts = self._texts(self.run, self._ranked[0][retrieved.stretches(self._ends[lists], length)])
-        return Retrieved(texts, length, names, depth)
+        rows = self._ranked[0][retrieved.stretches(self._ends[lists], length)]
+        return Retrieved(partial(items.texts, self.run.item, rows), length, names, depth)
 
     @cached_property
     def _ranked(self) -> tuple[Ints, Bools]:
         """The rows list by list, best rank first, and which have the score of the row before."""
-        return ids.by_rank(self._list, ids.joined(self.run.score), self._item_places)
+        return rank_order.by_rank(self._list, ids.joined(self.run.score), self._items.places)
 
     @cached_property
     def _ends(self) -> Ints:
@@ -295,8 +263,9 @@ class Build:
 
     def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
         """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
-        grade, (order, tied), ends = self._grades, self._ranked, self._ends
-        all_ranked = Lists(places.in_order(grade, order), tied, ends, self._positions(order, tied, ends))
+        (row, grade), (order, tied), ends = self._judged, self._ranked, self._ends
+        position = self._positions(order, tied, ends)
+        all_ranked = Lists(places.in_order(row, grade, order, self._levels), tied, ends, position)
         ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         return {name: self._one(name, all_ranked, ideal, best) for name in names}
@@ -324,9 +293,9 @@ class Build:
         """All grades of each query of the population, best first."""
         row, grade, _ = self._judgements
         query = self._queries[1][1][row]
-        order = np.lexsort((-grade, query))
         count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
-        return Lists(grade[order], np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
+        grade = places.best_first(query, grade, self._levels)
+        return Lists(grade, np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
     def _one(self, name: str, ranked: Lists, ideal: Lists, top: float) -> tuple[Rankings, Account]:
         """One system's rankings and account, from the lists of all systems, one after another."""

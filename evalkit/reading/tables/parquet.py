@@ -106,11 +106,16 @@ def read(
             table = file.read(columns=wanted)
     except _errors():
         raise duck.no_parquet(duck.shown(path)) from None
-    columns = {name: table[name].combine_chunks() for name in wanted}
+    columns = {name: _whole(table[name]) for name in wanted}
     by_role = {role: _as_text(columns[name], name, path, as_codes=role in coded) for role, name in text.items()}
     for name in dictionaries:
         _check_codes(columns[name], path)
     return by_role | {role: columns[name].cast(pa.float64(), safe=False) for role, name in numbers.items()}
+
+
+def _whole(column: Any) -> Any:
+    """The column as one array; `combine_chunks` copies one chunk as well."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def types(path: Path) -> Any:
