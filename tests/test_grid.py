@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.metrics import counts, grid, influence
+from evalkit.metrics import borders, counts, grid, influence
 from evalkit.metrics.counts import count
 from evalkit.metrics.grid import Grid
 
@@ -58,9 +58,44 @@ def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(m
 @given(st.integers(0, 40), st.integers(2, 3000), st.integers(5, 300_000))
 def test_the_shift_is_the_least_that_leaves_so_few_bins(spread, most, n):
     code = np.sort(np.random.default_rng(n).integers(0, 2**spread + 1, n))
-    shift = grid._shift(code, 0, most, None)
+    shift = borders.shift(code, 0, most, None)
     assert len(np.unique(code >> shift)) <= most
     assert shift == 0 or len(np.unique(code >> (shift - 1))) > most
+
+
+def few(rng, n):
+    return rng.integers(0, 30, n)
+
+
+def many(rng, n):
+    return rng.integers(0, 2**60, n)
+
+
+def uneven(rng, n):
+    """So that the sample of sorted codes, which is taken at even distances, misleads in either direction."""
+    return np.concatenate([rng.integers(0, 2**9, n // 2), rng.integers(2**40, 2**60, n - n // 2)])
+
+
+def clustered(rng, n):
+    return np.arange(n) * 2**20 + np.where(np.arange(n) % (n // 64 + 1) < 1024, 0, rng.integers(0, 2**19, n))
+
+
+@pytest.mark.parametrize("codes_of", [few, many, uneven, clustered])
+@pytest.mark.parametrize("cut", [None, 0, 17, 2**50, 2**62])
+@pytest.mark.parametrize("most", [40, 5_000, 2**20])
+@pytest.mark.parametrize("n", [0, 1, 2, 400_001])
+def test_bins_in_one_pass_are_those_of_a_pass_for_each(codes_of, cut, most, n):
+    codes = np.sort(codes_of(np.random.default_rng(7), n))
+    shift = borders.shift(codes, 1, most, cut)
+    start = borders.starts(codes, shift, cut)
+    ends = np.append(start, n)
+    for threads in (1, 2, 3):
+        found, bins = borders.with_ones(codes, 1, most, cut, threads)
+        assert found == shift
+        np.testing.assert_array_equal(bins.start, ends)
+        np.testing.assert_array_equal(bins.ones, np.append(0, np.cumsum(codes & 1))[ends])
+        np.testing.assert_array_equal(bins.first, codes[start])
+        np.testing.assert_array_equal(bins.last, codes[ends[1:] - 1])
 
 
 def test_few_distinct_scores_are_counted_exactly():

@@ -6,7 +6,6 @@ depends on the set of scores alone, so that grids can be merged in any order. Ev
 score.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,13 +14,12 @@ import numpy as np
 from evalkit import side_by_side
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.limits import USUAL
-from evalkit.metrics import keys
+from evalkit.metrics import borders, keys
 from evalkit.metrics.counts import Counts, Step, Weights, steps
 
 MOST = USUAL.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
-ROOM = 2**62  # codes below it in size have a bit to spare
-STRETCHES, LENGTH = 64, 1024  # number and length of the runs of sorted codes from which the shift is guessed
+ROOM, BELOW = 2**62, 2.0  # codes of scores below 2 in size are below 2**62 and have a bit to spare
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +85,8 @@ def reduce(
     code = codes(score)
     hits = np.sort(code[label])
     code.sort()
-    shift = _shift(code, 0, most, cut_code)
-    start = _starts(code, shift, cut_code)
+    shift = borders.shift(code, 0, most, cut_code)
+    start = borders.starts(code, shift, cut_code)
     rows = np.diff(start, append=len(code))
     low, high = code[start], code[start + rows - 1]
     positive = np.diff(np.searchsorted(hits, low), append=len(hits))
@@ -110,8 +108,8 @@ def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Gr
         code = code[order]
         return _pooled(Grid(0, code, code, np.ones(len(code), np.int64), weight[order]), most)
     code.sort()
-    shift = _shift(code, 0, most, None)
-    start = _starts(code, shift, None)
+    shift = borders.shift(code, 0, most, None)
+    start = borders.starts(code, shift, None)
     rows = np.diff(start, append=len(code))
     return Grid(shift, code[start], code[start + rows - 1], rows, rows)
 
@@ -123,11 +121,12 @@ def _with_label(score: Floats, label: Bools, threads: int) -> Ints | None:
     def coded(part: slice) -> bool:
         for start in range(part.start, part.stop, STEP):
             block = slice(start, min(start + STEP, part.stop))
-            code = codes(score[block])
-            if code.max() >= ROOM or code.min() < -ROOM:
+            here, low = score[block], score[block].min()
+            if not (low > -BELOW and here.max() < BELOW):
                 return False
-            code <<= 1
-            np.bitwise_or(code, label[block], out=both[block])
+            bits = here.view(np.int64) if low > 0 else codes(here)  # those of doubles above 0 are codes already
+            np.left_shift(bits, 1, out=both[block])
+            np.bitwise_or(both[block], label[block], out=both[block])
         return True
 
     return both if all(side_by_side.every(coded, side_by_side.slices(len(score), threads), threads)) else None
@@ -136,36 +135,12 @@ def _with_label(score: Floats, label: Bools, threads: int) -> Ints | None:
 def _labelled(both: Ints, most: int, cut: int | None, threads: int) -> Grid:
     """The bins of codes whose last bit is the label."""
     keys.sort(both, threads)
-    cut_here = None if cut is None else cut << 1
-    shift = _shift(both, 1, most, cut_here, threads)
-    start = _starts(both, shift, cut_here, threads)
-    rows = np.diff(start, append=len(both))
-    positive = _ones(both, start, threads)
-    return Grid(shift - 1, both[start] >> 1, both[start + rows - 1] >> 1, positive, rows - positive, cut)
-
-
-def _ones(both: Ints, start: Ints, threads: int) -> Ints:
-    """Number of last bits that are set from each start to the next, in steps that fit the cache."""
-    before = np.empty(len(start) + 1, np.int64)  # ones before each start, of the same part at first
-
-    def count(part: slice) -> int:
-        so_far = 0
-        begins = range(part.start, part.stop, STEP)
-        edges = np.searchsorted(start, [*begins, part.stop])
-        for i, begin in enumerate(begins):
-            bits = both[begin : min(begin + STEP, part.stop)] & 1
-            up_to = np.cumsum(bits)
-            first = start[edges[i] : edges[i + 1]] - begin
-            before[edges[i] : edges[i + 1]] = so_far + up_to[first] - bits[first]
-            so_far += int(up_to[-1])
-        return so_far
-
-    parts = side_by_side.slices(len(both), threads)
-    ones = np.cumsum([0, *side_by_side.every(count, parts, threads)])
-    for part, earlier in zip(parts[1:], ones[1:], strict=False):
-        before[slice(*np.searchsorted(start, [part.start, part.stop]))] += earlier
-    before[-1] = ones[-1]
-    return np.diff(before)
+    shift, bins = borders.with_ones(both, 1, most, None if cut is None else cut << 1, threads)
+    for column in (bins.first, bins.last):
+        np.right_shift(column, 1, out=column)
+    positive, negative = np.diff(bins.ones), np.diff(bins.start)
+    negative -= positive
+    return Grid(shift - 1, bins.first, bins.last, positive, negative, cut)
 
 
 def _weighted(code: Ints, label: Bools, weight: Ints, most: int, cut: int | None) -> Grid:
@@ -192,66 +167,14 @@ def merge(parts: Sequence[Grid], most: int = MOST) -> Grid:
 
 def _pooled(g: Grid, most: int) -> Grid:
     """Pool neighbouring bins at the smallest shift, not below that of `g`, that leaves at most `most` bins."""
-    shift = _shift(g.low, g.shift, most, g.cut)
-    start = _starts(g.low, shift, g.cut)
+    shift = borders.shift(g.low, g.shift, most, g.cut)
+    start = borders.starts(g.low, shift, g.cut)
     if not len(start):
         return g
     high = np.maximum.reduceat(g.high, start)
     return Grid(
         shift, g.low[start], high, np.add.reduceat(g.positive, start), np.add.reduceat(g.negative, start), g.cut
     )
-
-
-def _shift(low: Ints, least: int, most: int, cut: int | None, threads: int = 1) -> int:
-    """The smallest shift, not below `least`, that leaves at most `most` bins of sorted codes.
-
-    It is guessed from a sample of the codes and then corrected one by one, as every count of bins reads all codes.
-    """
-    room = most - 1 - (cut is not None)
-    if len(low) <= room:
-        return least
-    sample = low
-    if len(low) > 2 * STRETCHES * LENGTH:
-        sample = np.concatenate([low[i : i + LENGTH] for i in range(0, len(low), len(low) // STRETCHES)])
-    share = room * len(sample) / len(low)
-    shift = least + bisect_left(range(least, 63), x=True, key=lambda shift: _bins(sample, shift) <= share)
-    while _bins(low, shift, threads) > room:
-        shift += 1
-    while shift > least and _bins(low, shift - 1, threads) <= room:
-        shift -= 1
-    return shift
-
-
-def _bins(low: Ints, shift: int, threads: int = 1) -> int:
-    """Number of bins that begin after the first."""
-    return int(np.count_nonzero(_apart(low, shift, threads)[1:]))
-
-
-def _starts(low: Ints, shift: int, cut: int | None, threads: int = 1) -> Ints:
-    """The places where the bins of sorted codes begin."""
-    begins = _apart(low, shift, threads)
-    if cut is not None and (at_cut := int(np.searchsorted(low, cut))) < len(low):
-        begins[at_cut] = True
-    return np.flatnonzero(begins)
-
-
-def _apart(low: Ints, shift: int, threads: int) -> Bools:
-    """True for the first code and for each that differs from the one before in more than its last bits.
-
-    In steps that fit the cache.
-    """
-    bits = low.view(np.uint64)
-    begins = np.ones(len(bits), bool)
-    apart = begins[1:]
-
-    def compare(part: slice) -> None:
-        for start in range(part.start, part.stop, STEP):
-            end = min(start + STEP, part.stop)
-            changed = bits[start + 1 : end + 1] ^ bits[start:end]
-            np.greater_equal(changed, np.uint64(1 << shift), out=apart[start:end])
-
-    side_by_side.every(compare, side_by_side.slices(len(apart), threads), threads)
-    return begins
 
 
 # Counts and metrics of the bins ---------------------------------------------------------------------------------

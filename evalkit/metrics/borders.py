@@ -1,0 +1,179 @@
+"""Borders: where the bins of sorted codes begin, at the smallest shift that leaves few enough of them.
+
+Codes that differ only in their last `shift` bits share a bin. A cut is a code at which a bin begins in any case.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from evalkit import side_by_side
+from evalkit.arrays import Bools, Ints
+
+STEP = 2**15  # codes processed at once: with what is made of them they stay in the cache
+STRETCHES, LENGTH = 64, 1024  # number and length of the runs of sorted codes from which the shift is guessed
+
+
+def shift(low: Ints, least: int, most: int, cut: int | None) -> int:
+    """The smallest shift, not below `least`, that leaves at most `most` bins of sorted codes.
+
+    It is guessed from a sample of the codes and then corrected one by one, as every count of bins reads all codes.
+
+    >>> shift(np.array([0, 1, 2, 3, 8, 9]), 0, 3, None)
+    1
+    """
+    room = _room(most, cut)
+    if len(low) <= room:
+        return least
+    guess = _guess(low, least, room)
+    while _bins(low, guess) > room:
+        guess += 1
+    while guess > least and _bins(low, guess - 1) <= room:
+        guess -= 1
+    return guess
+
+
+def starts(low: Ints, shift: int, cut: int | None) -> Ints:
+    """The places where the bins of sorted codes begin.
+
+    >>> starts(np.array([0, 1, 2, 3, 8, 9]), 1, cut=3)
+    array([0, 2, 3, 4])
+    """
+    begins = _apart(low, shift)
+    if cut is not None and (at_cut := int(np.searchsorted(low, cut))) < len(low):
+        begins[at_cut] = True
+    return np.flatnonzero(begins)
+
+
+def _room(most: int, cut: int | None) -> int:
+    """How many bins may begin after the first, without the one that begins at the cut."""
+    return most - 1 - (cut is not None)
+
+
+def _guess(low: Ints, least: int, room: int) -> int:
+    """The smallest shift, not below `least`, that leaves about so much room in a sample of sorted codes."""
+    if len(low) <= room:
+        return least
+    sample = low
+    if len(low) > 2 * STRETCHES * LENGTH:
+        sample = np.concatenate([low[i : i + LENGTH] for i in range(0, len(low), len(low) // STRETCHES)])
+    share = room * len(sample) / len(low)
+    return least + bisect_left(range(least, 63), x=True, key=lambda shift: _bins(sample, shift) <= share)
+
+
+def _bins(low: Ints, shift: int) -> int:
+    """Number of bins that begin after the first."""
+    return int(np.count_nonzero(_apart(low, shift)[1:]))
+
+
+def _apart(low: Ints, shift: int) -> Bools:
+    """True for the first code and for each that differs from the one before in more than its last bits."""
+    bits = low.view(np.uint64)
+    begins = np.ones(len(bits), bool)
+    apart = begins[1:]
+    for start in range(0, len(apart), STEP):
+        end = min(start + STEP, len(apart))
+        np.greater_equal(bits[start + 1 : end + 1] ^ bits[start:end], np.uint64(1 << shift), out=apart[start:end])
+    return begins
+
+
+# All of the bins in one pass ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Bins of sorted codes: the place where each starts and that after the last, and the set last bits before these.
+
+    first, last: the first and the last code of each.
+    """
+
+    start: Ints
+    ones: Ints
+    first: Ints
+    last: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The bins that begin in a part of the codes.
+
+    columns: one column a bin, the place where it starts, the bits that are set in the part before it, its first code
+    and the code before; the memory of `room` columns, of which only the first `size` are touched. ones: bits set in all
+    of the part. coarse, fine: bins after the first of all, at the shift and at the next smaller one, without the cut's.
+    """
+
+    columns: Ints
+    size: int
+    ones: int
+    coarse: int
+    fine: int
+
+
+def with_ones(codes: Ints, least: int, most: int, cut: int | None, threads: int = 1) -> tuple[int, Bins]:
+    """The shift as `shift` gives it, and the bins of sorted codes whose last bit says something of its own.
+
+    All at once for each stretch of codes that fits the cache: reading codes takes longer than what is made of them.
+
+    >>> found, bins = with_ones(np.array([2, 3, 5, 16, 17]), 1, 3, None)
+    >>> found, bins.start, bins.ones, bins.first, bins.last
+    (1, array([0, 2, 3, 5]), array([0, 1, 2, 3]), array([ 2,  5, 16]), array([ 3,  5, 17]))
+    """
+    room = _room(most, cut)
+    at_cut = 0 if cut is None else int(np.searchsorted(codes, cut))  # at 0 a bin begins in any case
+    parts = side_by_side.slices(len(codes), threads)
+    shift = _guess(codes, least, room)
+    while True:
+        found = side_by_side.every(partial(_part, codes, shift, at_cut, room), parts, threads)
+        if sum(part.coarse for part in found) > room:
+            shift += 1
+        elif shift > least and sum(part.fine for part in found) <= room:
+            shift -= 1
+        else:
+            return shift, _whole(codes, found, threads)
+
+
+def _part(codes: Ints, shift: int, at_cut: int, room: int, part: slice) -> _Part:
+    """What begins in a part; not all of it where that is too much already."""
+    columns = np.empty((4, min(part.stop - part.start, room + 2) + 1), np.int64)
+    size = ones = coarse = fine = 0
+    for start in range(part.start, part.stop, STEP):
+        stop = min(start + STEP, part.stop)
+        here = codes[start:stop]
+        before = codes[start - 1 : stop - 1] if start else np.append(here[:1], here[:-1])
+        changed = (here ^ before).view(np.uint64)
+        begins = changed >= np.uint64(1 << shift)
+        coarse += int(np.count_nonzero(begins))
+        fine += int(np.count_nonzero(changed >= np.uint64(1 << shift >> 1)))
+        if coarse > room:
+            break
+        begins[[at - start for at in (0, at_cut) if start <= at < stop]] = True
+        place = np.flatnonzero(begins)
+        into = columns[:, size : size + len(place)]
+        bits = here & 1
+        up_to = np.cumsum(bits)
+        np.add(place, start, out=into[0])
+        np.subtract(up_to[place], bits[place] - ones, out=into[1])
+        here.take(place, out=into[2], mode="clip")  # the default mode would copy the result
+        before.take(place, out=into[3], mode="clip")
+        size, ones = size + len(place), ones + int(up_to[-1])
+    return _Part(columns, size, ones, coarse, fine)
+
+
+def _whole(codes: Ints, parts: list[_Part], threads: int) -> Bins:
+    """The bins of all parts."""
+    ends, ones = np.cumsum([part.size for part in parts]), np.cumsum([part.ones for part in parts])
+    size = int(ends[-1])
+    columns = parts[0].columns if len(parts) == 1 else np.empty((4, size + 1), np.int64)
+
+    def fill(at: int) -> None:
+        part = parts[at]
+        into = columns[:, ends[at] - part.size : ends[at]]
+        into[:] = part.columns[:, : part.size]
+        into[1] += ones[at] - part.ones
+
+    if len(parts) > 1:
+        side_by_side.every(fill, range(len(parts)), threads)
+    columns[:, size] = len(codes), ones[-1], 0, codes[-1] if len(codes) else 0
+    return Bins(columns[0, : size + 1], columns[1, : size + 1], columns[2, :size], columns[3, 1 : size + 1])
