@@ -20,7 +20,7 @@ from evalkit.metrics.distribution import Counted
 from evalkit.metrics.rows import Shard
 from evalkit.metrics.sums import Sums
 from evalkit.statistics import gathered, passes
-from evalkit.statistics.gathered import Gathered, Summing
+from evalkit.statistics.gathered import Gathered, Pass, Summing
 from evalkit.statistics.independent import Arm, left_out
 from evalkit.statistics.of_arms import OfArm
 from evalkit.statistics.sample import Form, Moments
@@ -161,7 +161,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Second:
+class Second(Pass):
     """How far users lie from the values of their arms: sums, products and cubes by group and arm.
 
     caps: of the plain mean, from which its capped values are measured at `centres`.
@@ -198,14 +198,6 @@ class Second:
                 mean = ratio(self.known.strata(1), self.known.strata(0)).ravel()
                 g.sums[STRATA] = np.bincount(cell, minus(numerator, mean[cell]) ** 2, cells).astype(float)
         return g.table()
-
-    def merge(self, table: Any) -> Any:
-        """Two results as one."""
-        return self.whole(table).table()
-
-    def whole(self, table: Any) -> Gathered:
-        """What came of it."""
-        return gathered.merged(gathered.parts(table), lambda name: 0)
 
 
 def capped(number: int) -> str:

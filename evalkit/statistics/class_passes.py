@@ -15,10 +15,9 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.rows import Rows, Shard
-from evalkit.statistics import gathered
 from evalkit.statistics.cell_passes import Counting, Said
 from evalkit.statistics.forecast_passes import SHARED, Moved, groups, totals_of, weights
-from evalkit.statistics.gathered import Gathered, Summing
+from evalkit.statistics.gathered import Gathered, Pass, Summing
 from evalkit.statistics.of_areas import Scores
 from evalkit.statistics.of_cells import Cells
 from evalkit.statistics.sample import places
@@ -36,7 +35,7 @@ def rows_of(shard: Shard, system: int, classes: int) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class First:
+class First(Pass):
     """Counted cells, what losses add up to, and bins of scores: of each class against the rest, of the predicted one.
 
     losses, sliced: of all rows, and of each slice. ranked, ranked_slices: whether the scores of each class are counted.
@@ -96,14 +95,6 @@ class First:
             return self.counting.bins
         return ENDS if last == "off" else self.room if name.startswith("0 ") else self.fewer
 
-    def merge(self, table: Any) -> Any:
-        """Two results as one."""
-        return self.whole(table).table()
-
-    def whole(self, table: Any) -> Gathered:
-        """What came of it."""
-        return gathered.merged(gathered.parts(table), self.most)
-
     # What came of it
 
     def cells(self, g: Gathered, group: int, *systems: int) -> Cells:
@@ -144,7 +135,7 @@ def ranked(chosen: Chosen, scores: Scores) -> Ranked:
 
 
 @dataclass(frozen=True, eq=False)
-class Second:
+class Second(Pass):
     """How much each row moves losses and areas: sums, products and cubes by row or by unit, of every group.
 
     losses: of each group the losses of each system. areas: of each group and metric its classes, of each system.
@@ -199,15 +190,6 @@ class Second:
         g.sums[f"{place} areas"] = summing(columns, m, columns.part.unit, by_class if self.plain else None)
         if self.plain:
             g.sums[f"{place} strata"] = strata.ravel()
-
-    def merge(self, table: Any) -> Any:
-        """Two results as one."""
-        return self.whole(table).table()
-
-    @staticmethod
-    def whole(table: Any) -> Gathered:
-        """What came of it."""
-        return gathered.merged(gathered.parts(table), lambda name: USUAL.bins)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.rows import Rows, Shard
 from evalkit.statistics import gathered, passes
-from evalkit.statistics.gathered import Gathered, Summing
+from evalkit.statistics.gathered import Gathered, Pass, Summing
 
 SHARED = ("rows", "weight")  # the first columns of each group
 ALONG = ("rows", "weight", "forecast", "actual", "above")  # those of the rows of one tenth
@@ -45,7 +45,7 @@ def groups(shard: Shard) -> Iterator[tuple[int, Shard, Ints | slice]]:
 
 
 @dataclass(frozen=True, eq=False)
-class First:
+class First(Pass):
     """What metrics add up to, and counted numbers: the actual values, and of each system its forecasts and errors.
 
     metrics, sliced: of all rows, and of each slice. centres: of each system, where actual values and forecasts lie.
@@ -100,7 +100,7 @@ class First:
         sums = [around.sum(), square.sum(), np.sum(weight * around), np.sum(weight * square)]
         return np.array([len(around), shard.twice, shard.differ, np.count_nonzero(shard.label == 0), *sums], float)
 
-    def room(self, name: str) -> int:
+    def most(self, name: str) -> int:
         """The bins of a name."""
         if name.endswith("error"):
             return self.bins if name.startswith("0 ") else self.fewer
@@ -111,11 +111,7 @@ class First:
         every = gathered.parts(table)
         if sum(part.bins for part in every) < 2 * self.bins:
             return table
-        return gathered.merged(every, self.room).table()
-
-    def whole(self, table: Any) -> Gathered:
-        """What came of it."""
-        return gathered.merged(gathered.parts(table), self.room)
+        return gathered.merged(every, self.most).table()
 
 
 def totals_of(chosen: Chosen, rows: Rows, centre: Centre, weight: Floats) -> Iterator[Floats]:
@@ -165,7 +161,7 @@ class Along:
 
 
 @dataclass(frozen=True, eq=False)
-class Second:
+class Second(Pass):
     """How much each row moves the metrics: sums, products and cubes by row or by unit, of every group.
 
     models: of each group the metrics of each system. along: of each system. first: its terms are those of constant
@@ -209,13 +205,9 @@ class Second:
         if len(rows) and any(isinstance(chosen.metric.kind, Quantile) for chosen in self.first.metrics):
             g.grids[f"constant {number} error"] = grid.tally(value - shard.label, shard.weight, most=self.first.bins)
 
-    def merge(self, table: Any) -> Any:
-        """Two results as one."""
-        return self.whole(table).table()
-
-    def whole(self, table: Any) -> Gathered:
-        """What came of it."""
-        return gathered.merged(gathered.parts(table), lambda name: self.first.bins)
+    def most(self, name: str) -> int:
+        """The bins of a name."""
+        return self.first.bins
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """What shards of rows add up to: sums and counted numbers by name, fit to be sent to other machines and merged."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -7,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
+from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.grid import Grid
 from evalkit.statistics import passes
@@ -90,6 +92,26 @@ class Blocks(Protocol):
 
     def __call__(self, at: slice) -> Floats:
         """The columns of the rows at these places, one below the other."""
+
+
+class Pass(ABC):
+    """One reading of all shards, each by itself: the result of a shard is an Arrow table, and two make one."""
+
+    @abstractmethod
+    def __call__(self, shard: Any) -> Any:
+        """The result of a shard."""
+
+    def most(self, name: str) -> int:
+        """The bins of a name."""
+        return USUAL.bins
+
+    def merge(self, table: Any) -> Any:
+        """Two results as one."""
+        return self.whole(table).table()
+
+    def whole(self, table: Any) -> Gathered:
+        """What came of it."""
+        return merged(parts(table), self.most)
 
 
 @dataclass(frozen=True, eq=False)

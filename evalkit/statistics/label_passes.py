@@ -16,11 +16,10 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.rows import Rows, Shard
-from evalkit.statistics import gathered
 from evalkit.statistics.cell_passes import Counting, Said
 from evalkit.statistics.class_passes import FACTS, NOWHERE
 from evalkit.statistics.forecast_passes import groups, weights
-from evalkit.statistics.gathered import Gathered
+from evalkit.statistics.gathered import Gathered, Pass
 
 Hits = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
 TWO = 2  # what a label or a hit can be
@@ -33,7 +32,7 @@ def rows_of(shard: Shard, system: int, cuts: Floats) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class First:
+class First(Pass):
     """Counted cells of each label, what losses add up to, and bins of the scores of each label.
 
     cuts: of each system the threshold of each label. losses, sliced: of all rows, and of each slice. hits, sliced_hits:
@@ -121,14 +120,6 @@ class First:
         if name.rsplit(" ", 1)[1] in ("cells", "squares", "patterns"):
             return self.counting.bins
         return self.room if name.startswith("0 ") else self.fewer
-
-    def merge(self, table: Any) -> Any:
-        """Two results as one."""
-        return self.whole(table).table()
-
-    def whole(self, table: Any) -> Gathered:
-        """What came of it."""
-        return gathered.merged(gathered.parts(table), self.most)
 
 
 def _shared(first: Sequence[Floats], second: Sequence[Floats]) -> Floats:

@@ -10,12 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.limits import USUAL
 from evalkit.metrics.rows import Shard
-from evalkit.statistics import gathered
 from evalkit.statistics.class_passes import Ranked
 from evalkit.statistics.forecast_passes import SHARED, Moved, groups, weights
-from evalkit.statistics.gathered import Gathered, Summing
+from evalkit.statistics.gathered import Gathered, Pass, Summing
 from evalkit.statistics.label_passes import rows_of
 from evalkit.statistics.sample import places
 
@@ -84,7 +82,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, eq=False)
-class Second:
+class Second(Pass):
     """Sums, products and cubes of how much rows move metrics, by row or by unit, of every group.
 
     losses: of each group the losses of each system. means: by group and metric. plain: rows count alike, and the fourth
@@ -147,15 +145,6 @@ class Second:
         for number, (threshold, f1) in enumerate(zip(self.sweep.thresholds, self.sweep.f1, strict=True)):
             columns = _Swept(actual, score, true, weight, float(threshold), f1)
             g.sums[f"swept {number}"] = summing(columns, len(self.swept_names), shard.unit)
-
-    def merge(self, table: Any) -> Any:
-        """Two results as one."""
-        return self.whole(table).table()
-
-    @staticmethod
-    def whole(table: Any) -> Gathered:
-        """What came of it."""
-        return gathered.merged(gathered.parts(table), lambda name: USUAL.bins)
 
 
 @dataclass(frozen=True, eq=False)
