@@ -10,7 +10,8 @@ What was tried, in seconds of CPU on a busy machine, each pair of figures in tur
 
 - What a kernel's notebook imports of evalkit, imported as it starts without the garbage collector and left out of its
   later work, no tools for Fortran with scipy, rare collections in the command itself: 5.62 -> 5.04.
-  The same in one process alone: 4.25 with the imports left out, 5.19 without any collection, 5.63 with Python's own.
+  In one process alone: 4.25 with the imports left out, 5.19 without any collection, 5.63 with Python's own; the load
+  changed meanwhile (3.3 to 4.7, 4.3 to 5.7, 5.0 to 5.8), so that only the order says something.
 - numpy's tools for Fortran, which scipy's import pulls in: 0.93 -> 0.72 for pandas, DuckDB and scipy.special.
 - One process for everything, IPython's shell without sockets: 5.36 against 5.05 of the command with its kernel, so no
   gain above the noise; a kernel that is forked could at most save the imports that both processes have.
