@@ -7,6 +7,7 @@ Exit status: 0 done, 1 the run failed, 2 bad input or parameter (one line says w
 """
 
 import argparse
+import gc
 import logging
 import os
 import signal
@@ -25,6 +26,7 @@ from evalkit.commands.requests import Refused
 from evalkit.commands.runs import DONE, FAILED, REFUSED
 
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
+COLLECTED = 50_000  # new objects before garbage is looked for: Python's 700 go through every import many times
 
 
 class Terminated(BaseException):
@@ -58,9 +60,12 @@ def run() -> NoReturn:
     """The command as the shell starts it: run the command line and end the process.
 
     A stopped run ends at once: what is left of its kernel's client could wait for ever on sockets while Python closes.
-    Its kernel is stopped by then, and its temporary folder removed.
+    Its kernel is stopped by then, and its temporary folder removed. What is there at the end goes with the process, so
+    that no garbage is looked for in it.
     """
+    gc.set_threshold(COLLECTED)
     status = main()
+    gc.freeze()
     if status in (INTERRUPTED, TERMINATED):
         sys.stdout.flush()
         sys.stderr.flush()

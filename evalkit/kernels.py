@@ -23,24 +23,26 @@ import sys
 c = get_config()
 c.InteractiveShellApp.ignore_cwd = True
 c.HistoryManager.enabled = False
+c.InteractiveShellApp.exec_lines = [{first!r}]
 sys.modules["debugpy"] = None  # nobody debugs here, and it is a sixth of the start
 import ipykernel.debugger
 del sys.modules["debugpy"]
 """
+AHEAD = "__import__('evalkit.kernels').kernels.ahead({imports!r})"  # no name stays
 FORGET = "from evalkit import kernels; kernels.forget()"
 SECONDS = 60  # for a warm kernel to answer
 
 
 @contextmanager
-def quiet(units: Path | None = None) -> Iterator[dict[str, Any]]:
+def quiet(units: Path | None = None, imports: str = "") -> Iterator[dict[str, Any]]:
     """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
 
     The connection file, the sockets and the folder of IPython are in a temporary folder of this run, which is removed
     at the end. Otherwise jupyter_client would make them in the working directory, where two runs would answer each
     other's kernels, and IPython would write into the home folder. The environment is that of `surroundings`.
-    units: where the kernel leaves the file of the units; None: nowhere.
+    units: where the kernel leaves the file of the units; None: nowhere. imports: what it imports as it starts.
     """
-    with scratch.folder() as folder, surroundings(folder, units):
+    with scratch.folder() as folder, surroundings(folder, units, imports):
         yield _options(folder)
 
 
@@ -70,16 +72,16 @@ class Warm:
     manager: Any = None
     clients: list[Any] = field(default_factory=list)
 
-    def options(self) -> dict[str, Any]:
-        """Options for nbclient, with the kernel started, or as good as new."""
+    def options(self, imports: str = "") -> dict[str, Any]:
+        """Options for nbclient, with the kernel started, or as good as new. imports: what a new one starts with."""
         options = _options(self.folder)
         if self.manager is None:
-            self.manager = self._started(options["config"])
+            self.manager = self._started(options["config"], imports)
         else:
             self._ask(FORGET)
         return options | {"km": self.manager}
 
-    def _started(self, config: Any) -> Any:
+    def _started(self, config: Any, imports: str) -> Any:
         from jupyter_client.manager import AsyncKernelManager
         from nbclient.util import run_sync
 
@@ -95,7 +97,7 @@ class Warm:
                 return clients[-1]
 
         manager = Manager(config=config, kernel_name="python3")
-        with STARTING, surroundings(self.folder, self.units):
+        with STARTING, surroundings(self.folder, self.units, imports):
             run_sync(manager.start_kernel)()
         return manager
 
@@ -145,6 +147,45 @@ def warm(units: Path | None = None) -> Iterator[Warm]:
             kernel.stop()
 
 
+def ahead(imports: str) -> None:
+    """Inside a kernel that has just started: import what its notebook will, without the garbage collector.
+
+    It would go through all that is imported again and again, which is a tenth of a report's time. Later it leaves out
+    what is there now. An import that fails is left to the cell that has it.
+    """
+    import gc
+    from contextlib import suppress
+
+    gc.disable()
+    try:
+        if imports:
+            import_scipy()
+        for statement in imports.splitlines():
+            with suppress(Exception):
+                exec(statement, {})
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def import_scipy() -> None:
+    """Import scipy's functions without numpy's tools for Fortran, which take as long as scipy itself.
+
+    scipy asks numpy for each name that it lists, and numpy imports those tools where one asks for them. Whoever does so
+    later has them.
+    """
+    import numpy
+
+    if "f2py" in vars(numpy):
+        return
+    vars(numpy)["f2py"] = None
+    try:
+        import scipy.special  # noqa: F401
+    finally:
+        if vars(numpy)["f2py"] is None:
+            del vars(numpy)["f2py"]
+
+
 def forget() -> None:
     """Inside a kernel: drop the variables, the history and the figures of the notebook before."""
     import gc
@@ -156,21 +197,23 @@ def forget() -> None:
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     gc.collect()
+    gc.freeze()  # what is left is imported
 
 
 # What surrounds a kernel --------------------------------------------------------------------------------------
 
 
 @contextmanager
-def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
+def surroundings(folder: Path, units: Path | None = None, imports: str = "") -> Iterator[None]:
     """Set the environment of a kernel that imports nothing from the working directory and writes only into `folder`.
 
     Otherwise a file such as pandas.py beside the data would be imported instead of the package. units: where it leaves
-    the file of the units.
+    the file of the units. imports: the statements that it runs as it starts; see `ahead`.
     """
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_kernel_config.py").write_text(SETTINGS)
+    settings = SETTINGS.format(first=AHEAD.format(imports=imports))
+    (profile / "ipython_kernel_config.py").write_text(settings, encoding="utf-8")
     paths = [str(bundled.root())] if bundled.is_checkout() else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}

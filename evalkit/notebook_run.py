@@ -1,5 +1,6 @@
 """Run the cells of a notebook in a kernel as papermill does, whose own parts take longer to import than nbclient."""
 
+import ast
 import copy
 import logging
 import math
@@ -63,6 +64,29 @@ def literal(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{literal(str(key))}: {literal(part)}' for key, part in value.items())}}}"
     return '"' + str(value).encode("unicode_escape").decode().replace('"', r"\"") + '"'
+
+
+def imported(notebook: Any, package: str) -> str:
+    """The statements, one a line, by which the cells of a notebook import from a package; not those within others."""
+    trees = [_parsed(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    return "\n".join(ast.unparse(node) for tree in trees for node in tree.body if _is_of(node, package))
+
+
+def _parsed(source: str) -> ast.Module:
+    """The source of a cell, empty where it is more than Python, such as a magic."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def _is_of(node: ast.stmt, package: str) -> bool:
+    """True for a statement that imports from a package and from no other."""
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+    else:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    return bool(names) and all(name.split(".")[0] == package for name in names)
 
 
 def run(notebook: Any, seconds: int, watch: Callable[..., None] | None, **options: Any) -> int | None:

@@ -19,6 +19,7 @@ from evalkit.progress import bar
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
 CELL_SECONDS = 3600
+KIT = "evalkit"  # whose imports take long, and do nothing else
 UNITS = ".units.parquet"
 ENDINGS = (".html", ".ipynb", ".json", UNITS, ".failed.html", ".failed.ipynb")
 DRAFT = re.compile(r"\..+\.(?:html|ipynb|json|parquet)\.(\d+)\.part")
@@ -81,7 +82,8 @@ def execute(
     units = units if kernel is None else kernel.units
     if units:
         units.unlink(missing_ok=True)  # what a run that failed has left
-    with kernels.quiet(units) if kernel is None else nullcontext(kernel.options()) as calm:
+    imports = notebook_run.imported(ready, KIT)
+    with kernels.quiet(units, imports) if kernel is None else nullcontext(kernel.options(imports)) as calm:
         failure = _run(ready, watch, calm)
     if failure and kernel:
         kernel.stop()

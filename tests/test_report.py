@@ -217,6 +217,33 @@ def test_the_cell_of_parameters_is_that_of_papermill(tags):
     assert [(cell.source, cell.metadata) for cell in ours.cells] == [(c.source, c.metadata) for c in theirs.cells]
 
 
+def test_imports_of_the_package_are_found_and_no_others():
+    sources = ["from evalkit import a\nfrom evalkit.b import (\n    c,\n    d,\n)\nx = 1", "%magic\nimport evalkit.e"]
+    sources += ["import evalkit.f, evalkit.g as h\nimport evalkit, os\nimport evalkits", "from . import i"]
+    sources += ["if x:\n    import evalkit.j", "import evalkit"]
+    of = new_notebook(cells=[new_markdown_cell("import evalkit.k"), *map(new_code_cell, sources)])
+    lines = ["from evalkit import a", "from evalkit.b import c, d", "import evalkit.f, evalkit.g as h"]
+    assert notebook_run.imported(of, "evalkit").splitlines() == [*lines, "import evalkit"]
+
+
+def test_a_kernel_has_imported_what_its_notebook_will_and_leaves_the_rest_alone(tmp_path, monkeypatch):
+    """Nothing is left in its variables, an import that fails does so in its cell, and numpy can have its tools."""
+    monkeypatch.chdir(tmp_path)
+    seen = "import gc, sys\nnames = 'evalkit.offline.splits', 'scipy.special', 'numpy.f2py'\nvariables = dir()"
+    told = "results = {'there': [name in sys.modules for name in names], 'gc': gc.isenabled()}\n"
+    told += "results['left'] = [name for name in variables if name in ('evalkit', 'kernels', 'splits')]"
+    later = "import evalkit.offline.splits\nimport numpy\nresults['f2py'] = numpy.f2py.__name__"
+    publish = "display({'application/vnd.evalkit+json': results, 'text/plain': ''}, raw=True)"
+    good = evalkit("report", notebook(tmp_path / "n.ipynb", seen, told, later, publish), folder=tmp_path / "out")
+    assert good.status == 0, good.err
+    results = json.loads((good.folder / "n.json").read_text(encoding="utf-8"))
+    assert results == {"there": [True, True, False], "gc": True, "left": [], "f2py": "numpy.f2py"}
+    failing = notebook(tmp_path / "m.ipynb", "1", "import evalkit.no_such_module")
+    bad = evalkit("report", failing, folder=tmp_path / "out")
+    assert bad.status == 1
+    assert "ModuleNotFoundError: No module named 'evalkit.no_such_module'" in bad.err
+
+
 def test_the_engine_writes_the_page_beside(tmp_path, engine):
     source = notebook(tmp_path / "n.ipynb", CHECK, "ks")
     papermill.execute_notebook(source, tmp_path / "out.ipynb", parameters={"ks": [7, 8]}, **engine)
