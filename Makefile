@@ -17,13 +17,14 @@ report: $(REPORTS)
 reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
 	@echo $* >> reports/.stale
 
+# A worker takes the tests of a module one after another, so that what they share is made once.
 test: $(VENV)/.ok
-	$(BIN)/python -m pytest -q -n auto --ignore tests/page tests evalkit
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/page tests evalkit
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 
-# Spark for real on two threads of this machine, in the same environment; brings a Java where there is none.
+# Spark for real on this machine, in the same environment, by two processes; brings a Java where there is none.
 test-spark: $(VENV)/.spark
-	$(BIN)/python -m pytest -q tests/spark
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/spark
 
 # The sample pages and some others in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
 test-page: report .page/.ok .page/pages/.ok
