@@ -1,10 +1,12 @@
 """Many systems and many metrics: CPU and JSON of whole reports, as `evalkit report` makes them.
 
 A campaign of 126 runs has 39,375 comparisons of 50 queries each. The other report has every metric of two classes that
-needs no further column for four systems, in eleven slices of 6,366 rows.
+needs no further column for four systems, in eleven slices of 6,366 rows. Two hundred models of 10,000 rows are 19,900
+pairs, whose differences alone are 1.6 GB: the significance report of one value per unit has a bound for its memory.
 """
 
 import os
+import resource
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -20,6 +22,7 @@ from evalkit.catalogue import lookup
 BIN = Path(sys.executable).parent
 METRICS, QUERIES, ITEMS, KEPT = "ndcg@10,map,mrr,precision@10,recall@100", 50, 200, 30
 SYSTEMS, ROWS, MANY = 126, 6_366, 33
+MODELS, UNITS = 200, 10_000
 
 
 def runs(systems: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -46,11 +49,24 @@ def scored() -> pd.DataFrame:
     return frame.assign(six=rng.integers(0, 6, ROWS).astype(str), five=rng.integers(0, 5, ROWS).astype(str))
 
 
+def valued(models: int, units: int) -> pd.DataFrame:
+    """One value a unit and model, of units of different difficulty and models of different skill."""
+    rng = np.random.default_rng(9)
+    values = rng.uniform(0, 0.6, models) + rng.normal(size=(units, 1)) + rng.normal(size=(units, models))
+    names = [f"model{number:03}" for number in range(models)]
+    return pd.DataFrame(1 / (1 + np.exp(-values)), columns=names).assign(unit=np.arange(units))
+
+
 def metrics() -> str:
     """The first metrics of two classes; those that must be cut, at one tenth."""
     table = lookup.TABLES["counts"]
     names = [f"{name}@0.1" if metric.cut == "must" else name for name, metric in table.items() if not metric.columns]
     return ",".join(names[:MANY])
+
+
+def peak_gigabytes() -> float:
+    """The most memory that one process of the reports so far has held."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
 
 
 def spent(report: str, tables: Mapping[str, pd.DataFrame], **given: str) -> tuple[float, int]:
@@ -65,17 +81,21 @@ def spent(report: str, tables: Mapping[str, pd.DataFrame], **given: str) -> tupl
 
 
 def main() -> list[Claim]:
-    """Both reports."""
+    """The three reports."""
     preds, qrels = runs(SYSTEMS)
     cpu, size = spent("ranking", {"preds": preds, "qrels": qrels}, metrics=METRICS)
     pairs = 5 * SYSTEMS * (SYSTEMS - 1) // 2
     print(f"{SYSTEMS} runs, {QUERIES} queries, five metrics, {pairs:,} comparisons: {cpu:.1f} s CPU, {size:,} bytes")
     many, _ = spent("classification", {"preds": scored()}, metrics=metrics(), segments="six,five")
     print(f"{MANY} metrics, 4 systems, 11 slices, {ROWS:,} rows: {many:.1f} s CPU")
+    values, large = spent("significance", {"preds": valued(MODELS, UNITS)})
+    pairs, peak = MODELS * (MODELS - 1) // 2, peak_gigabytes()
+    print(f"{MODELS} models, {UNITS:,} units, {pairs:,} pairs: {values:.1f} s CPU, {peak:.2f} GB, {large:,} bytes")
     return [
         Claim(f"report of {SYSTEMS} runs, all pairs, five metrics: CPU seconds", cpu, "<= 60"),
         Claim(f"report of {SYSTEMS} runs: MB of JSON", size / 1e6, "<= 3"),
         Claim(f"report of {MANY} metrics, 4 systems, 11 slices: CPU seconds", many, "<= 15"),
+        Claim(f"report of {MODELS} models, {UNITS:,} units, all pairs: GB of memory", peak, "<= 1.5"),
     ]
 
 

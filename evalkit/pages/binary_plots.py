@@ -34,8 +34,7 @@ def curve_plot(study: BinaryStudy) -> Picture | Html:
     c, base = study.table(study.order[0]), classes(study).base_rate
     n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
     points = {kind: page.drawn(study, operating_points(study, kind)) for kind in ("roc", "pr")}
-    bands_of = {kind: study.bands(kind) for kind in ("roc", "pr")}
-    bands = {kind: None if band is None else page.drawn(study, band) for kind, band in bands_of.items()}
+    bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in ("roc", "pr")}
     roc = Panel(
         page.drawn(study, study.curve("roc")),
         f"false positive rate ({counted(c.negatives, 'negative')})",

@@ -98,7 +98,7 @@ def adjusted(pairs: Pairs, *, rng: np.random.Generator, draws: int = 100_000) ->
     >>> table = np.random.default_rng(1).normal(size=(50, 3)) + [1.0, 0.0, 0.0]
     >>> pairs = Pairs.of(table, np.array([0, 0, 1]), np.array([1, 2, 2]))
     >>> adjusted(pairs, rng=np.random.default_rng(1), draws=1000).round(2)
-    array([0.  , 0.  , 0.89])
+    array([0.  , 0.  , 0.17])
     """
     units = _order(pairs)  # the order of the units changes no draw
     m = len(pairs)

@@ -15,7 +15,6 @@ from evalkit.catalogue.elsewhere import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.curves import Curve
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.slices import Slice
@@ -32,7 +31,6 @@ AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
 BINS = 10
 LEAST_COST = "least cost"
-FINE = np.linspace(0, 1, 1001)
 BRIER, BIAS = (lookup.find(name, "counts") for name in ("brier", "calibration_in_the_large"))
 FITTED = {metric.name: metric for metric in (SLOPE, INTERCEPT)}
 TIMES = 10  # negatives, in the figure of another base rate where none is named
@@ -228,9 +226,17 @@ class BinaryStudy(RowStudy):
     # Curves
 
     @cached_property
-    def _resampled(self) -> dict[str, list[Counts]]:
-        """For bands and limits: every system's table in cells, and those of its bootstrap samples after it."""
-        return {name: self.resample(name) for name in self.systems}
+    def _bands(self) -> dict[str, dict[str, pd.DataFrame]]:
+        """The bands of the systems that were asked for, by kind; nothing is kept of what they were resampled from."""
+        return {}
+
+    def _bands_of(self, name: str) -> dict[str, pd.DataFrame]:
+        """The bands of one system by kind, none where nothing was resampled."""
+        if name not in self._bands:
+            drawn, level = self.resample(name)[1:], self.settings.level
+            kinds = curve_points.READ if drawn else ()
+            self._bands[name] = {kind: curve_points.band(name, drawn, kind, level=level) for kind in kinds}
+        return self._bands[name]
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
         """A number of the page that is no metric of the table, with its limits; NaN where sums do not tell them."""
@@ -254,35 +260,19 @@ class BinaryStudy(RowStudy):
         """Some points of a kind of curve of every system: all are exact, and between two it moves by a 40th at most."""
         return curve_points.curve(self.counts_by_system, kind, curve_points.RECORDED)
 
-    def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of a kind of curve of every system on a grid; None where nothing was resampled."""
-        frames = []
-        for name in self.order:
-            drawn = self._resampled[name][1:]
-            if not drawn:
-                continue
-            frames.append(curve_points.band(name, drawn, kind, level=self.settings.level))
+    def bands(self, kind: str, systems: Sequence[str] | None = None) -> pd.DataFrame | None:
+        """Pointwise limits of a kind of curve of systems on a grid; None where nothing was resampled.
+
+        systems: None: all, best first.
+        """
+        every = [self._bands_of(name) for name in (self.order if systems is None else systems)]
+        frames = [bands[kind] for bands in every if bands]
         return pd.concat(frames, ignore_index=True) if frames else None
 
     @cached_property
     def crossings(self) -> pd.DataFrame:
         """For every pair of the family, where along x two curves of a kind cross; who lies above where they do not."""
-        kinds = {
-            "roc": (curves.roc_curve, counts.auc),
-            "pr": (curves.precision_recall_curve, counts.average_precision),
-        }
-        rows = [{"curve": kind} | self._crossing(pair, *of) for kind, of in kinds.items() for pair in self.pairs]
-        return pd.DataFrame(rows, columns=["curve", "first", "second", "crossings", "above"])
-
-    def _crossing(
-        self, pair: Sequence[str], points_of: Callable[[Counts], Curve], area: Callable[[Counts], float]
-    ) -> dict[str, Any]:
-        points = {name: points_of(self.table(name)) for name in pair}
-        first, second = sorted(pair, key=lambda name: area(self.table(name)), reverse=True)
-        high, low = points[first], points[second]
-        share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
-        at = curves.crossings(*points.values())
-        return {"first": first, "second": second, "crossings": at.tolist(), "above": share}
+        return curve_points.crossings(self.counts_by_system, self.pairs)
 
     @property
     def other_rate(self) -> float:
