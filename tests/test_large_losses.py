@@ -7,9 +7,11 @@ import pytest
 from large_losses import CASES, alone, frame, whole
 from large_same import same_refusals
 from large_values import held, summed
+from own_metric_samples import own_errors, saved
 from test_large_clusters import of_clusters
 from test_large_values import close, same_studies, told, words
 
+import evalkit as ek
 from evalkit.limits import Limits, Reading
 from evalkit.studies.significance_sums import ClustersStudy, SumsStudy
 
@@ -88,6 +90,18 @@ def test_a_hundred_thousand_rows_at_any_memory(given, tmp_path):
         same(kept, summed(data, limits, memory=memory, threads=2, **given))
 
 
+@ek.mean(best="low", undefined="the label is 0 and the score is low")
+def of_some(label, score):
+    return np.where((label == 0) & (score < 0.1), np.nan, np.abs(label - score))
+
+
+@pytest.mark.parametrize("given", [{}, {"unit": "user_id"}], ids=["rows", "clusters"])
+def test_own_metrics_have_the_numbers_of_memory(given):
+    kept, reduced = (read(frame(), metrics=[of_some, own_errors, "brier"], **given) for read in (held, summed))
+    assert kept.undefined(kept.settings.metrics[0], "new") > 0
+    same(kept, reduced)
+
+
 def test_the_page_names_what_changes():
     kept, reduced = held(frame()), summed(frame())
     assert "Above 100 rows, single values are not kept: differences are tested by the paired t-test" in told(reduced)
@@ -155,9 +169,12 @@ REFUSED = {
     "labels of a unit differ": (other_label, UNIT),
     "nothing shared": (nothing_shared, {}),
     "no shared units": (nothing_shared, UNIT),
+    "a long unit": (put("user_id", "u" * 2_000), UNIT),
+    "a long system": (put("system", "s" * 2_000), {}),
     "no ids": (lambda t: t.drop(columns="id"), {}),
     "no such column": (lambda t: t, {"unit": "user"}),
     "metric": (lambda t: t, {"metrics": "roc_auc"}),
+    "metric of a column": (lambda t: t.assign(amount=1.0), {"metrics": [saved]}),
     "direction": (lambda t: t, {"lower_is_better": "speed"}),
     "baseline": (lambda t: t, {"baseline": "z"}),
     "folds": (lambda t: t, {"test_to_train": 0.1}),

@@ -249,6 +249,11 @@ READERS = (
         {"id": "query", "value": "value", "name": "system"}, ("query", "system", "value"), large=True,
     ),
     Reader(
+        "losses", significance, "preds", *two_systems(_binary(), "score"),
+        {"id": "id", "number": "score", "probability": "score", "binary": "label", "unit": "user", "shared": "label"},
+        (), {"unit": "user"}, large=True,
+    ),
+    Reader(
         "trials", significance, "preds", *halves(_trials(), "page"),
         {"id": "page", "number": "successes", "count": "successes"}, ("successes", "trials"),
     ),

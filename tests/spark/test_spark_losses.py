@@ -6,11 +6,13 @@ import pyarrow as pa
 import pytest
 from large_losses import frame
 from large_values import held, summed
-from test_large_losses import in_two_units, put, same, twice, twice_in_two_units
+from test_large_losses import in_two_units, of_some, put, same, twice, twice_in_two_units
+from test_large_units import same_rows
 from test_spark_values import same_pairs
 
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
+from evalkit.studies import units_file
 
 SMALL = Limits(reading=Reading(rows=100, collected=100, worker=15_000))
 
@@ -30,6 +32,17 @@ def test_numbers_are_those_of_memory_and_of_duckdb_at_every_limit(session, tmp_p
 
 
 UNIT = {"unit": "user_id"}
+
+
+def test_own_metrics_and_units_read_again_are_those_of_memory(session, tmp_path):
+    table = frame(900)
+    there = session.createDataFrame(pa.Table.from_pandas(table, preserve_index=False)).repartition(3)
+    given = {"metrics": [of_some, "brier"], **UNIT}
+    kept, cluster = held(table, **given), summed(there, SMALL, **given)
+    same(kept, cluster)
+    for path, study in (("memory", kept), ("spark", cluster)):
+        units_file.write(tmp_path / path, "made", {"": study})
+    same_rows(tmp_path / "memory", tmp_path / "spark")
 
 
 @pytest.mark.parametrize(

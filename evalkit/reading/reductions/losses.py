@@ -24,7 +24,9 @@ from evalkit.reading.reductions.again import Again
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.reductions.tabled import Piece, Tabled
 from evalkit.reading.reductions.unit_shards import NamedUnits
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables import duck
+from evalkit.reading.tables.parts import Part, Source, at
+from evalkit.reading.tables.rules import split
 from evalkit.statistics.unit_passes import Known
 
 
@@ -165,9 +167,16 @@ def read(
 
 
 def _checked(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
-    """Rows by system; raises InputError for the first value that breaks a rule of its column."""
-    system, by = tabled.system_of(engine, piece), piece.layout.system
-    rows = checked_groups(engine, piece.chosen, piece.layout.fields, [f"{system} AS system"], system if by else None)
+    """Rows by system; raises InputError for the first value that breaks a rule, or text that no page can repeat."""
+    system, fields = tabled.system_of(engine, piece), piece.layout.fields
+    texts = {role: f"{engine.dialect.bytes(role)} > {duck.LONGEST}" for role in split(fields)[0] if role != "id"}
+    cells = [f"count(*) FILTER (WHERE {long}) AS long{i}" for i, long in enumerate(texts.values())]
+    by = system if piece.layout.system else None
+    rows = checked_groups(engine, piece.chosen, fields, [f"{system} AS system", *cells], by)
+    for i, (role, long) in enumerate(texts.items()):
+        if any(row[f"long{i}"] for row in rows):
+            number, text = engine.first(piece.chosen, long, role)
+            raise duck.too_long(f"{piece.part.name}: {fields[role].column}", text, at(number))
     return [row for row in rows if row["n"]]
 
 
