@@ -1,6 +1,11 @@
 """Two threads against one, wall time: a file of 10M scores to four metrics with intervals, and 10M ranked rows.
 
 Each run is in a process of its own, one and two threads in turn, three times. The values must be equal to the last bit.
+
+Of 10M scores the calling thread alone works for about 0.06 s of 0.45 s of CPU (0.14 s while it found and gathered the
+bins): np.partition before the two sorts, sums of the bins, the best F1. By Amdahl's law that is 0.58 to 0.63 of the
+time of one thread. The draws of KS come from one stream, so they stay in one thread, beside which the other makes the
+intervals of the other metrics.
 """
 
 import json

@@ -6,8 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANY_TIME, auc_covariance, expected, games, predictions
 
+from evalkit.catalogue import lookup
 from evalkit.metrics.counts import auc, average_precision, count
-from evalkit.metrics.influence import auc_bins, auc_variance, average_precision_bias, average_precision_bins, of_rows
+from evalkit.metrics.influence import (
+    auc_bins,
+    auc_variance,
+    average_precision_bias,
+    average_precision_bins,
+    of_rows,
+    widest,
+)
 
 
 def auc_influence(c, label, score):
@@ -127,3 +135,25 @@ def test_the_bias_of_average_precision_is_that_of_leaving_out_each_row(digits):
     bias = 39 * (np.mean(without) - average_precision(count(score, label)))
     assert average_precision_bias(count(score, label)) == pytest.approx(bias, abs=1e-12)
     assert average_precision_bias(count([0.2, 0.1], [1, 0])) == 0
+
+
+@pytest.mark.parametrize("name", ["average_precision", "roc_auc", "ks"])
+def test_runs_of_thresholds_move_a_metric_as_the_whole_table_does(monkeypatch, name):
+    monkeypatch.setattr("evalkit.metrics.counts.STEP", 64)
+    rng = np.random.default_rng(8)
+    c = count(rng.normal(size=1_000), rng.random(1_000) < 0.3)
+    kind = lookup.find(name, "counts").metric.kind
+    runs = list(kind.by_steps(c, kind.at(c, np.nan)))[::-1]
+    assert len(runs) == 16
+    np.testing.assert_array_equal(np.concatenate([moved for _, moved in runs], axis=1), kind.bins(c))
+    np.testing.assert_array_equal(np.concatenate([step.tp for step, _ in runs]), c.tp)
+
+
+def test_the_widest_gap_is_the_first_of_the_largest_in_any_run_of_thresholds(monkeypatch):
+    label = np.tile([1, 0, 1, 0, 0, 1], 30)
+    c = count(-np.arange(len(label)), label)
+    gap = np.abs(c.tp * c.negatives - c.fp * c.positives)
+    for size in (1, 7, 64, 1_000):
+        monkeypatch.setattr("evalkit.metrics.counts.STEP", size)
+        place, sign = widest(c)
+        assert (place, sign) == (int(np.argmax(gap)), np.sign((c.tp * c.negatives - c.fp * c.positives)[place]))

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import large_classes
 import large_forecasts
@@ -36,6 +37,13 @@ def lists(rows=20_000):
     return pd.DataFrame(data | {"score_a": rng.normal(size=rows).round(2), "score_b": rng.random(rows), "grade": grade})
 
 
+def scored(rows):
+    """Labels and the scores of one system, enough of them for two threads to share one sort."""
+    rng = np.random.default_rng(9)
+    label = (rng.random(rows) < 0.3).astype(int)
+    return pd.DataFrame({"label": label, "score": 1 / (1 + np.exp(-rng.normal(label)))})
+
+
 def ranked(path, limits, **more):
     return ranking.study_of(Ranking.of({"preds": path, "segments": "tier", **more}), limits)
 
@@ -45,6 +53,16 @@ CASES = {
     "scores and real weights": (
         lambda: large_tables.frame(20_000, units=3_000).drop(columns=["id", "age"]),
         lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: exact}", **UNITS, **more),
+    ),
+    "parts of one sort": (
+        lambda: scored(270_000),
+        lambda path, limits, **more: large_tables.classified(
+            path,
+            Limits(reading=replace(READING, straight=2**24, batch=2**16)),
+            metrics="roc_auc,average_precision,ks,f1",
+            threshold="best_f1",
+            **more,
+        ),
     ),
     "systems by id": (lambda: large_tables.long(large_tables.frame(20_000)), large_tables.classified),
     "straight from the file": (

@@ -19,8 +19,8 @@ from evalkit.catalogue.score_kinds import (
     Overlap,
     Skill,
 )
-from evalkit.metrics import calibration, counts, curves, losses
-from evalkit.metrics.influence import auc_bins, average_precision_bias, average_precision_bins, ks_bins
+from evalkit.metrics import calibration, counts, curves, influence, losses
+from evalkit.metrics.influence import average_precision_bias, average_precision_bins, average_precision_moves
 
 HEADS = {"counts": "Binary classification"}
 ALIASES = {
@@ -82,7 +82,7 @@ def _f(name: str, beta: float, *text: str, plain: str) -> Metric:
 
 ROC_AUC = _row(
     "roc_auc",
-    Area(counts.auc, auc_bins),
+    Area(counts.auc, influence.auc_bins),
     "probability that a positive scores above a negative, a tie ½; the area under the ROC curve",
     ONE_CLASS,
     "scikit-learn roc_auc_score; pROC auc",
@@ -93,7 +93,7 @@ ROC_AUC = _row(
 
 AVERAGE_PRECISION = _row(
     "average_precision",
-    Order(counts.average_precision, average_precision_bins, average_precision_bias),
+    Order(counts.average_precision, average_precision_bins, average_precision_moves, average_precision_bias),
     "Σ precision at each positive's score / positives; the PR curve in steps, never by trapezoids",
     NO_POSITIVE,
     "scikit-learn average_precision_score",
@@ -158,7 +158,7 @@ _ORDER = (
     ),
     _row(
         "ks",
-        Gap(counts.ks, ks_bins),
+        Gap(counts.ks, influence.ks_bins),
         "max |recall − false positive rate| over the thresholds",
         ONE_CLASS,
         "scipy ks_2samp",

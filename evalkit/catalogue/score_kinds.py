@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.kinds import Effects, OfTable
 from evalkit.metrics import cells, counts, curves
-from evalkit.metrics.counts import Counts
+from evalkit.metrics.counts import Counts, Step, steps
 from evalkit.metrics.rows import Rows
 
 if TYPE_CHECKING:
@@ -39,11 +39,13 @@ class Curve(OfTable):
     """A number of the whole order of the scores.
 
     of: the metric of a table. terms: what a positive (first row) and a negative (second) at each threshold adds to it
-    to first order, in closed form; None for numerical derivatives.
+    to first order, in closed form; None for numerical derivatives. moves: the same for a run of thresholds at a time,
+    the lowest first, of a table whose value is known; None where nothing is saved by it.
     """
 
     of: Number
     terms: Callable[[Counts], Floats] | None = None
+    moves: Callable[[Counts, float], Iterator[tuple[Step, Floats]]] | None = None
     summed: ClassVar[bool] = True
 
     def at(self, c: Counts, threshold: float) -> float:
@@ -65,6 +67,18 @@ class Curve(OfTable):
     def bins(self, c: Counts) -> Floats:
         """What a positive (first row) and a negative (second) at each threshold of the table adds to the metric."""
         return cells.moves(c, self.read) if self.terms is None else self.terms(c)
+
+    def by_steps(self, c: Counts, value: float) -> Iterator[tuple[Step, Floats]]:
+        """Yield runs of thresholds of the table, the lowest first, each with its part of `bins`. value: the metric."""
+        if self.moves is not None:
+            yield from self.moves(c, value)
+            return
+        bins = self.bins(c)
+        stop = bins.shape[1]
+        for step in steps(c, backwards=True):
+            start = stop - len(step.p)
+            yield step, bins[:, start:stop]
+            stop = start
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it."""

@@ -1,5 +1,6 @@
 """Cells of a table: neighbouring thresholds together, what a threshold decides, and how they move a metric."""
 
+from bisect import bisect_right
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
@@ -156,8 +157,8 @@ def decision(c: Counts, threshold: float) -> Counts:
     >>> d.tp, d.fp
     (array([1, 2]), array([1, 2]))
     """
-    above = np.searchsorted(-c.threshold, -threshold, side="right")
-    tp, fp = (np.append(0, column)[above] for column in (c.tp, c.fp))
+    above = bisect_right(c.threshold, -threshold, key=lambda score: -score)  # the array is never copied
+    tp, fp = (column[above - 1] if above else 0 for column in (c.tp, c.fp))
     return Counts(
         np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]), c.positives, c.negatives
     )

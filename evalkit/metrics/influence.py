@@ -5,10 +5,12 @@ to 0. Summed by unit (row, user) and squared, their total estimates the variance
 two metrics if the values of two models on the same rows are subtracted first.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
-from evalkit.metrics.counts import Counts, Step, auc, average_precision, blocks, steps
+from evalkit.metrics.counts import Counts, Step, auc, average_precision, blocks, rate_gap, steps
 
 
 def auc_variance(c: Counts, area: float | None = None) -> float:
@@ -66,8 +68,21 @@ def average_precision_bins(c: Counts) -> Floats:
     >>> average_precision_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[:, :3].tolist()
     [[0.1389, -0.1111, -0.0278], [-0.6111, -0.1111, -0.1111]]
     """
-    bins, after, precisions = np.empty((2, len(c.threshold))), 0j, list[float]()
+    bins = np.empty((2, len(c.threshold)))
     stop = len(c.threshold)
+    for step, moved in average_precision_moves(c):
+        start = stop - len(step.p)
+        bins[:, start:stop] = moved
+        stop = start
+    return bins
+
+
+def average_precision_moves(c: Counts, value: float | None = None) -> Iterator[tuple[Step, Floats]]:
+    """Yield the steps of the table, the lowest scores first, each with its part of `average_precision_bins`.
+
+    value: the average precision, where it is known.
+    """
+    value, share, after = average_precision(c) if value is None else value, ratio(1.0, c.positives), 0j
     for step in steps(c, backwards=True):
         rows = step.tp + step.fp
         precision = step.tp / rows
@@ -76,14 +91,10 @@ def average_precision_bins(c: Counts) -> Floats:
         np.multiply(terms.real, precision, out=terms.imag)
         below = np.cumsum(terms[::-1])[::-1] + after
         after = below[0]
-        precisions.append(np.dot(step.p, precision).item())
-        block = slice(stop - len(rows), stop)
-        np.negative(below.imag, out=bins[1, block])
-        bins[0, block] = precision + below.real - below.imag
-        stop -= len(rows)
-    bins[0] -= ratio(sum(reversed(precisions)), c.positives)  # average precision
-    bins *= ratio(1.0, c.positives)
-    return bins
+        precision += below.real
+        moved = np.array([precision - below.imag - value, -below.imag])
+        moved *= share
+        yield step, moved
 
 
 def average_precision_bias(c: Counts) -> float:
@@ -135,10 +146,11 @@ def widest(c: Counts) -> tuple[int, float]:
     >>> place, float(sign)
     (1, 1.0)
     """
-    gaps = [part.tp * c.negatives - part.fp * c.positives for part in blocks(c)]
-    block = int(np.argmax([np.abs(gap).max() for gap in gaps]))
-    here = int(np.argmax(np.abs(gaps[block])))
-    return sum(map(len, gaps[:block])) + here, np.sign(gaps[block][here])
+    parts = list(blocks(c))
+    block = int(np.argmax([rate_gap(c, part) for part in parts]))
+    gap = parts[block].tp * c.negatives - parts[block].fp * c.positives
+    here = int(np.argmax(np.abs(gap)))
+    return sum(len(part.tp) for part in parts[:block]) + here, np.sign(gap[here])
 
 
 def of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics.counts import Counts, steps
+from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import auc_variance, widest
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
@@ -226,16 +226,13 @@ def ranged(statistic: Any, error: float, **more: Any) -> Estimate:
 
 def table_moments(statistic: Any) -> tuple[float, float]:
     """The standard error and the skewness of a metric of rows that count alike, from what a row of each bin moves."""
-    c = statistic.chosen.metric.kind.source(statistic.tables)
-    bins = statistic.chosen.metric.kind.bins(c)
-    squares, cubes, stop = 0.0, 0.0, 0
-    for step in steps(c):
-        start, stop = stop, stop + len(step.p)
-        for rows, moved in ((step.p, bins[0, start:stop]), (step.n, bins[1, start:stop])):
-            each, squared = rows.astype(np.float64), moved * moved
-            squares += np.dot(each, squared)
-            squared *= moved
-            cubes += np.dot(each, squared)
+    kind, parts = statistic.chosen.metric.kind, []
+    c = kind.source(statistic.tables)
+    for step, moved in kind.by_steps(c, statistic.value):
+        for rows, by in ((step.n, moved[1]), (step.p, moved[0])):
+            each, squared = rows.astype(np.float64), by * by
+            parts.append((np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared))))
+    squares, cubes = (float(sum(reversed(side))) for side in zip(*parts, strict=True))
     return float(np.sqrt(ratio(squares * c.total, c.total - 1))), float(np.nan_to_num(ratio(cubes, squares**1.5)))
 
 

@@ -20,6 +20,7 @@ from evalkit.statistics.resampling import ALONE
 from evalkit.statistics.sample import Columns, Moments
 
 BLOCK = 2**17  # rows whose columns are held at once
+LONG = 2**14  # numbers in a row from which they are worth a chunk of their own
 LEAST = 64  # rows whose products are added up at once
 FACTS = -1  # the key of the row that counts rows
 BINS = ("low", "high", "positive", "negative")
@@ -259,9 +260,12 @@ def sums(table: Any) -> Iterator[tuple[int, Sums]]:
 
 
 def lists(columns: Sequence[np.ndarray]) -> Any:
-    """An Arrow column with one of these in each row."""
+    """An Arrow column with one of these in each row; long ones are not copied."""
     import pyarrow as pa
 
+    if sum(map(len, columns)) > LONG * len(columns):
+        rows = ((pa.array([0, len(values)], pa.int64()), pa.array(values)) for values in columns)
+        return pa.chunked_array([pa.LargeListArray.from_arrays(*row) for row in rows])
     offsets = np.append(0, np.cumsum([len(values) for values in columns]))
     return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(np.concatenate(columns)))
 
