@@ -39,27 +39,28 @@ def _numbered(groups: Sequence[Blocks]) -> tuple[Any, list[Numbered]]:
     flat = [block for group in groups for block in group]
     if not flat:
         return pa.array([], pa.string()), [[] for _ in groups]
+    codes: Sequence[Codes]
     if all(pa.types.is_dictionary(block.type) and not block.null_count for block in flat):
-        own = [_in_use(block) for block in flat]
+        own, codes = zip(*map(_in_use, flat), strict=True)
+        every = pa.concat_arrays(own).dictionary_encode(null_encoding="encode")
+        texts, ends = every.dictionary, np.cumsum([len(some) for some in own])
+        numbers = np.split(every.indices.to_numpy(), ends[:-1])
     else:
-        own = _encoded(flat)
-    every = pa.concat_arrays([texts for texts, _ in own]).dictionary_encode(null_encoding="encode")
-    ends = np.cumsum([len(texts) for texts, _ in own])
-    numbers = np.split(every.indices.to_numpy(), ends[:-1])
-    pairs = iter(zip(numbers, (code for _, code in own), strict=True))
-    return every.dictionary, [[next(pairs) for _ in group] for group in groups]
+        texts, codes = _encoded(flat)
+        numbers = [np.arange(len(texts), dtype=np.int32)] * len(flat)
+    pairs = iter(zip(numbers, codes, strict=True))
+    return texts, [[next(pairs) for _ in group] for group in groups]
 
 
-def _encoded(blocks: Blocks) -> list[tuple[Any, Codes]]:
-    """As `_in_use`, of texts, whose distinct ones come with the first block."""
+def _encoded(blocks: Blocks) -> tuple[Any, Sequence[Codes]]:
+    """The distinct texts of all blocks, and the codes of each block's rows into them."""
     import pyarrow as pa
 
     # 32-bit offsets hold 2 GB of text; more of it, or texts of several types, take the wider type.
     if len({block.type for block in blocks}) > 1 or sum(block.nbytes for block in blocks) > 1 << 30:
         blocks = [block.cast(pa.large_string()) for block in blocks]
     encoded = _decoded(pa.concat_arrays(blocks)).dictionary_encode(null_encoding="encode")
-    codes = np.split(encoded.indices.to_numpy(), np.cumsum([len(block) for block in blocks])[:-1])
-    return [(encoded.dictionary, code) for code in codes]
+    return encoded.dictionary, np.split(encoded.indices.to_numpy(), np.cumsum([len(block) for block in blocks])[:-1])
 
 
 def _decoded(text: Any) -> Any:
