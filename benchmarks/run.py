@@ -1,7 +1,7 @@
 """Runs the benchmarks of this folder, all or those named: `make bench`. All of them write RESULTS.md.
 
 Each prints what it measured and returns the ratios, against a peer or a bound of the same run, that are claimed of it.
-What one found stays in .bench/found until it runs again, so it can be repeated by itself.
+Results stay in .bench/found, so that one benchmark can be rerun alone.
 """
 
 import contextlib
@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,8 +23,7 @@ from results import END, START, Claim, machine, table
 from evalkit import processor
 
 HERE = Path(__file__).resolve().parent
-# This, what ranking.py starts for each tool, how results are written, and a count of code that measures no time.
-NO_BENCHMARK = ("run", "contenders", "results", "figures")
+MAIN = re.compile(r"^def main\(.*\) -> list\[Claim\]:$", re.MULTILINE)  # what makes a module a benchmark
 SORTING = ("classification", "ranking", "scores")  # what depends on numpy's sort
 FOUND = HERE.parent / ".bench" / "found"
 HEAD = """# What the benchmarks measured
@@ -99,9 +99,14 @@ def sorted_slowly(name: str) -> Found:
     return now([], done.stdout)
 
 
+def benchmarks() -> list[str]:
+    """The modules of this folder whose `main` returns claims, in the order of their names."""
+    return [path.stem for path in sorted(HERE.glob("*.py")) if MAIN.search(path.read_text(encoding="utf-8"))]
+
+
 def write(names: Sequence[str]) -> str:
     """RESULTS.md, once all benchmarks of these names were run; returns the table of the claims found so far."""
-    every = {path.stem: Found.load(path) for path in sorted(FOUND.glob("*.json"))}
+    every = {path.stem: Found.load(path) for path in sorted(FOUND.glob("*.json")) if path.stem.split(",")[0] in names}
     claims = table([claim for found in every.values() for claim in found.claims])
     growth = "![Time and memory against rows](growth.svg)\n"
     parts = [found.section(name, machine()) for name, found in every.items()]
@@ -113,7 +118,7 @@ def write(names: Sequence[str]) -> str:
 
 def main(names: list[str]) -> None:
     """The named ones, or all of them in the order of their names; those that sort also with a slow sort."""
-    every = [path.stem for path in sorted(HERE.glob("*.py")) if path.stem not in NO_BENCHMARK]
+    every = benchmarks()
     slow = processor.sorts_slowly(processor.described())
     for name in names or every:
         measured(name).save(name)

@@ -1,4 +1,4 @@
-"""Run the cells of a notebook in a kernel as papermill does, whose own parts take longer to import than nbclient."""
+"""Run a notebook's cells as papermill does, by nbclient, which imports faster."""
 
 import ast
 import copy
@@ -50,7 +50,7 @@ def _assigning(parameters: Mapping[str, Any], below: str) -> Any:
 
 
 def literal(value: Any) -> str:
-    """The Python of a parameter's value, as papermill writes it: what is no number, list or mapping is text.
+    """The Python of a parameter's value, as papermill writes it: numbers, lists, mappings; other values become text.
 
     >>> literal({"ks": [1, None], "note": 'café "au lait"'})
     '{"ks": [1, None], "note": "caf\\\\xe9 \\\\"au lait\\\\""}'

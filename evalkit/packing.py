@@ -15,7 +15,7 @@ def numbers(values: np.ndarray) -> Any:
 
 
 def packed(values: np.ndarray) -> dict[str, str]:
-    """Numbers as they lie in memory, little-endian, compressed by zlib, in base64: every bit is kept.
+    """Numbers as they lie in memory, little-endian, compressed by zlib, in base64: every bit of finite ones is kept.
 
     type: numpy's name of the numbers, the shortest in which whole numbers fit. NaN where undefined or infinite, as a
     list has null.

@@ -73,7 +73,7 @@ def execute(
 ) -> Run:
     """Run a copy of the notebook with the parameters in the working directory; a failure is part of the result.
 
-    watch: called before each code cell with the keyword `cell_index`. origin: the file of settings that parameters came
+    watch: called before each cell with the keyword `cell_index`. origin: the file of settings that parameters came
     from. kernel: one that stays warm; None for a new one. units: where a new one leaves the file of the units.
     """
     from evalkit.parameters.cells import SETTINGS

@@ -1,4 +1,4 @@
-"""hypothesis for every test: no time limit on a busy machine, and the same examples on every run; reports made once."""
+"""hypothesis without a time limit and with the same examples on every run; sample reports, made once a process."""
 
 import pytest
 from hypothesis import settings

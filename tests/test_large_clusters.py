@@ -1,5 +1,7 @@
 """Values per unit in clusters that are read twice and never kept: the numbers of memory, and the same refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from test_large_values import close, same_studies, told, words
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.pages import significance_page
+from evalkit.studies import units
 from evalkit.studies.significance_sums import ClustersStudy, SumsStudy
 
 LABELS = ["new", "old", "base"]
@@ -133,3 +136,16 @@ def test_refusals_are_those_of_memory(make, tmp_path):
             read(str(path), unit="user")
         said.append(str(refusal.value))
     assert said[0] == said[1]
+
+
+def test_the_file_of_units_counts_units_not_clusters(monkeypatch):
+    study = summed(of_users(wide()), unit="user")
+    assert study.units < study.rows == study.units_held().size
+    monkeypatch.setattr(units, "MOST", study.units * len(study.systems))
+    assert study.units_wanted() is None
+
+
+def test_units_of_an_input_that_has_changed_are_refused():
+    data = summed(of_users(wide()), unit="user").data
+    with pytest.raises(InputError, match="the input changed while it was read"):
+        list(replace(data, counts=[sum(data.counts) + 1]).shards())

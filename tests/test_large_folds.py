@@ -11,6 +11,7 @@ from large_folds import NUMBER, SHAPES, SMALL, TWO, held, summed
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits, Reading
 from evalkit.pages import folds_page, validation_findings, validation_page
+from evalkit.reading.reductions import folds
 from evalkit.studies.validity_rows import RowsStudy
 from evalkit.studies.validity_sums import SumsStudy
 
@@ -252,3 +253,15 @@ def test_folds_and_findings_of_odd_tables_are_those_of_memory(kind, change, more
     np.testing.assert_allclose(sums.by_fold[columns], memory.by_fold[columns], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(list(sums.unlike.values()), list(memory.unlike.values()), rtol=1e-9)
     assert [one.message for one in sums.findings] == [one.message for one in memory.findings]
+
+
+def test_labels_that_are_few_in_each_file_may_be_many_together(tmp_path, monkeypatch):
+    """The distinct labels of two files are counted together, before they are fetched by fold."""
+    table = large_folds.plain(large_folds.forecast()).query("system == 'near'")
+    for name, part in (("low", table["label"] < 3), ("high", table["label"] >= 3)):
+        table[part].to_parquet(tmp_path / f"{name}.parquet", index=False)
+    distinct = [table["label"][part].nunique() for part in (table["label"] < 3, table["label"] >= 3)]
+    monkeypatch.setattr(folds, "LABELS", max(distinct) + 5)
+    assert sum(distinct) > folds.LABELS + 20  # beyond the error of an approximate count
+    monkeypatch.setattr(folds, "_labels", lambda t: pytest.fail("all labels were fetched"))
+    assert isinstance(summed(str(tmp_path), metrics=NUMBER), SumsStudy)

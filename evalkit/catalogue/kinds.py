@@ -116,7 +116,7 @@ class Termed(Kind):
 
 
 class OfTable(Kind):
-    """A metric that a table of labels 0 and 1 by score tells, without the rows."""
+    """A metric that follows from counts of labels 0 and 1 by score, without the rows."""
 
     @abstractmethod
     def at(self, c: Counts, threshold: float) -> float:

@@ -75,7 +75,7 @@ def numbered(figure: Any) -> list[str]:
 
 
 def _drawn_on(ax: Any) -> list[Any]:
-    """The artists that were added to axes and those of their legend, without the parts of spines, axes and ticks.
+    """Lines, patches and collections of axes, and those of their legend.
 
     matplotlib's `findobj` makes all ticks, before it is known which are needed.
     """

@@ -53,7 +53,7 @@ def _room(most: int, cut: int | None) -> int:
 
 
 def _guess(low: Ints, least: int, room: int) -> int:
-    """The smallest shift, not below `least`, that leaves about so much room in a sample of sorted codes."""
+    """The smallest shift, not below `least`, that leaves about `room` bins in a sample of sorted codes."""
     if len(low) <= room:
         return least
     sample = low
@@ -112,9 +112,9 @@ class _Part:
 
 
 def with_ones(codes: Ints, least: int, most: int, cut: int | None, threads: int = 1) -> tuple[int, Bins]:
-    """The shift as `shift` gives it, and the bins of sorted codes whose last bit says something of its own.
+    """The shift that `shift` gives, and the bins of sorted codes whose last bit is a flag.
 
-    All at once for each stretch of codes that fits the cache: reading codes takes longer than what is made of them.
+    Block by block in the cache: reading codes costs more than the arithmetic.
 
     >>> found, bins = with_ones(np.array([2, 3, 5, 16, 17]), 1, 3, None)
     >>> found, bins.start, bins.ones, bins.first, bins.last

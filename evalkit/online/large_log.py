@@ -66,7 +66,7 @@ class LargeLog(Tabled):
 
     def shards(self) -> Iterator[tuple[Any, LogShard]]:
         """The names of some users, an Arrow array in order, and their log; all rows are read once more."""
-        with self.engine.again() as engine, progress("units", self.rows, "rows") as draw:
+        with self.engine.again() as engine, progress("rereading", self.rows, "rows") as draw:
             done = 0
             for table in engine.stream(self._rows(), self.unit, self.name, **self.frames):
                 users = shards.ordered(table[self.unit])[1]
@@ -75,7 +75,7 @@ class LargeLog(Tabled):
                 draw(done)
             self.sources()
             if done != self.rows:
-                raise tabled.changed(self)
+                raise tabled.changed(self.name)
 
 
 def read(
@@ -149,7 +149,7 @@ def _shortened(fields: Mapping[str, Field]) -> dict[str, Field]:
 
 
 def _asked(t: LargeLog) -> tuple[dict[str, int], Mapping[str, Any]]:
-    """The rows of each label, and what is told of all rows, by one query."""
+    """The rows of each label, and the totals of all rows, by one query."""
     cells = [
         "count(*) AS n",
         "count(*) FILTER (WHERE outcome < 0) AS negative",
@@ -223,7 +223,7 @@ def refusal(t: LargeLog) -> InputError:
     _refuse(t, names[sessions.POSITION][:1], "position", sessions.check_positions)
     for i, name in enumerate(t.attributes):
         _refuse(t, names.get(f"segment{i}", []), f"attribute {name}", partial(logs.of_session, name=name))
-    return tabled.changed(t)
+    return tabled.changed(t.name)
 
 
 def _refuse(t: LargeLog, names: Sequence[str], role: str, check: Check) -> None:

@@ -20,7 +20,7 @@ from evalkit.reading.reductions.tabled import Tabled
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field
 
-Row = Mapping[str, Any]  # of what is told of an arm
+Row = Mapping[str, Any]  # the counts of an arm
 AGAIN = 1_000  # users with several rows that are looked at for the first one
 
 
@@ -124,7 +124,7 @@ def _by(t: LargeUsers, column: str) -> dict[Any, Row]:
 
 
 def _of_arms(t: LargeUsers, by_label: Mapping[str, Row]) -> dict[int, Row]:
-    """What is told of the labels, by the number of the arm."""
+    """The counts of the labels, by the number of the arm."""
     return {i: by_label[name] for i, name in enumerate(t.arms) if name in by_label}
 
 
@@ -175,7 +175,7 @@ def _again(t: LargeUsers, query: str, rows: int) -> InputError:
             if row["value"] in seen:
                 return refusals.refused(t, "user", one_row(row["value"]), i, row["n"], rows)
             seen.add(row["value"])
-    return tabled.changed(t)
+    return tabled.changed(t.name)
 
 
 def _counted(t: LargeUsers, by_arm: Mapping[int, Row]) -> LargeUsers:

@@ -20,7 +20,7 @@ def first(t: Tabled, condition: str, role: str) -> tuple[int, int, str]:
     for i, piece in enumerate(t.pieces):
         for row in t.engine.where(piece.chosen, condition, cells, 1):
             return i, row["n"], row["value"]
-    raise tabled.changed(t)
+    raise tabled.changed(t.name)
 
 
 def refused(t: Tabled, role: str, rule: str, piece: int, row: int, rows: int | None = None) -> InputError:

@@ -42,9 +42,9 @@ TEST = (
     "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
     "jackknife t. Folds: Nadeau and Bengio's corrected t"
 )
-SUMMED_TEST = "two-sided paired t-test of the differences of units, whose interval it gives"
+SUMMED_TEST = "two-sided paired t-test of the differences of units, which gives the interval"
 OF_CLUSTERS = (
-    "two-sided t-test of the mean difference over rows, whose interval it gives; its standard error is that of "
+    "two-sided t-test of the mean difference over rows, which gives the interval; its standard error is that of "
     "the jackknife, which leaves out whole {units}, and its degrees of freedom are Kish's effective number of {units}, "
     "less 1"
 )
@@ -306,7 +306,7 @@ def definitions(study: Significance) -> Html:
 
 def _summed_test(study: Significance) -> str:
     if study.test_to_train:
-        return "two-sided corrected t-test of Nadeau and Bengio over folds, whose interval it gives"
+        return "two-sided corrected t-test of Nadeau and Bengio over folds, which gives the interval"
     return OF_CLUSTERS.format(units=plural(study.unit_name, 2)) if study.settings.unit else SUMMED_TEST
 
 

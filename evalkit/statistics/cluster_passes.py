@@ -38,9 +38,9 @@ def _sums(total: Floats, count: Floats) -> Floats:
     return np.array([total.size, total.sum(), count.sum(), total @ total, count @ count])
 
 
-def moved_by(place: Floats, total: Floats, count: Floats) -> Floats:
-    """How much each cluster moves a ratio of sums of which `place` has all: the jackknife."""
-    n, top, size, *_ = place.tolist()
+def moved_by(sums: Floats, total: Floats, count: Floats) -> Floats:
+    """How much each cluster moves a ratio of sums, the jackknife; sums: as `_sums` returns them."""
+    n, top, size, *_ = sums.tolist()
     return left_out(total, count, float(ratio(top, size)), size, n)
 
 

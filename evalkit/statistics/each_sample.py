@@ -1,4 +1,4 @@
-"""What studies of several classes and of several labels measure on alike where rows are not kept."""
+"""What multi-class and multi-label samples share where rows are not kept."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ from evalkit.arrays import Bools, Floats, Ints, finite
 from evalkit.progress import progress
 from evalkit.statistics import signflip
 
-APART = 0.01  # of the systems' own size: rounding of closer ones would come near `signflip.TIE`
+APART = 0.01  # pairs closer than this share of their systems' size are flipped themselves
 TOGETHER = 2**16  # drawn sums that are compared at once, so that they stay in the processor's cache
 MADE = 2**21  # differences of units that are made at once
 

@@ -282,8 +282,8 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         outside=t.outside,
         precision=t.precision,
     )
-    read: Any = facts, t.certain, sample, t.slices, t.engine.threads, Again(t, rows)
-    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, *read)
+    more = t.certain, sample, t.slices, t.engine.threads, Again(t, rows)
+    return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, *more)
 
 
 def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
@@ -309,7 +309,7 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
     if not rows:
         raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
-        raise tabled.changed(t)
+        raise tabled.changed(t.name)
     groups: dict[int, dict[str, Table]] = {}
     chosen: dict[str, float] = {}
     for key, bins in sorted(first.bins(binned).items()):

@@ -175,8 +175,8 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     g = second.whole(t.reduce(second, second.merge, by_unit=True)) if second else Gathered()
     summed = SummedClasses(counted, second, g, t.outside)
     rows, target = int(counted.g.sums[FACTS][0]), p.precision_target or TARGET
-    known: Any = (account.of_table(t, rows), summed, t.slices, Again(t, rows), t.classes)
-    return SumsStudy(settings, t.systems, {}, p.given, target, *known)
+    accounts, again = account.of_table(t, rows), Again(t, rows)
+    return SumsStudy(settings, t.systems, {}, p.given, target, accounts, summed, t.slices, again, t.classes)
 
 
 def _beside(t: Large) -> Large:
@@ -202,7 +202,7 @@ def _counted(t: Large, settings: Settings) -> Counted:
     if not rows:
         raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
-        raise tabled.changed(t)
+        raise tabled.changed(t.name)
     _refuse_partial(first, g, t.systems)
     limit = first.counting.bins
     if any(bins.shift for name, bins in g.grids.items() if name.endswith("cells")):

@@ -45,7 +45,7 @@ def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) ->
     first: the system with the larger area; above: the share of x at which its curve lies above the other.
     """
     rows = list[dict[str, Any]]()
-    with progress("crossing", len(CROSSED) * len(pairs), "curves") as draw:
+    with progress("curves crossed", len(CROSSED) * len(pairs), "curves") as draw:
         for kind, (points_of, area_of) in CROSSED.items():
             lines = {name: points_of(c) for name, c in tables.items()}
             areas = {name: area_of(c) for name, c in tables.items()}

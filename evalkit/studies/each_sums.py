@@ -1,4 +1,4 @@
-"""What studies of several classes and of several labels tell alike where rows were read and not kept."""
+"""What multi-class and multi-label studies share where rows are not kept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

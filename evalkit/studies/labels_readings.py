@@ -90,7 +90,7 @@ def _counted(t: Large, settings: Settings, threshold: float) -> Counted:
     if not rows:
         raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
-        raise tabled.changed(t)
+        raise tabled.changed(t.name)
     layout = Layout.SUMMED if first.plain else Layout.SUMMED_VARIED
     return Counted(t.systems, first, g, layout)
 

@@ -203,8 +203,8 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     threshold = labels_study.threshold_of(p, probabilities=t.sure)
     summed = labels_readings.read(t, settings, threshold)
     rows = int(summed.counted.g.sums[FACTS][0])
-    known: Any = (account.of_table(t, rows), summed, t.slices, Again(t, rows), t.labels, t.sure, t.precision)
-    return SumsStudy(settings, t.systems, {}, p.given, threshold, *known)
+    read = account.of_table(t, rows), summed, t.slices, Again(t, rows), t.labels, t.sure, t.precision
+    return SumsStudy(settings, t.systems, {}, p.given, threshold, *read)
 
 
 def _summed(chosen: Chosen) -> bool:

@@ -295,7 +295,7 @@ def _first(t: Large, settings: Settings) -> Read:
     if not rows:
         raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
-        raise tabled.changed(t)
+        raise tabled.changed(t.name)
     return read
 
 

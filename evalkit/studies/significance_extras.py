@@ -47,7 +47,7 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
     if study.is_ratio(chosen):
         return []
     tukey, bootstrap, rows = _tukey(study, chosen), study.bootstraps(chosen), []
-    with progress("testing otherwise", len(study.pairs), "pairs") as draw:
+    with progress("other tests", len(study.pairs), "pairs") as draw:
         for done, pair in enumerate(study.pairs):
             draw(done)
             tests = {"t": np.nan, "bh": np.nan, "bootstrap": bootstrap.get(pair, np.nan)}

@@ -39,7 +39,7 @@ class SumsStudy(Significance):
 
     def units_held(self) -> Units:
         """One value a unit; one shard of units is in memory at once."""
-        return Units(self.units, self._blocks())
+        return Units(self.rows, self._blocks())
 
     def _blocks(self) -> Iterator[Block]:
         place = {name: i for i, name in enumerate(self.data.systems)}

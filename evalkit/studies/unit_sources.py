@@ -112,7 +112,7 @@ class LargeInput:
 
 
 def large(kind: str, asked: Asked, p: Significance) -> LargeInput | None:
-    """A table of more rows than are kept, in an engine; None of a kind of input that has its own way, or few rows."""
+    """Values of a large table in an engine; None for kinds that are read otherwise."""
     return LARGE[kind](asked, p) if kind in LARGE else None
 
 
@@ -222,7 +222,7 @@ def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str
 
 
 def _computed(metrics: Sequence[Metric]) -> tuple[Chosen, ...]:
-    """The metrics of which each row has its value by now."""
+    """The metrics, whose values per row are known."""
     return tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in metrics)
 
 

@@ -62,7 +62,7 @@ class Ask:
         )
         rows, twice, differ = map(int, read.facts[:3])
         if twice or differ or rows != int(t.cells.rows.sum()):
-            raise tabled.changed(t)
+            raise tabled.changed(t.name)
         rating_sums.refuse_unlike(read, self.systems)
         return read
 

@@ -114,7 +114,7 @@ class Ask:
         binned = t.reduce(first, first.merge, by_unit=False)
         rows, _, twice, differ = map(int, passes.facts(binned))
         if twice or differ or rows != int(t.cells.rows.sum()):
-            raise tabled.changed(t)
+            raise tabled.changed(t.name)
         groups: dict[int, dict[str, Table]] = {}
         for key, bins in sorted(first.bins(binned).items()):
             group, system = divmod(key, own)

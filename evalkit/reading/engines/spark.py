@@ -22,9 +22,8 @@ from evalkit.reading.tables.parts import Part, Selection
 
 BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
 FOLDS = 4  # workers that merge the results of a long table; one more merges theirs, as a single one is collected
-LONG = (
-    2**25
-)  # rows of a long table: results have no more numbers than rows, and one worker merges those of a shorter one
+# Rows of a long table: results have no more numbers than rows, and one worker merges those of a shorter one.
+LONG = 2**25
 BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 

@@ -145,6 +145,8 @@ def contents(batches: Iterable[Any]) -> Iterator[Any]:
             if len(own) == places.as_py():
                 yield pa.py_buffer(b"".join(own[i] for i in range(len(own))))
                 del waiting[of.as_py()]
+    if waiting:
+        raise RuntimeError(f"{len(waiting)} results of workers are incomplete")
 
 
 def merged(tables: Iterable[Any], merge: Any) -> Iterator[Any]:
@@ -169,7 +171,7 @@ def written(table: Any) -> bytes:
 
 
 def is_table(content: Any) -> bool:
-    """Whether a content is a table, no error."""
+    """Whether a content is a table, not an error."""
     return bytes(content[:1]) == TABLE
 
 

@@ -13,7 +13,7 @@ from evalkit.reading.reductions.tabled import Tabled
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """A shard and the names of its rows, Arrow arrays: ids, or else numbers in the input from 1; units, None without.
+    """A shard with the names of its rows as Arrow arrays: ids or row numbers from 1, and units or None.
 
     weight: as it was read. slices: of each column the labels, and the number of each row's label.
     """
@@ -34,7 +34,7 @@ class Again:
 
     def shards(self) -> Iterator[Named]:
         """The rows, in the order of the input where systems need not be paired; raises InputError if it has changed."""
-        with self.table.engine.again() as engine, progress("units", self.rows, "rows") as draw:
+        with self.table.engine.again() as engine, progress("rereading", self.rows, "rows") as draw:
             t = replace(self.table, engine=engine)
             done = 0
             for shard in _tables(t):
@@ -44,7 +44,7 @@ class Again:
                 draw(done)
             t.sources()
             if done != self.rows:
-                raise tabled.changed(t)
+                raise tabled.changed(t.name)
 
 
 def _tables(t: Tabled) -> Iterator[Any]:

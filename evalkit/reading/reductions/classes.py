@@ -18,7 +18,7 @@ from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.aligned import Layout, own_key
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import distinct, forecasts, tabled
-from evalkit.reading.reductions.distinct import Texts
+from evalkit.reading.reductions.distinct import DistinctTexts
 from evalkit.reading.reductions.shards import Plan, Segment
 from evalkit.reading.reductions.tabled import Piece, Tabled
 from evalkit.reading.tables.rules import Field
@@ -132,7 +132,7 @@ class _Known:
     engine: Engine
     pieces: Sequence[Piece]
     layout: Layout
-    texts: Mapping[str, Texts]
+    texts: Mapping[str, DistinctTexts]
 
     @classmethod
     def of(

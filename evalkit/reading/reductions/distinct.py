@@ -15,7 +15,7 @@ from evalkit.reading.inputs.aligned import NONE
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class DistinctTexts:
     """The distinct texts of a column in order, and the rows of each.
 
     Of a column that has more than were asked for they are some, the empty text, where there is one, among them.
@@ -50,7 +50,7 @@ class Some:
 
 def texts(
     engine: Engine, query: str, name: str, most: Mapping[str, int], frames: Mapping[str, Any]
-) -> dict[str, Texts]:
+) -> dict[str, DistinctTexts]:
     """The texts of some columns of a query's answer.
 
     most: of each column how many are wanted; of one that has more, at least one more is given. name: the input in an
@@ -72,6 +72,6 @@ def texts(
     return {name: _ordered(values[column == i].astype(str), rows[column == i]) for i, name in enumerate(most)}
 
 
-def _ordered(values: np.ndarray, rows: Ints) -> Texts:
+def _ordered(values: np.ndarray, rows: Ints) -> DistinctTexts:
     order = np.argsort(values)
-    return Texts(values[order], rows[order])
+    return DistinctTexts(values[order], rows[order])

@@ -128,7 +128,7 @@ def _refusal(t: LargeFolds, id: str) -> InputError:
             if row[f"{role}_of"] != first[f"{role}_of"]:
                 column = layout.shared[role].column
                 return pairing.not_one(row["place"], column, id, first[f"{role}_of"], row[f"{role}_of"])
-    return tabled.changed(t)
+    return tabled.changed(t.name)
 
 
 def _like(rows: Sequence[Row], row: Row, parts: Sequence[str], role: str, *, drawn: bool) -> Row:

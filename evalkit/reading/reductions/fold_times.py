@@ -113,7 +113,7 @@ def _refusal(t: LargeFolds) -> InputError:
         for row in t.engine.where(piece.chosen, f"{role} IN ({among})", f"{role} AS value", 1):
             rule = moments.dates_of(np.array([row["value"]], dtype=object)).rule
             return rule.error(piece.part, column, repr(row["value"]), row["n"])
-    return tabled.changed(t)
+    return tabled.changed(t.name)
 
 
 def distinct(t: LargeFolds, times: Times, most: int) -> int:

@@ -140,7 +140,7 @@ def read(engine: Engine, parts: Sequence[Part], *, columns: Mapping[str, str], k
         fold_ids.refuse_unnamed_repeat(table)
     table = ended(table) if table.alone else table
     table = replace(table, cells=_cells(table))
-    labels = _labels(table) if max(row["labels"] for row in every) <= LABELS else None
+    labels = _labels(table) if _few(table, profiles) else None
     return _with_units(_labelled(table, kind, labels))
 
 
@@ -200,6 +200,14 @@ def _joined(texts: Sequence[str]) -> str:
 # The label ------------------------------------------------------------------------------------------------------------
 
 
+def _few(t: LargeFolds, profiles: Sequence[Sequence[forecasts.Row]]) -> bool:
+    """Whether the labels may be classes; only where parts have some each, and many together, is the table asked."""
+    most = [max(row["labels"] for row in rows) for rows in profiles]
+    if len(most) > 1 and max(most) <= LABELS < sum(most):
+        return bool(t.ask("approx_count_distinct(label) AS n", f"WHERE {t.one_system}")["n"][0].as_py() <= LABELS)
+    return max(most) <= LABELS
+
+
 def _labels(t: LargeFolds) -> tuple[Floats, Ints]:
     """The distinct labels in order, and the rows of each cell by label."""
     table = t.ask(f"{CELL}, label, count(*) AS n", f"WHERE {t.one_system} GROUP BY {CELL}, label")
@@ -250,7 +258,7 @@ def _several_classes(t: LargeFolds, distinct: Floats, rows: Ints) -> InputError:
             condition += f" AND {tabled.system_of(t.engine, piece)} = {t.engine.dialect.literal(t.systems[0])}"
         for row in t.engine.where(piece.chosen, condition, "1 AS value", 1):
             return fold_errors.several_classes(piece.part.name, column, f"{value:g}", len(distinct), row["n"])
-    return tabled.changed(t)
+    return tabled.changed(t.name)
 
 
 # The folds ------------------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ class LargeLosses:
         if not known.units:
             raise pairing.nothing_shared(self.systems)
         if not self.table.plan.paired and known.units != self.table.rows:
-            raise tabled.changed(self.table)
+            raise tabled.changed(self.table.name)
 
     def read(self, known: Known) -> "LargeLosses":
         """The same with its sources, and the rows that were left out."""
@@ -188,7 +188,7 @@ def _refuse_units(t: Tabled, unit: str) -> None:
     if t.plan.paired:
         _refuse_apart(t)
     none = t.engine.dialect.literal(aligned.NONE)
-    if t.naming is None:
+    if not t.pieces[0].layout.id:
         rows, where = t.ask("count(*) AS n", f"WHERE unit = {none}").to_pylist()[0]["n"], "true"
     else:
         of = _ask(t, "min(id) AS id, count(*) AS n", f"n = {len(t.systems)} AND low = {none}")

@@ -15,7 +15,7 @@ from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import aligned, pairing
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions import distinct
-from evalkit.reading.reductions.distinct import Texts
+from evalkit.reading.reductions.distinct import DistinctTexts
 from evalkit.reading.reductions.shards import OfTable, Plan, Segment
 from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import split
@@ -228,7 +228,9 @@ def most_texts(engine: Engine, segments: Sequence[str], unit: str | None) -> dic
     return {short: engine.reading.units if short == "unit" else engine.reading.values for short in named}
 
 
-def grouped(t: Kept, segments: Sequence[str], unit: str | None, known: Mapping[str, Texts] | None = None) -> Kept:
+def grouped(
+    t: Kept, segments: Sequence[str], unit: str | None, known: Mapping[str, DistinctTexts] | None = None
+) -> Kept:
     """The table with the slices of the columns for segments, and its units where they are few.
 
     known: the texts of these columns where they have been asked for; else all are, by one query.
@@ -295,12 +297,12 @@ def refuse(t: Tabled) -> InputError:
             values = [value if field.is_number else field.plain(value) for _, _, value in rows]
             place, value = next((row[1], value) for row, value in zip(rows, values, strict=True) if value != values[0])
             return pairing.not_one(place, field.column, id, values[0], value)
-    return changed(t)
+    return changed(t.name)
 
 
-def changed(t: Tabled) -> InputError:
+def changed(name: str) -> InputError:
     """The error for an input of which two readings differ, such as a query whose answer is never the same."""
-    return InputError(f"{t.name}: the input changed while it was read")
+    return InputError(f"{name}: the input changed while it was read")
 
 
 def _having(t: Tabled, id: str, value: str) -> list[tuple[str, str, Any]]:

@@ -18,6 +18,7 @@ from evalkit.progress import progress
 from evalkit.reading.engines.base import checked
 from evalkit.reading.inputs import unit_columns, unit_tables, unit_values
 from evalkit.reading.inputs.unit_roles import Columns, Long, Units, Wide
+from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.asked_columns import Asked, AskedColumn
 from evalkit.reading.reductions.shards import codes_of, encoded, ordered, places_of
 from evalkit.reading.reductions.unit_shards import NamedUnits
@@ -187,13 +188,15 @@ class LargeValues:
     def shards(self) -> Iterator[NamedUnits]:
         """The units, read once more and one shard in memory at once."""
         by = self.by if self.ids else None
-        with self.asked.engine.again() as engine, progress("units", total := sum(self.counts), "rows") as draw:
+        with self.asked.engine.again() as engine, progress("rereading", total := sum(self.counts), "rows") as draw:
             done = 0
             for table in engine.stream(self.query, by, self.asked.name, **self.asked.frames):
                 yield self._named(table, done, len(str(total)))
                 done += len(table)
                 draw(done)
             self._unchanged()
+            if done != total:
+                raise tabled.changed(self.asked.name)
 
     def _named(self, table: Any, before: int, digits: int) -> NamedUnits:
         """The units of a table and their names: in clusters in the order of `coded`, else in that of their rows."""

@@ -9,8 +9,8 @@ from evalkit.arrays import Bools, Ints
 
 BLOCK = 2**15  # rows whose words stay in the cache
 MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: an odd number without a pattern in its bits
-ROOM = 3  # a table has from 2 ** ROOM places for each key on
-FEW = 6  # 2 ** FEW flags for each key, so that few other rows have one of them
+ROOM = 3  # a table has at least 2 ** ROOM places per key
+FEW = 6  # 2 ** FEW flags per key, so that few other rows hit one
 HALF = np.uint64(32)
 SEVERAL, TAG = np.uint8(1), np.uint8(128)  # of a table's places
 Keys = NDArray[np.uint64]
