@@ -297,8 +297,8 @@ def test_rows_without_a_unit_are_refused(large_too):
     limits = Limits(reading=Reading(rows=2)) if large_too else USUAL
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"label": np.arange(60) % 2, "score": rng.random(60), "user": [None, "a", "b"] * 20})
-    with pytest.raises(InputError, match=r"every row must have a user, the unit, got none \(missing in 20 rows\)"):
+    with pytest.raises(InputError, match=r"user must not be empty where it is the unit, got nothing \(20 rows\)"):
         classified(frame, limits, unit="user")
     assert classified(frame, limits, segments="user").slices
-    with pytest.raises(InputError, match=r"data frame, row 1: every row must have a user, .* \(missing in 20 rows\)"):
+    with pytest.raises(InputError, match=r"data frame, row 1: user must not be empty .* \(20 rows\)"):
         rating.read(frame.rename(columns={"label": "actual", "score": "forecast"}), unit="user")

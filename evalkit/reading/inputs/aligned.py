@@ -351,4 +351,4 @@ def attributes_of(rows: Aligned, names: Iterable[str], unit: str | None = None) 
 
 def no_unit(place: str, unit: str, rows: int) -> InputError:
     """The error for rows without a unit: they would count as one unit, however many they are."""
-    return InputError(f"{place}: every row must have a {unit}, the unit, got none (missing in {rows:,} rows)")
+    return InputError(f"{place}: {unit} must not be empty where it is the unit, got nothing ({rows:,} rows)")
