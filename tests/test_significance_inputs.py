@@ -247,7 +247,7 @@ def test_independent_shares():
         (chances(), {"columns": "lable=y_true"}, "columns: unknown role 'lable'"),
         (chances(), {"unit": "person"}, "has no column 'person'"),
         (chances(), {"metrics": "auc"}, "metrics: for single rows there are brier, log_loss, got 'auc'"),
-        (chances(user=["u", None]), {"unit": "user"}, r"row 2: user must not be empty where it is the unit, got nothing"),
+        (chances(user=["u", None]), {"unit": "user"}, "row 2: user must not be empty where it is the unit"),
         (wide(), {"metrics": "x,y"}, "a wide table holds one.*got 2"),
         (wide(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has value"),
         (wide(), {"looks": 0}, "looks must be a whole number of at least 1"),
