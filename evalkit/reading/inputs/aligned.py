@@ -351,4 +351,5 @@ def attributes_of(rows: Aligned, names: Iterable[str], unit: str | None = None) 
 
 def no_unit(place: str, unit: str, rows: int) -> InputError:
     """The error for rows without a unit: they would count as one unit, however many they are."""
-    return InputError(f"{place}: {unit} must not be empty where it is the unit, got nothing ({rows:,} rows)")
+    where = f"{rows:,} {'rows' if rows > 1 else 'row'}"
+    return InputError(f"{place}: {unit} must not be empty where it is the unit, got nothing ({where})")
