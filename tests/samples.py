@@ -12,7 +12,7 @@ from hypothesis import settings
 ANY_TIME = settings(deadline=None)  # a loaded machine is no error
 
 ORACLES = Path(__file__).parent / "oracles"
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # sets that may not be committed
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # sets that must not be committed
 
 
 @cache
@@ -39,7 +39,7 @@ def compared(name: str) -> tuple[dict, dict]:
         return content["values"], content
     folder = SHARED / name / "expected"
     if not folder.exists():
-        pytest.skip(f"{name} may not be committed, and is not beside the checkout")
+        pytest.skip(f"{name} must not be committed, and is not beside the checkout")
     runs = {p.name.removesuffix(".l1.json.gz"): p for p in sorted(folder.glob("*.l1.json.gz"))}
     values = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
     return values, json.loads((folder / "compare.json").read_text())
@@ -50,7 +50,7 @@ def games() -> tuple[pd.DataFrame, dict]:
     """28,366 games and their expected values, where the folder of large sets stands beside the checkout."""
     folder = SHARED / "fivethirtyeight_games"
     if not folder.exists():
-        pytest.skip("fivethirtyeight_games may not be committed, and is not beside the checkout")
+        pytest.skip("fivethirtyeight_games must not be committed, and is not beside the checkout")
     tools = {tool: json.loads((folder / "expected" / f"{tool}.json").read_text()) for tool in ("sklearn", "pROC")}
     return pd.read_parquet(folder / "predictions.parquet"), tools
 

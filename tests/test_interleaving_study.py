@@ -78,7 +78,7 @@ def test_any_number_is_an_outcome():
 def test_the_real_rankings_with_simulated_clicks():
     folder = ROOT.parent / "shared" / "data" / "interleaving_semi"
     if not folder.exists():
-        pytest.skip("interleaving_semi may not be committed, and is not beside the checkout")
+        pytest.skip("interleaving_semi must not be committed, and is not beside the checkout")
     rows = pd.read_csv(folder / "sessions.csv")
     for name, want in json.loads((folder / "expected" / "interleaving.json").read_text()).items():
         study = interleaving.read(rows[rows["experiment"] == name], **SMALL).log

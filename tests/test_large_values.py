@@ -199,7 +199,7 @@ def test_folds_are_tested_as_in_memory(case):
     for extra in ("other_tests", "needed", "null_histogram", "p_curve"):
         assert [len(getattr(significance_extras, extra)(study)) for study in (kept, reduced)] == [0, 0]
     assert significance_extras.mean_ranks(reduced) is None
-    assert "the list of differences of single folds is left out" in told(reduced)
+    assert "differences of single folds are not listed" in told(reduced)
     assert "corrected t-test of Nadeau and Bengio over folds" in words(reduced)
 
 

@@ -20,7 +20,7 @@ def test_every_value_of_the_bundled_runs_equals_the_tools_or_is_a_known_defect(m
 
 def test_every_value_equals_the_tools_or_is_a_known_defect(monkeypatch, capsys):
     if not (DATA / "trec_covid_demo").is_dir():
-        pytest.skip("the data sets may not be committed, and are not beside the checkout")
+        pytest.skip("the data sets must not be committed, and are not beside the checkout")
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "oracles"))
     import ranking
 

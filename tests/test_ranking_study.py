@@ -44,7 +44,7 @@ def frame(**columns) -> pd.DataFrame:
 def test_the_answer_on_real_runs():
     folder = SHARED / "trec_covid_demo"
     if not folder.exists():
-        pytest.skip("trec_covid_demo may not be committed, and is not beside the checkout")
+        pytest.skip("trec_covid_demo must not be committed, and is not beside the checkout")
     study = ranking.read(str(folder / "runs"), str(folder / "qrels.txt"))
     rows = study.headline.set_index("second")
     assert study.leader == "sab20.1.meta.docs"

@@ -74,7 +74,7 @@ def test_a_unit_without_credit_has_no_share():
 def test_the_real_rankings_with_simulated_clicks():
     folder = Path(__file__).resolve().parents[2] / "shared" / "data" / "interleaving_semi"
     if not folder.exists():
-        pytest.skip("interleaving_semi may not be committed, and is not beside the checkout")
+        pytest.skip("interleaving_semi must not be committed, and is not beside the checkout")
     import json
 
     import pandas as pd

@@ -55,7 +55,7 @@ def test_the_verdicts_of_the_sample(sample):
 def test_trec_covid_against_the_reference():
     folder = SHARED / "trec_covid_demo"
     if not folder.exists():
-        pytest.skip("trec_covid_demo may not be committed, and is not beside the checkout")
+        pytest.skip("trec_covid_demo must not be committed, and is not beside the checkout")
     study = significance.read(str(folder / "runs"), str(folder / "qrels.txt"), metrics="ndcg@10,map,p@10,mrr")
     expected = json.loads((folder / "expected" / "compare.json").read_text())
     measures = {"ndcg@10": "ndcg_cut_10", "average_precision": "map", "precision@10": "P_10"}

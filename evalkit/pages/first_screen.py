@@ -236,7 +236,7 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
 
 
 def _side(study: Study, row: Mapping[str, Any]) -> str:
-    """By how much of the second the first lies higher or lower, or within which margin, where that is shown."""
+    """By how many per cent the first is higher or lower, or the margin it lies within; may be empty."""
     if row["verdict"] == "equivalent":
         return f" (its {percent(diagnostics.equivalence_level(study))} interval lies within {_margin(study)})"
     if row["verdict"] == "cannot tell":

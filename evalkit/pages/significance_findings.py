@@ -28,7 +28,7 @@ from evalkit.studies.words import counted, plural
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 PAIRS = 3  # pairs that a line names
-OF_FOLDS = "the list of differences of single folds is left out. Intervals and tests are those of the single values."
+OF_FOLDS = "differences of single folds are not listed. Intervals and tests are unchanged."
 
 
 @also(Shares, shares_page.findings)

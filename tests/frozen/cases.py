@@ -59,7 +59,7 @@ class Case:
 
     @property
     def local(self) -> bool:
-        """True if it needs data that may not be committed: neither may its results."""
+        """True if it needs data that must not be committed, nor its results."""
         return any(need.startswith(SHARED) for need in self.needs)
 
 

@@ -4,7 +4,7 @@
     .venv/bin/python tests/frozen/freeze.py compare --explain  # one line per place, for the commit message
     .venv/bin/python tests/frozen/freeze.py write              # in the commit that explains a changed number
 
-Both take `--local`, for the sets beside the checkout that may not be committed: their results stay in the ignored
+Both take `--local`, for the sets beside the checkout that must not be committed: their results stay in the ignored
 folder `local`; and names of cases, or parts of names. Cases that need Spark run where pyspark is installed.
 
 A case runs a notebook's own cells in this process: the parameters, the one that reads the study, and the last one,
@@ -179,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Freeze the numbers of every report, or compare with the frozen ones.")
     parser.add_argument("command", choices=("write", "compare"))
     parser.add_argument("case", nargs="*", help="names of cases, or parts of names")
-    parser.add_argument("--local", action="store_true", help="the cases on data that may not be committed")
+    parser.add_argument("--local", action="store_true", help="the cases on data that must not be committed")
     parser.add_argument("--explain", action="store_true", help="one line a place that changed")
     asked = parser.parse_intermixed_args(arguments)
     cases = [case for case in CASES if case.local == asked.local]
