@@ -120,8 +120,23 @@ def test_the_page_says_where_the_tail_decides():
 
 def test_pairs_that_differ_on_more_or_fewer_units_share_one_stream():
     few, many = (flip_tail._uniform(rng(1), units * flip_tail.DRAWS) for units in (40, 50))
-    assert np.shares_memory(few, many)
-    assert (few == rng(1).random(few.size)).all()
+    assert np.shares_memory(few.numbers, many.numbers)
+    assert (few.numbers == rng(1).random(few.numbers.size)).all()
+
+
+def test_numbers_whose_leading_bits_are_those_of_the_odds_are_compared_themselves():
+    odds = np.array([0.3, 0.25, 0.5])  # of the second and the third all further bits are 0
+    numbers = np.array([np.nextafter(odds, 0), odds, np.nextafter(odds, 1), np.full(3, 0.1), np.full(3, 0.9)] * 4)
+    size = np.array([1.0, 2.0, 4.0])
+    sums = flip_tail._flipped(flip_tail._Uniform.of(numbers.ravel()), odds, size, len(numbers))
+    assert sums.tolist() == ((numbers < odds) @ size).tolist() == [7.0, 0.0, 0.0, 7.0, 0.0] * 4
+
+
+@pytest.mark.parametrize("units", [3, 50, 256])
+def test_leading_bits_flip_what_the_numbers_flip(units):
+    numbers, odds = rng(units).random((flip_tail.DRAWS, units)), rng(units, 1).uniform(0, 0.5, units)
+    sums = flip_tail._flipped(flip_tail._Uniform.of(numbers.ravel()), odds, np.ones(units), flip_tail.DRAWS)
+    assert (sums == (numbers < odds).sum(axis=1)).all()
 
 
 # The order of units and systems

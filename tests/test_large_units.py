@@ -15,7 +15,7 @@ import pytest
 from units_again import check, written
 
 from evalkit.arrays import InputError
-from evalkit.reading.reductions.again import Again
+from evalkit.reading.reductions.rereading import Rereading
 from evalkit.studies import classification, rating, significance, units, units_file
 
 KEY = ["system", "metric", "unit", "class"]
@@ -178,14 +178,14 @@ def test_the_rows_of_one_system_keep_their_numbers_in_the_files(suffix, tmp_path
 def test_a_file_of_many_shards_is_written_a_shard_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(units_file.gathered, "__defaults__", (100,))
     seen = []
-    shards = Again.shards
+    shards = Rereading.shards
 
     def counted(self):
         for named in shards(self):
             seen.append(len(named.id))
             yield named
 
-    monkeypatch.setattr(Again, "shards", counted)
+    monkeypatch.setattr(Rereading, "shards", counted)
     written(tmp_path / "file", **{"": small(large_tables.frame(3000))})
     assert seen == [500] * 6
     assert pq.ParquetFile(tmp_path / "file").metadata.num_row_groups >= 6
@@ -202,7 +202,7 @@ def test_an_input_that_has_changed_is_refused_and_leaves_no_file(tmp_path):
 
 def test_of_very_many_rows_only_where_asked_for(monkeypatch):
     monkeypatch.setattr(units, "MOST", 1799)
-    monkeypatch.setattr(Again, "shards", lambda self: pytest.fail("the table was read"))
+    monkeypatch.setattr(Rereading, "shards", lambda self: pytest.fail("the table was read"))
     assert small(large_tables.frame(900)).units_wanted() is None
     assert small(large_tables.frame(900), units="yes").units_wanted().size == 900
     assert small(large_tables.frame(900), systems="good").units_wanted().size == 900

@@ -12,12 +12,12 @@ import numpy as np
 
 from evalkit.arrays import InputError, RowError
 from evalkit.online import log_shards, logs, refusals, sessions
-from evalkit.online.log_shards import Again, Contradicting, LogShard, OfLog, Reading
+from evalkit.online.log_shards import Contradicting, LogShard, OfLog, Reading, Twice
 from evalkit.online.sessions import NEUTRAL
-from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions import shards, tabled
+from evalkit.reading.reductions.rereading import reread
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.reductions.tabled import Piece, Tabled
 from evalkit.reading.tables.parts import Part
@@ -66,16 +66,15 @@ class LargeLog(Tabled):
 
     def shards(self) -> Iterator[tuple[Any, LogShard]]:
         """The names of some users, an Arrow array in order, and their log; all rows are read once more."""
-        with self.engine.again() as engine, progress("rereading", self.rows, "rows") as draw:
-            done = 0
-            for table in engine.stream(self._rows(), self.unit, self.name, **self.frames):
-                users = shards.ordered(table[self.unit])[1]
-                yield users, log_shards.shard(table, self.unit, len(self.arms), self.plan.segments)
-                done += len(table)
-                draw(done)
-            self.sources()
-            if done != self.rows:
-                raise tabled.changed(self.name)
+
+        def stream(engine: Engine) -> Iterator[Any]:
+            return engine.stream(self._rows(), self.unit, self.name, **self.frames)
+
+        def make(table: Any, before: int) -> tuple[tuple[Any, LogShard], int]:
+            users = shards.ordered(table[self.unit])[1]
+            return (users, log_shards.shard(table, self.unit, len(self.arms), self.plan.segments)), len(table)
+
+        return reread(self.engine, stream, make, name=self.name, rows=self.rows, check=self.sources)
 
 
 def read(
@@ -207,8 +206,8 @@ def _refuse_two_users(t: LargeLog) -> None:
     One that does not begin there is found by a reading: `refusal` has its error.
     """
     if "user" in t.named:
-        again, query = Again(AGAIN), f"SELECT session FROM ({t.query}) AS f WHERE position = 1"
-        names = t.engine.reduce(query, "session", again, t.name, again.merge, total=t.rows, **t.frames)
+        twice, query = Twice(AGAIN), f"SELECT session FROM ({t.query}) AS f WHERE position = 1"
+        names = t.engine.reduce(query, "session", twice, t.name, twice.merge, total=t.rows, **t.frames)
         _refuse(t, names["session"].to_pylist(), "user", sessions.check_users)
 
 

@@ -138,7 +138,7 @@ class Contradicting:
 
 
 @dataclass(frozen=True)
-class Again:
+class Twice:
     """The reductions of a table of sessions, equal ones in one shard: the first so many names that it has twice."""
 
     most: int

@@ -23,7 +23,7 @@ from evalkit.statistics import gathered, passes
 from evalkit.statistics.gathered import Gathered, Pass, Summing
 from evalkit.statistics.independent import Arm, left_out
 from evalkit.statistics.of_arms import OfArm
-from evalkit.statistics.sample import Form, Moments
+from evalkit.statistics.of_sums import Form, Moments
 from evalkit.statistics.statistic import Amounts
 
 BEFORE, OTHERS, STRATA = "before", "others", "strata"

@@ -15,12 +15,12 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.rows import Rows, Shard
+from evalkit.statistics.binned_scores import places
 from evalkit.statistics.cell_passes import Counting, Said
 from evalkit.statistics.forecast_passes import SHARED, Moved, groups, totals_of, weights
 from evalkit.statistics.gathered import Gathered, Pass, Summing
 from evalkit.statistics.of_areas import Scores
 from evalkit.statistics.of_cells import Cells
-from evalkit.statistics.sample import places
 
 FACTS = "facts"
 NOWHERE = (0.0, 0.0)  # losses of classes do not depend on a centre

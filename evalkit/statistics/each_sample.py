@@ -10,7 +10,7 @@ from evalkit.arrays import Floats
 from evalkit.catalogue.metric import Chosen
 from evalkit.statistics import gathered
 from evalkit.statistics.gathered import Gathered
-from evalkit.statistics.sample import Moments
+from evalkit.statistics.of_sums import Moments
 from evalkit.statistics.statistic import Layout, Statistic
 
 

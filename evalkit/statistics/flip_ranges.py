@@ -10,7 +10,7 @@ Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -199,9 +199,10 @@ class _Flips:
 
     def _unbounded(self, low: Floats, high: Floats, part: slice) -> tuple[Floats, Floats]:
         """The ends where the draws that flip nothing or everything have the whole line."""
-        first, last = np.searchsorted(self.sizes.everywhere, (part.start, part.stop))
-        everywhere = self.sizes.everywhere[first:last] - part.start
-        low[everywhere], high[everywhere] = -np.inf, np.inf
+        if self.sizes.first < part.stop:
+            first, last = np.searchsorted(self.sizes.everywhere, (part.start, part.stop))
+            everywhere = self.sizes.everywhere[first:last] - part.start
+            low[everywhere], high[everywhere] = -np.inf, np.inf
         return low, high
 
 
@@ -224,6 +225,11 @@ class _Sizes:
     kept: Floats
     everywhere: Ints
     draws: int
+
+    @cached_property
+    def first(self) -> int:
+        """The first of the draws that flip nothing or everything; one always does."""
+        return int(self.everywhere[0])
 
 
 @lru_cache(signflip.REMEMBERED)

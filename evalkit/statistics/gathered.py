@@ -12,8 +12,8 @@ from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.grid import Grid
 from evalkit.statistics import passes
+from evalkit.statistics.of_sums import Moments
 from evalkit.statistics.passes import Sums
-from evalkit.statistics.sample import Moments
 
 WAITING = 4_096  # results that wait to be merged
 SIDES = ("low", "high", "positive", "negative")

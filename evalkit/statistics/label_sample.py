@@ -19,8 +19,8 @@ from evalkit.statistics.label_passes import TWO, First
 from evalkit.statistics.label_sums import Second
 from evalkit.statistics.of_areas import OfArea, OfLabels, Scores
 from evalkit.statistics.of_cells import Group, OfCells, of_system
+from evalkit.statistics.of_sums import Form, Moments
 from evalkit.statistics.of_totals import OfShared, OfTotals
-from evalkit.statistics.sample import Form, Moments
 from evalkit.statistics.statistic import Layout, Statistic
 
 FOUR = Rows(np.array([[1], [1], [0], [0]]) == 1, decision=np.array([[1], [0], [1], [0]]) == 1)

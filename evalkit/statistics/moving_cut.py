@@ -14,7 +14,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.statistics import closed_forms, inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
-from evalkit.statistics.sample import Form, Moments, OfSums, SummedRows
+from evalkit.statistics.of_sums import Form, Moments, OfSums, SummedRows
 from evalkit.statistics.statistic import Layout
 
 POSITIVE, HIT, NEGATIVE, ALARM = NAMES = ("positive", "\nhit", "negative", "\nalarm")

@@ -15,8 +15,8 @@ from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.statistics.of_cells import image
+from evalkit.statistics.of_sums import Form, Moments
 from evalkit.statistics.of_totals import OfTotals
-from evalkit.statistics.sample import Form, Moments
 from evalkit.statistics.statistic import Layout, Piece, Statistic
 from evalkit.statistics.student import freedom_of
 

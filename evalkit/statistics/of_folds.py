@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 from evalkit.metrics.grid import Grid
-from evalkit.statistics.sample import POSITIVE, Form, Moments
+from evalkit.statistics.of_sums import POSITIVE, Form, Moments
 from evalkit.statistics.statistic import Layout
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.statistics.sample import Form, Moments, minus
+from evalkit.statistics.of_sums import Form, Moments, minus
 from evalkit.statistics.statistic import Layout, Statistic
 
 

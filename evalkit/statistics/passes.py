@@ -16,8 +16,9 @@ from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.rows import Shard
+from evalkit.statistics.binned_scores import Columns
+from evalkit.statistics.of_sums import Moments
 from evalkit.statistics.resampling import ALONE
-from evalkit.statistics.sample import Columns, Moments
 
 BLOCK = 2**17  # rows whose columns are held at once
 LONG = 2**14  # numbers in a row from which they are worth a chunk of their own

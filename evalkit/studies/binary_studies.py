@@ -1,7 +1,7 @@
 """The two studies of binary outcomes: of rows in memory, and of rows that are read twice, shard by shard."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,12 +22,14 @@ from evalkit.reading.inputs import outcomes, pairing
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions import large, tabled
-from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.large import Large
+from evalkit.reading.reductions.rereading import Named, Rereading
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import count_bootstrap, interval_methods, passes
+from evalkit.statistics.binned_scores import BinnedScore, columns
+from evalkit.statistics.of_sums import Moments, SummedRows
 from evalkit.statistics.passes import First, Second
-from evalkit.statistics.sample import HeldRows, Moments, SummedRows, Table, columns
+from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import Layout
 from evalkit.studies import account, study, thresholds
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts
@@ -170,7 +172,7 @@ class SumsStudy(Streamed, BinaryStudy):
     summed: SummedRows
     groups: Mapping[str, Sequence[str]]
     threads: int
-    again: Again
+    rereading: Rereading
 
     @property
     def facts(self) -> Facts:
@@ -207,7 +209,7 @@ class SumsStudy(Streamed, BinaryStudy):
 
     def rows_of(self, named: Named, system: int) -> Rows:
         """The rows of a shard with the threshold of a system."""
-        some, cut = named.shard, self.thresholds[self.again.table.systems[system]]
+        some, cut = named.shard, self.thresholds[self.rereading.table.systems[system]]
         return Rows(some.label.astype(np.int64), some.score[system], cut, named.weight, beside=some.beside)
 
     @property
@@ -282,7 +284,7 @@ def of_sums(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
         outside=t.outside,
         precision=t.precision,
     )
-    more = t.certain, sample, t.slices, t.engine.threads, Again(t, rows)
+    more = t.certain, sample, t.slices, t.engine.threads, Rereading(t, rows)
     return SumsStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, *more)
 
 
@@ -297,7 +299,7 @@ def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
             )
 
 
-def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
+def _tables(t: Large, a: Asked) -> tuple[list[dict[str, BinnedScore]], int, int]:
     """The tables of every system in every group, rows and positive rows; raises InputError for ids that do not pair."""
     cuts = [a.rule.at(_NOTHING, t.precision[name]) for name in t.systems] if a.rule.fixed is not None else None
     limits = a.settings.limits
@@ -310,30 +312,23 @@ def _tables(t: Large, a: Asked) -> tuple[list[dict[str, Table]], int, int]:
         raise pairing.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
         raise tabled.changed(t.name)
-    groups: dict[int, dict[str, Table]] = {}
+    groups: dict[int, dict[str, BinnedScore]] = {}
     chosen: dict[str, float] = {}
     for key, bins in sorted(first.bins(binned).items()):
         group, system = divmod(key, len(t.systems))
         name = t.systems[system]
-        table = Table(name, bins, t.plan.scale or 1.0, chosen.get(name, np.nan))
+        known, scale = None, t.plan.scale or 1.0
         if not group:
-            chosen[name] = a.rule.at(table.counts, t.precision[name])
-            table = _at(table, chosen[name])
-        groups.setdefault(group, {})[name] = table
+            known = grid.counts(bins, scale)
+            chosen[name] = a.rule.at(known, t.precision[name])
+        groups.setdefault(group, {})[name] = BinnedScore(name, bins, scale, chosen[name], known)
     return [groups[group] for group in sorted(groups)], rows, positives
-
-
-def _at(table: Table, threshold: float) -> Table:
-    """The same at a threshold; the score is not counted again."""
-    decided = replace(table, threshold=threshold)
-    vars(decided)["counts"] = table.counts
-    return decided
 
 
 _NOTHING = counts.count([], [])
 
 
-def _moments(t: Large, a: Asked, tables: Sequence[Mapping[str, Table]], *, plain: bool) -> dict[int, Moments]:
+def _moments(t: Large, a: Asked, tables: Sequence[Mapping[str, BinnedScore]], *, plain: bool) -> dict[int, Moments]:
     """The sums of the second reading by group; nothing where the tables tell everything."""
     alone = plain and len(t.systems) == 1
     wanted = {0: a.settings.metrics} | dict.fromkeys(range(1, len(tables)), a.settings.metrics[:1])
@@ -348,7 +343,7 @@ def _moments(t: Large, a: Asked, tables: Sequence[Mapping[str, Table]], *, plain
     return second.moments(t.reduce(second, second.merge, by_unit=True))
 
 
-def _repeated_scores(tables: Mapping[str, Table], rows: int) -> int | None:
+def _repeated_scores(tables: Mapping[str, BinnedScore], rows: int) -> int | None:
     """Rows whose label and score another row has too: known of one system whose scores do not share bins."""
     if len(tables) > 1 or grid.spread(next(iter(tables.values())).bins).any():
         return None
@@ -360,7 +355,7 @@ def _filled(c: Counts) -> int:
     return int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
 
 
-def _moved(t: Table) -> tuple[float, float, float]:
+def _moved(t: BinnedScore) -> tuple[float, float, float]:
     spread = grid.spread(t.bins)
     return grid.auc_width(t.counts, spread), *grid.average_precision_limits(t.counts, spread)
 

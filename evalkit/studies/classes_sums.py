@@ -20,8 +20,8 @@ from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import classes, tabled
-from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.classes import Large
+from evalkit.reading.reductions.rereading import Named, Rereading
 from evalkit.reading.tables.slices import Slice
 from evalkit.statistics.cell_passes import Counting
 from evalkit.statistics.class_passes import FACTS, NOWHERE, First, Second, ranked
@@ -175,8 +175,8 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     g = second.whole(t.reduce(second, second.merge, by_unit=True)) if second else Gathered()
     summed = SummedClasses(counted, second, g, t.outside)
     rows, target = int(counted.g.sums[FACTS][0]), p.precision_target or TARGET
-    accounts, again = account.of_table(t, rows), Again(t, rows)
-    return SumsStudy(settings, t.systems, {}, p.given, target, accounts, summed, t.slices, again, t.classes)
+    accounts, rereading = account.of_table(t, rows), Rereading(t, rows)
+    return SumsStudy(settings, t.systems, {}, p.given, target, accounts, summed, t.slices, rereading, t.classes)
 
 
 def _beside(t: Large) -> Large:

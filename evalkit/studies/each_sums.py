@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic
 
-from evalkit.reading.reductions.again import Again
+from evalkit.reading.reductions.rereading import Rereading
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics.each_sample import Counted, SummedEach
 from evalkit.studies.account import Account
@@ -20,7 +20,7 @@ class EachSums(Streamed, EachStudy, Generic[Counted]):
     counted: Account
     summed: SummedEach[Counted]
     groups: Mapping[str, Sequence[str]]
-    again: Again
+    rereading: Rereading
 
     @property
     def account(self) -> Account:

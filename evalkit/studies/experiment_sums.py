@@ -13,7 +13,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
 from evalkit.online import large_users
 from evalkit.online.large_users import LargeUsers
-from evalkit.reading.reductions.again import Again
+from evalkit.reading.reductions.rereading import Rereading
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import arm_passes
 from evalkit.statistics.arm_passes import BEFORE, OTHERS, STRATA, Arms, Asked, First, Known, Second
@@ -34,14 +34,14 @@ class SumsStudy(Experiment):
     left_out: int
     arms: Arms
     groups: Mapping[str, Sequence[str]]
-    again: Again
+    rereading: Rereading
 
     def units_held(self) -> Units:
         """One value a user, in the rows of the user's arm; one shard of users is in memory at once."""
-        return Units(self.again.rows, self._blocks(), self.settings.segments)
+        return Units(self.rereading.rows, self._blocks(), self.settings.segments)
 
     def _blocks(self) -> Iterator[Block]:
-        for named in self.again.shards():
+        for named in self.rereading.shards():
             sums = [(chosen, chosen.sums(named.shard.beside)) for chosen in self.settings.metrics]
             slices = {column: named.slices[column] for column in self.settings.segments}
             yield from units.of_arms(self.systems, named.shard.label, sums, Listed(named.id, None, slices))
@@ -195,7 +195,7 @@ def study_of(t: LargeUsers, settings: Settings, o: parameters.Interleaving, *, s
     second = _second(known, o)
     g = second.whole(t.reduce(second, second.merge, by_unit=False))
     fields: dict[str, Any] = {"users": t.sizes, "left_out": t.crossed, "arms": Arms(second, g), "groups": t.slices}
-    fields["again"] = Again(t, sum(t.sizes))
+    fields["rereading"] = Rereading(t, sum(t.sizes))
     return SumsStudy(settings, t.arms, {}, {}, o, t.columns, t.sources(), sample, **fields)
 
 

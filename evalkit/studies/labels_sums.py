@@ -17,8 +17,8 @@ from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.labels import Large
+from evalkit.reading.reductions.rereading import Named, Rereading
 from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.class_passes import FACTS
@@ -203,7 +203,7 @@ def study_of(t: Large, p: Classification, limits: Limits = USUAL) -> SumsStudy:
     threshold = labels_study.threshold_of(p, probabilities=t.sure)
     summed = labels_readings.read(t, settings, threshold)
     rows = int(summed.counted.g.sums[FACTS][0])
-    read = account.of_table(t, rows), summed, t.slices, Again(t, rows), t.labels, t.sure, t.precision
+    read = account.of_table(t, rows), summed, t.slices, Rereading(t, rows), t.labels, t.sure, t.precision
     return SumsStudy(settings, t.systems, {}, p.given, threshold, *read)
 
 

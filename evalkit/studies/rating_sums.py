@@ -18,15 +18,15 @@ from evalkit.metrics.mean_calibration import Means
 from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import forecasts, tabled
-from evalkit.reading.reductions.again import Again, Named
 from evalkit.reading.reductions.forecasts import Large
+from evalkit.reading.reductions.rereading import Named, Rereading
 from evalkit.reading.reductions.tabled import Tabled
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import forecast_passes, gathered, inference
 from evalkit.statistics.forecast_passes import ALONG, FACTS, Along, First, Moved, Second
 from evalkit.statistics.gathered import Gathered
+from evalkit.statistics.of_sums import Moments
 from evalkit.statistics.of_totals import OfTotals
-from evalkit.statistics.sample import Moments
 from evalkit.statistics.statistic import Layout
 from evalkit.studies import account, forecast_spread, mean_reliability
 from evalkit.studies import study as studies
@@ -127,7 +127,7 @@ class SumsStudy(Streamed, Rating):
     g: Gathered
     groups: Mapping[str, Sequence[str]]
     worst: pd.DataFrame
-    again: Again
+    rereading: Rereading
 
     @property
     def account(self) -> Account:
@@ -276,8 +276,8 @@ def study_of(t: Large, settings: Settings, given: Mapping[str, Any]) -> SumsStud
     }
     plain = settings.unit is None and t.plan.scale is None
     summed = Summed(read, moments, Layout.SUMMED if plain else Layout.SUMMED_VARIED)
-    counted, again = account.of_table(t, int(read.facts[0])), Again(t, int(read.facts[0]))
-    study = SumsStudy(settings, t.systems, {}, given, counted, summed, second, g, t.slices, pd.DataFrame(), again)
+    counted, rereading = account.of_table(t, int(read.facts[0])), Rereading(t, int(read.facts[0]))
+    study = SumsStudy(settings, t.systems, {}, given, counted, summed, second, g, t.slices, pd.DataFrame(), rereading)
     return replace(study, worst=_worst(t, study))
 
 

@@ -20,8 +20,9 @@ from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.folds import LargeFolds
 from evalkit.reading.tables import precision
 from evalkit.statistics import of_folds, passes
+from evalkit.statistics.binned_scores import BinnedScore, columns
+from evalkit.statistics.of_sums import SummedRows
 from evalkit.statistics.passes import First, Second
-from evalkit.statistics.sample import SummedRows, Table, columns
 from evalkit.statistics.statistic import Layout
 from evalkit.studies import validity_sums
 from evalkit.studies.classification_diagnostics import power_of_ten
@@ -38,7 +39,7 @@ class ScoresStudy(SumsStudy):
     """The study of scores of two classes."""
 
     @property
-    def counted(self) -> Sequence[Mapping[str, Table]]:
+    def counted(self) -> Sequence[Mapping[str, BinnedScore]]:
         """The table of each system, of all test rows and of each fold."""
         sample: Any = self.sampled.tests
         return sample.tables
@@ -84,7 +85,7 @@ class ScoresStudy(SumsStudy):
         return Finding(kinds.SCORE_SCALE, WARNING, text, n, n) if text else None
 
 
-def _gives_away(t: Table) -> Finding | None:
+def _gives_away(t: BinnedScore) -> Finding | None:
     """A score that separates the classes without error."""
     c = t.counts
     mixed = (c.positive > 0) & (c.negative > 0)
@@ -106,7 +107,7 @@ class Ask:
     cuts: Sequence[float]
     baseline: Floats
 
-    def tables(self, t: LargeFolds) -> list[dict[str, Table]]:
+    def tables(self, t: LargeFolds) -> list[dict[str, BinnedScore]]:
         """The first reading: the table of each system in all rows and in each fold."""
         limits, folds = self.settings.limits, len(self.baseline)
         own = len(self.systems) - 1
@@ -115,21 +116,21 @@ class Ask:
         rows, _, twice, differ = map(int, passes.facts(binned))
         if twice or differ or rows != int(t.cells.rows.sum()):
             raise tabled.changed(t.name)
-        groups: dict[int, dict[str, Table]] = {}
+        groups: dict[int, dict[str, BinnedScore]] = {}
         for key, bins in sorted(first.bins(binned).items()):
             group, system = divmod(key, own)
             name = self.systems[system]
-            groups.setdefault(group, {})[name] = Table(name, bins, 1.0, self.cuts[system])
+            groups.setdefault(group, {})[name] = BinnedScore(name, bins, 1.0, self.cuts[system])
         return self._with_baseline([groups[group] for group in sorted(groups)])
 
-    def _with_baseline(self, groups: list[dict[str, Table]]) -> list[dict[str, Table]]:
+    def _with_baseline(self, groups: list[dict[str, BinnedScore]]) -> list[dict[str, BinnedScore]]:
         name, cut = self.systems[-1], self.cuts[-1]
         each = [next(iter(tables.values())).counts for tables in (groups[1:] or groups)]
         one = [_constant(score, c, cut) for score, c in zip(self.baseline, each, strict=True)]
         bins = [grid.merge(one), *one] if groups[1:] else one
-        return [tables | {name: Table(name, g, 1.0, cut)} for tables, g in zip(groups, bins, strict=True)]
+        return [tables | {name: BinnedScore(name, g, 1.0, cut)} for tables, g in zip(groups, bins, strict=True)]
 
-    def sample(self, t: LargeFolds, tables: list[dict[str, Table]], metrics: Sequence[Chosen]) -> SummedRows:
+    def sample(self, t: LargeFolds, tables: list[dict[str, BinnedScore]], metrics: Sequence[Chosen]) -> SummedRows:
         """The second reading: sums of what moves the metrics, of folds those that their own values need."""
         few = [self.settings.metrics[0].base]
         few += [chosen for chosen in metrics if chosen.base.metric.kind.centred]

@@ -21,8 +21,8 @@ from evalkit.metrics.rows import Rows, Shard
 from evalkit.offline import leakage
 from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions import fold_ids
-from evalkit.reading.reductions.again import Again
 from evalkit.reading.reductions.folds import LargeFolds
+from evalkit.reading.reductions.rereading import Rereading
 from evalkit.reading.reductions.shards import Segment
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
@@ -101,7 +101,7 @@ class SumsStudy(Validation):
         cells, fold = self.laid.t.cells, np.full(len(self.laid.t.cells.text), -1)
         fold[self.laid.tests] = np.arange(len(self.laid.tests))
         plan = replace(self.laid.t.plan, segments=(Segment(cells.text, np.arange(len(cells.text))),))
-        for named in Again(replace(self.laid.t, plan=plan), int(cells.rows.sum())).shards():
+        for named in Rereading(replace(self.laid.t, plan=plan), int(cells.rows.sum())).shards():
             of = fold[named.shard.slice[0]]
             tested = np.flatnonzero(of >= 0)
             listed = Listed(named.id, named.unit, {"fold": (self.split.names, of)}).take(tested)

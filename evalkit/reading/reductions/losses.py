@@ -20,7 +20,7 @@ from evalkit.reading.inputs import aligned, pairing
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.unit_roles import ROW
 from evalkit.reading.reductions import shards, tabled
-from evalkit.reading.reductions.again import Again
+from evalkit.reading.reductions.rereading import Rereading
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.reductions.tabled import Piece, Tabled
 from evalkit.reading.reductions.unit_shards import NamedUnits
@@ -111,7 +111,7 @@ class LargeLosses:
 
     def shards(self) -> Iterator[NamedUnits]:
         """The rows, read once more and one shard in memory at once."""
-        for named in Again(self.table, self._paired(self.alone)).shards():
+        for named in Rereading(self.table, self._paired(self.alone)).shards():
             values = self.losses(named.shard)
             if self.clustered:
                 yield NamedUnits(named.id, named.unit, values)

@@ -14,12 +14,11 @@ from evalkit.arrays import Floats, Ints
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import UnitShard
-from evalkit.progress import progress
-from evalkit.reading.engines.base import checked
+from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs import unit_columns, unit_tables, unit_values
 from evalkit.reading.inputs.unit_roles import Columns, Long, Units, Wide
-from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.asked_columns import Asked, AskedColumn
+from evalkit.reading.reductions.rereading import reread
 from evalkit.reading.reductions.shards import codes_of, encoded, ordered, places_of
 from evalkit.reading.reductions.unit_shards import NamedUnits
 from evalkit.reading.tables import rules
@@ -187,16 +186,15 @@ class LargeValues:
 
     def shards(self) -> Iterator[NamedUnits]:
         """The units, read once more and one shard in memory at once."""
-        by = self.by if self.ids else None
-        with self.asked.engine.again() as engine, progress("rereading", total := sum(self.counts), "rows") as draw:
-            done = 0
-            for table in engine.stream(self.query, by, self.asked.name, **self.asked.frames):
-                yield self._named(table, done, len(str(total)))
-                done += len(table)
-                draw(done)
-            self._unchanged()
-            if done != total:
-                raise tabled.changed(self.asked.name)
+        by, asked, total = self.by if self.ids else None, self.asked, sum(self.counts)
+
+        def stream(engine: Engine) -> Iterator[Any]:
+            return engine.stream(self.query, by, asked.name, **asked.frames)
+
+        def make(table: Any, before: int) -> tuple[NamedUnits, int]:
+            return self._named(table, before, len(str(total))), len(table)
+
+        return reread(asked.engine, stream, make, name=asked.name, rows=total, check=self._unchanged)
 
     def _named(self, table: Any, before: int, digits: int) -> NamedUnits:
         """The units of a table and their names: in clusters in the order of `coded`, else in that of their rows."""

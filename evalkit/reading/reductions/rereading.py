@@ -1,14 +1,43 @@
 """The rows of a table that was added up, read once more with what names them: a shard at a time, within the memory."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from evalkit.arrays import Floats, Ints
 from evalkit.metrics.rows import Shard
 from evalkit.progress import progress
+from evalkit.reading.engines.base import Engine
 from evalkit.reading.reductions import shards, tabled
 from evalkit.reading.reductions.tabled import Tabled
+
+Made = TypeVar("Made")
+
+
+def reread(
+    engine: Engine,
+    stream: Callable[[Engine], Iterator[Any]],
+    make: Callable[[Any, int], tuple[Made, int]],
+    *,
+    name: str,
+    rows: int,
+    check: Callable[[], Any],
+) -> Iterator[Made]:
+    """Yield what `make` gives of each table that an engine like this one, which may be closed, streams.
+
+    make: (table, rows before it) -> what it gives, and its rows. check: raises InputError for a file that has changed.
+    Raises InputError, too, if there are not as many rows as before. name: the input in this error.
+    """
+    with engine.again() as open_engine, progress("rereading", rows, "rows") as draw:
+        done = 0
+        for table in stream(open_engine):
+            made, more = make(table, done)
+            done += more
+            yield made
+            draw(done)
+        check()
+        if done != rows:
+            raise tabled.changed(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +55,7 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False)
-class Again:
+class Rereading:
     """A table whose engine may be closed. rows: those that every system has."""
 
     table: Tabled
@@ -34,24 +63,18 @@ class Again:
 
     def shards(self) -> Iterator[Named]:
         """The rows, in the order of the input where systems need not be paired; raises InputError if it has changed."""
-        with self.table.engine.again() as engine, progress("rereading", self.rows, "rows") as draw:
-            t = replace(self.table, engine=engine)
-            done = 0
-            for shard in _tables(t):
-                named = _named(shard, t, done)
-                done += len(named.id)
-                yield named
-                draw(done)
-            t.sources()
-            if done != self.rows:
-                raise tabled.changed(t.name)
+        t = self.table
+        columns = dict.fromkeys([*t.plan.columns, *([t.naming] if t.naming else [])])
+        query = f"SELECT {', '.join(columns)} FROM ({t.query}) AS w"
 
+        def stream(engine: Engine) -> Iterator[Any]:
+            return engine.stream(query, t.together(by_unit=False), t.name, **t.frames)
 
-def _tables(t: Tabled) -> Iterator[Any]:
-    """The rows as Arrow tables; those of one id in one where systems are paired."""
-    columns = dict.fromkeys([*t.plan.columns, *([t.naming] if t.naming else [])])
-    query = f"SELECT {', '.join(columns)} FROM ({t.query}) AS w"
-    return t.engine.stream(query, t.together(by_unit=False), t.name, **t.frames)
+        def make(table: Any, before: int) -> tuple[Named, int]:
+            named = _named(table, t, before)
+            return named, len(named.id)
+
+        return reread(t.engine, stream, make, name=t.name, rows=self.rows, check=t.sources)
 
 
 def _named(table: Any, t: Tabled, before: int) -> Named:

@@ -1,0 +1,225 @@
+"""Metrics of rows that were added up: sums of how much rows move them, and of the products of these, by row or by unit.
+
+They are all that intervals and paired tests need.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints, ratio
+from evalkit.catalogue.metric import Chosen
+from evalkit.statistics import intervals
+from evalkit.statistics.binned_scores import BinnedScore
+from evalkit.statistics.statistic import Layout, Statistic
+
+POSITIVE = ("positive", "\nhit", "+")  # ends of the names of columns that only positive rows have
+Form = Mapping[str, float]  # a number for each row: these multiples of its columns, added up
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The number of units, the sums of the columns, of the products of units' sums and of their cubes.
+
+    Besides the systems' columns there are rows (1), positive and negative (the row's weight, in its class).
+    """
+
+    names: Sequence[str]
+    n: int
+    sums: Floats
+    gram: Floats
+    cubes: Floats
+
+    def total(self, form: Form) -> float:
+        """The sum of a form over all rows."""
+        return float(sum(times * self.sums[self.names.index(name)] for name, times in form.items()))
+
+    def product(self, first: str, second: str) -> float:
+        """The sum of the products of two columns."""
+        return float(self.gram[self.names.index(first), self.names.index(second)])
+
+    def kish(self, form: Form) -> float:
+        """(Σ x)² / Σ x² of the units' sums x."""
+        at, times = [self.names.index(name) for name in form], np.array(list(form.values()))
+        return float(ratio(self.total(form) ** 2, times @ self.gram[np.ix_(at, at)] @ times))
+
+    def error(self, form: Form, centre: float = 0.0) -> float:
+        """The standard error of the sum: √(Σ (x − centre / n)² n / (n − 1)) over the units' sums x."""
+        at, times = [self.names.index(name) for name in form], np.array(list(form.values()))
+        gram = self.gram[np.ix_(at, at)]
+        squares = float(times @ gram @ times) - centre**2 / max(self.n, 1)
+        if squares <= 1e-14 * float(np.abs(times) @ np.abs(gram) @ np.abs(times)):
+            squares = 0.0  # what rounding leaves of two equal systems
+        return float(np.sqrt(ratio(squares * self.n, self.n - 1)))
+
+    def skewness(self, name: str) -> float:
+        """The skewness of one column over the units, 0 where it does not vary."""
+        at = self.names.index(name)
+        mean, square, cube = self.sums[at] / self.n, self.gram[at, at] / self.n, self.cubes[at] / self.n
+        spread = square - mean**2
+        return float((cube - 3 * mean * square + 2 * mean**3) / spread**1.5) if spread > 1e-14 * square else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class SummedRows:
+    """Of each group of rows, all rows first, the tables of all systems and the moments of their columns.
+
+    moments: none of a group whose tables tell everything. layout: whether rows count alike.
+    """
+
+    tables: Sequence[Mapping[str, BinnedScore]]
+    moments: Mapping[int, Moments]
+    layout: Layout
+
+    def measure(self, chosen: Chosen, system: str, member: int | slice) -> "OfSums":
+        """The metric of a system in a group; a slice is all rows."""
+        return OfSums(chosen, self, system, 0 if isinstance(member, slice) else member)
+
+
+@dataclass(frozen=True, eq=False)
+class OfSums(Statistic):
+    """A metric of a system whose rows were added up."""
+
+    sample: SummedRows
+    system: str
+    group: int
+
+    how: ClassVar[str] = "influence sums, two passes"
+    passes: ClassVar[str] = ", two passes"
+
+    @property
+    def layout(self) -> Layout:
+        """Whether rows count alike."""
+        return self.sample.layout
+
+    @property
+    def tables(self) -> BinnedScore:
+        """The tables of the score."""
+        return self.sample.tables[self.group][self.system]
+
+    @property
+    def moments(self) -> Moments:
+        """The sums over rows."""
+        return self.sample.moments[self.group]
+
+    @property
+    def summed(self) -> bool:
+        """Whether there was a second reading of these rows."""
+        return self.group in self.sample.moments
+
+    @property
+    def kind(self) -> Any:
+        """The kind of the metric."""
+        return self.chosen.metric.kind
+
+    @cached_property
+    def value(self) -> float:
+        """The metric; losses from the rows' own scores, which the table knows only nearly."""
+        base, t = self.chosen.base.metric.kind, self.tables
+        value = self.kind.at(t.counts if base.decided else t.chances, t.threshold)
+        return value + self.moments.total(self.form) if self.kind.centred and self.summed else value
+
+    @cached_property
+    def form(self) -> Form:
+        """How much each row moves the metric, as multiples of the columns."""
+        if not self.kind.decided:
+            signs = ("+", "-") if self.kind.apart else ("",)
+            return {f"{self.system}\n{self.chosen.label}{sign}": 1.0 for sign in signs}
+        (pp, pn), (np_, nn) = self.kind.bins(self.tables.cut)
+        return {"positive": pn, f"{self.system}\nhit": pp - pn, "negative": nn, f"{self.system}\nalarm": np_ - nn}
+
+    @property
+    def n(self) -> int:
+        """Units, or rows."""
+        return self.moments.n if self.summed else int(self.tables.rows)
+
+    def error(self) -> float:
+        """The standard error, to first order."""
+        return self._error(self.form)
+
+    @cached_property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error: Kish's number of units, as of rows at hand, less 1."""
+        if self.layout is not Layout.SUMMED_VARIED:
+            return self.n - 1.0
+        return min(self.moments.kish(self._weight(*group)) for group in self.kind.group_cells()) - 1
+
+    def skewness(self) -> float:
+        """The skewness of the loss of a row."""
+        (name,) = self.form
+        return self.moments.skewness(name)
+
+    def difference_error(self, other: "OfSums") -> float:
+        """The standard error of the difference on the same rows."""
+        return self._error(minus(self.form, other.form))
+
+    def _error(self, form: Form) -> float:
+        n, freedom = self.moments.n, self.freedom
+        unlike = ratio(freedom + 1, freedom) * ratio(n - 1, n)  # Kish's number in place of n
+        return self.moments.error(form, self.moments.total(form) if self.kind.centred else 0.0) * float(np.sqrt(unlike))
+
+    def _weight(self, tp: float, fn: float, fp: float, tn: float) -> Form:
+        """The weight of rows in some of the four cells."""
+        own = (f"{self.system}\nhit", f"{self.system}\nalarm")
+        return {"positive": float(fn), own[0]: float(tp) - fn, "negative": float(tn), own[1]: float(fp) - tn}
+
+    def apart(self, other: "OfSums") -> tuple[Floats, Ints]:
+        """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
+        c, n, form = self.tables.counts, self.moments.n, minus(self.form, other.form)
+        rows = np.array([c.positives, c.negatives])
+        sides = [{name: times for name, times in form.items() if name.endswith(POSITIVE) == side} for side in (1, 0)]
+        variance = [self.moments.error(side) ** 2 * (n - 1) / n for side in sides]
+        return np.array(variance) * ratio(rows, rows - 1), rows.astype(np.int64)
+
+    def hits(self) -> tuple[int, int]:
+        """Hits, and the rows that count."""
+        hits, members = self.kind.of_table(self.tables.cut)
+        return int(hits), int(members)
+
+    def only(self, other: "OfSums") -> tuple[int, int, int]:
+        """Rows on which this alone is a hit, on which the other alone is, and the rows that count.
+
+        From the rows that one or both predict positive.
+        """
+        m, (member, hit), only, rows = self.moments, self.kind.cells(), [0, 0], 0
+        for part, name in enumerate(("hit", "alarm")):
+            if not member[2 * part]:
+                continue
+            a, b = (m.names.index(f"{side.system}\n{name}") for side in (self, other))
+            apart = [round(m.gram[a, a] - m.gram[a, b]), round(m.gram[b, b] - m.gram[a, b])]
+            only = [x + y for x, y in zip(only, apart if hit[2 * part] else apart[::-1], strict=True)]
+            rows += round(m.sums[m.names.index(("positive", "negative")[part])])
+        return only[0], only[1], rows
+
+    def shared(self, other: "OfSums") -> Ints:
+        """The rows that count for both: hits of this one or not (rows), of the other or not (columns)."""
+        (member, hit), counted = self.kind.cells(), np.zeros((2, 2))
+        for part, rows in enumerate(self._decided(other)):
+            cells = slice(2 * part, 2 * part + 2)  # predicted positive, and not
+            sides = np.array([member[cells] & hit[cells], member[cells] & ~hit[cells]], dtype=float)
+            counted += sides @ rows @ sides.T
+        return counted.round().astype(np.int64)
+
+    def freedom_left(self, other: "OfSums") -> float:
+        """The degrees of freedom that the kurtosis of what moves the difference leaves, of what a threshold decides."""
+        sides = [side.kind.bins(side.tables.cut) for side in (self, other)]
+        moved = (sides[0][:, :, None] - sides[1][:, None, :]).ravel()
+        return intervals.freedom_left(moved, self.n - 1.0, self._decided(other).ravel())
+
+    def _decided(self, other: "OfSums") -> Floats:
+        """Positive rows and negative ones by what this one decides and what the other does, predicted ones first."""
+        m, counted = self.moments, []
+        for whole, name in (("positive", "hit"), ("negative", "alarm")):
+            a, b = (m.names.index(f"{side.system}\n{name}") for side in (self, other))
+            first, second, both = m.gram[a, a], m.gram[b, b], m.gram[a, b]
+            neither = m.sums[m.names.index(whole)] - first - second + both
+            counted.append([[both, first - both], [second - both, neither]])
+        return np.array(counted)
+
+
+def minus(first: Form, second: Form) -> Form:
+    """How much each row moves a difference."""
+    return {name: first.get(name, 0.0) - second.get(name, 0.0) for name in {**first, **second}}
