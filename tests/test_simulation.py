@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from evalkit.arrays import ParameterError
 from evalkit.online import simulation
+
+EACH = ("sessions", "chance", "hours", "other", "wrap", "wants")  # what users have of their own
 
 
 @pytest.mark.parametrize("leave", [1.0, 0.0])
@@ -15,6 +19,22 @@ def test_drawn_plays_agree_with_the_closed_form(leave):
     for name in truth:
         noise = (drawn[name] - truth[name]).std() / np.sqrt(60_000)
         assert abs(drawn[name].mean() - truth[name].mean()) < 4 * noise
+
+
+@pytest.mark.parametrize("kinds", [1, 3])
+def test_plays_of_a_cascade_vary_as_those_of_sessions_drawn_position_by_position(kinds):
+    """Which are drawn where a play might not end the session, here with a chance that never comes up."""
+    cascade, rng, users = simulation.World(kinds=kinds, spread=0.0, affinity=-1.0), np.random.default_rng(8), 40_000
+    some = simulation.people(cascade, 2, rng=rng)
+    who = replace(some, **{name: np.repeat(getattr(some, name)[:1], users, axis=0) for name in EACH})
+    shown = np.repeat(simulation.ranking(cascade, some, 1.0, rng=rng)[:1], users, axis=0)
+    whole = simulation.sessions_played(cascade, who, shown, rng=rng)
+    stepwise = simulation.sessions_played(replace(cascade, leave=1 - 1e-15), who, shown, rng=rng)
+    assert whole.dtype == stepwise.dtype
+    mean = whole.mean(axis=0)
+    assert (np.abs(mean - stepwise.mean(axis=0)) < 4.5 * np.sqrt(2 * mean / users)).all()
+    variance = np.outer(mean, mean) + np.diag(mean + mean**2)  # of a covariance of independent Poisson numbers
+    assert (np.abs(np.cov(whole.T) - np.cov(stepwise.T)) < 4.5 * np.sqrt(2 * variance / users)).all()
 
 
 def test_a_cascade_plays_at_most_once_a_session():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,11 @@ class People:
     wants: Floats
     kind: Ints
 
+    @cached_property
+    def affinity(self) -> Floats:
+        """The logit of what each user thinks of each candidate without its wrapping."""
+        return np.log(self.chance / (1 - self.chance)) - self.wrap
+
 
 def people(world: World, users: int, *, rng: np.random.Generator) -> People:
     """Draw the users of a world."""
@@ -92,13 +98,18 @@ def ranking(world: World, who: People, noise: float, *, rng: np.random.Generator
 
     The affinity excludes the wrapping; a click-bait ranker adds `pull` times the wrapping.
     """
-    known = _affinity(who) + np.log(who.wants)[:, who.kind] + pull * who.wrap
-    return _best(known + rng.normal(0.0, noise, known.shape), world.k)
+    guess = rng.normal(0.0, noise, who.affinity.shape)
+    guess += who.affinity
+    if world.kinds > 1:
+        guess += np.log(who.wants)[:, who.kind]
+    if pull:
+        guess += pull * who.wrap
+    return _best(guess, world.k)
 
 
 def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generator) -> Ints:
     """A diverse ranker: the best item of each kind, most wanted kind first, then the second best of each, and so on."""
-    guess = _affinity(who) + rng.normal(0.0, noise, who.chance.shape)
+    guess = who.affinity + rng.normal(0.0, noise, who.chance.shape)
     place = np.empty(guess.shape)
     turn = np.argsort(np.argsort(-who.wants, axis=1), axis=1)
     for kind in range(world.kinds):
@@ -107,26 +118,30 @@ def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generato
     return _best(-place, world.k)
 
 
-def _affinity(who: People) -> Floats:
-    return np.log(who.chance / (1 - who.chance)) - who.wrap
-
-
 def _best(guess: Floats, k: int) -> Ints:
-    best = np.argpartition(-guess, k - 1, axis=1)[:, :k]
-    order = np.argsort(-np.take_along_axis(guess, best, axis=1), axis=1)
-    return np.take_along_axis(best, order, axis=1)
+    """The places of the k largest numbers of each row, the largest first."""
+    return np.argsort(guess, axis=1)[:, : -k - 1 : -1].copy()
 
 
 def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
     """Each user's expected any_play, plays, hours and streaming with these lists, without the noise of sessions."""
-    chance = np.take_along_axis(who.chance, lists, axis=1)
-    plays, first = np.zeros(lists.shape), np.zeros(len(lists))
-    for kind, wanting in enumerate(who.wants.T):
-        accepted = np.where(who.kind[lists] == kind, chance, 0.0)
-        plays += wanting[:, None] * _view(accepted, world.stay, world.leave)
-        first += wanting * _view(accepted, world.stay, 1.0).sum(axis=1)  # up to the first play all are cascades
-    any_play = 1 - np.exp(-who.sessions * first)
+    plays = _per_session(world, who, lists, world.leave)
+    # Up to the first play all are cascades.
+    first = plays if world.leave == 1 else _per_session(world, who, lists, 1.0)
+    any_play = 1 - np.exp(-who.sessions * first.sum(axis=1))
     return _metrics(world, who, lists, any_play, who.sessions[:, None] * plays, who.other)
+
+
+def _per_session(world: World, who: People, lists: Ints, leave: float) -> Floats:
+    """Expected plays of one session by user and position, (users, k)."""
+    chance = np.take_along_axis(who.chance, lists, axis=1)
+    if world.kinds == 1:
+        return _view(chance, world.stay, leave)
+    wanted = ((kind, wanting[:, None]) for kind, wanting in enumerate(who.wants.T))
+    views = (
+        wanting * _view(np.where(who.kind[lists] == kind, chance, 0.0), world.stay, leave) for kind, wanting in wanted
+    )
+    return np.add.reduce(list(views))
 
 
 def _view(chance: Floats, stay: float, leave: float) -> Floats:
@@ -147,14 +162,20 @@ def _metrics(
     world: World, who: People, lists: Ints, any_play: Floats, plays: Floats, other: Floats
 ) -> dict[str, Floats]:
     """The four metrics from plays by position."""
-    worth = np.exp(-np.take_along_axis(who.wrap, lists, axis=1))
+    worth = np.exp(-np.take_along_axis(who.wrap, lists, axis=1)) if world.bait else 1.0
     hours = (plays * worth).sum(axis=1) * who.hours
     streaming = other + (1 - world.substituted) * hours
     return {"any_play": any_play, "plays": plays.sum(axis=1), "hours": hours, "streaming": streaming}
 
 
 def sessions_played(world: World, who: People, lists: Ints, *, rng: np.random.Generator) -> Ints:
-    """Draw the plays by user and position, (users, k): binomial counts over all sessions of a user at once."""
+    """Draw the plays by user and position, (users, k), over all sessions of a user at once.
+
+    Where a play ends the session, each session is counted at one position at most, so that the counts are independent
+    Poisson numbers; else they are drawn one position after another, binomial numbers of those who still look.
+    """
+    if world.leave == 1:
+        return rng.poisson(who.sessions[:, None] * _per_session(world, who, lists, world.leave))
     plays = np.zeros(lists.shape, dtype=np.int64)
     for kind, wanting in enumerate(who.wants.T):
         viewers = rng.poisson(who.sessions * wanting)
@@ -163,7 +184,8 @@ def sessions_played(world: World, who: People, lists: Ints, *, rng: np.random.Ge
             chance = np.where(who.kind[here] == kind, who.chance[np.arange(viewers.size), here], 0.0)
             played = rng.binomial(viewers, chance)
             plays[:, place] += played
-            viewers = rng.binomial(viewers - rng.binomial(played, world.leave), world.stay)
+            gone = rng.binomial(played, world.leave) if world.leave else 0
+            viewers = rng.binomial(viewers - gone, world.stay)
     return plays
 
 

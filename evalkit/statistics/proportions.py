@@ -58,11 +58,20 @@ def mcnemar_asymptotic(
     >>> round(mcnemar_asymptotic(1, 7, 21).p_value, 7)
     0.0338949
     """
+    p = mcnemar_p(first_only, second_only)
+    return _mcnemar(first_only, second_only, n, p, level=level, unit=unit, method="asymptotic McNemar test")
+
+
+def mcnemar_p(first_only: int, second_only: int) -> float:
+    """The p-value of `mcnemar_asymptotic` alone, without the limits of an interval.
+
+    >>> round(mcnemar_p(1, 7), 7)
+    0.0338949
+    """
     from scipy.special import ndtr
 
     both = first_only + second_only
-    p = float(2 * ndtr(-abs(first_only - second_only) / np.sqrt(both))) if both else 1.0
-    return _mcnemar(first_only, second_only, n, p, level=level, unit=unit, method="asymptotic McNemar test")
+    return float(2 * ndtr(-abs(first_only - second_only) / np.sqrt(both))) if both else 1.0
 
 
 def predictive_values(
