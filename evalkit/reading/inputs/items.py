@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evalkit.arrays import Ints
 from evalkit.reading.inputs.rows import Rows
 from evalkit.reading.tables import ids
-from evalkit.reading.tables.text_hashes import Texts
+from evalkit.reading.tables.text_hashes import HashedTexts
 
 
 class Collision(Exception):
@@ -37,10 +37,10 @@ class Items:
         return [run, run if self.judged is self.run else judged]
 
     @cached_property
-    def _hashed(self) -> dict[int, Texts]:
+    def _hashed(self) -> dict[int, HashedTexts]:
         """The items of each block of rows; systems side by side share theirs."""
         blocks = {id(block): block for rows in (self.run, self.judged) for block in rows.item}
-        return {key: Texts.of(block) for key, block in blocks.items()}
+        return {key: HashedTexts.of(block) for key, block in blocks.items()}
 
     def places(self, at: Ints) -> Ints:
         """The places of the items of some rows of the run among themselves, in the order of their bytes."""
@@ -57,11 +57,11 @@ class Items:
         if not one.same(at, other, there):
             raise Collision
 
-    def _stored(self, rows: Rows, at: Ints) -> tuple[Texts, Ints]:
+    def _stored(self, rows: Rows, at: Ints) -> tuple[HashedTexts, Ints]:
         """Texts, and where the items of some rows stand among them."""
         if len(rows.item) == 1:
             return self._hashed[id(rows.item[0])], at
-        return Texts.of(texts(rows.item, at)), np.arange(len(at))
+        return HashedTexts.of(texts(rows.item, at)), np.arange(len(at))
 
 
 def texts(blocks: Sequence[Any], at: Ints) -> Any:

@@ -31,7 +31,7 @@ from evalkit.statistics.unit_passes import Known
 
 
 @dataclass(frozen=True)
-class OfRows:
+class RowLosses:
     """The losses of the rows of a shard. metrics: means of one number a row."""
 
     metrics: tuple[Metric, ...]
@@ -46,11 +46,11 @@ class OfRows:
 
 
 @dataclass(frozen=True, eq=False)
-class OfTable:
+class ReducedLosses:
     """What `function` makes of the losses of a shard. naming: the column of ids in whose order rows are added up."""
 
     plan: Plan
-    losses: OfRows
+    losses: RowLosses
     function: Callable[[UnitShard], Any]
     naming: str | None
 
@@ -69,7 +69,7 @@ class LargeLosses:
     """
 
     table: Tabled
-    losses: OfRows
+    losses: RowLosses
     unit: str | None
     clustered: bool
     alone: int = 0
@@ -106,7 +106,7 @@ class LargeLosses:
         query = f"SELECT {', '.join(columns)} FROM ({t.query}) AS w"
         by = "unit" if self.clustered else t.together(by_unit=False)
         then = plan.measured if self.clustered and not naming else []
-        work = OfTable(plan, self.losses, function, naming)
+        work = ReducedLosses(plan, self.losses, function, naming)
         return t.engine.reduce(query, by, work, t.name, merge, total=t.rows, then=then, **t.frames)
 
     def shards(self) -> Iterator[NamedUnits]:
@@ -163,7 +163,7 @@ def read(
         tabled.refuse_id_twice(table)
     if unit:
         _refuse_units(table, unit)
-    return LargeLosses(table, OfRows(tuple(metrics)), unit, bool(unit) and _several(table))
+    return LargeLosses(table, RowLosses(tuple(metrics)), unit, bool(unit) and _several(table))
 
 
 def _checked(engine: Engine, piece: Piece) -> list[dict[str, Any]]:

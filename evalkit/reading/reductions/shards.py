@@ -82,7 +82,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class OfTable:
+class Reduced:
     """What `function` makes of a shard, from the table of it that an engine gives."""
 
     plan: Plan

@@ -23,7 +23,7 @@ from evalkit.reading.reductions.tabled import Piece
 from evalkit.reading.tables import duck, parquet
 from evalkit.reading.tables.rules import split
 
-ROW = 200  # bytes that a row of numbers needs while its shard is reduced
+ROW_BYTES = 200  # bytes that a row of numbers needs while its shard is reduced
 STEP = 2**17  # rows that are looked at at once: they stay in the cache
 
 
@@ -204,7 +204,7 @@ def straight(piece: Piece, engine: Engine) -> Straight | None:
     if not part.is_plain(label, list(numbers.values()), list(text.values())):
         return None
     rows = parquet.rows(part.path)
-    size = max(1, min(engine.rows_at_once(ROW * max(len(numbers), 1)), engine.reading.straight))
+    size = max(1, min(engine.rows_at_once(ROW_BYTES * max(len(numbers), 1)), engine.reading.straight))
     return Straight(piece, label, numbers, rows, size, engine.reading.batch, engine.threads) if rows else None
 
 

@@ -16,13 +16,13 @@ from evalkit.reading.inputs import aligned, pairing
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions import distinct
 from evalkit.reading.reductions.distinct import DistinctTexts
-from evalkit.reading.reductions.shards import OfTable, Plan, Segment
+from evalkit.reading.reductions.shards import Plan, Reduced, Segment
 from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import split
 from evalkit.reading.tables.slices import groups
 
 SEEN = 10_000  # rows of one id that are looked at
-ROW = "row_in_input"  # the column of the rows' numbers
+ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Tabled:
         """The column of the query that names rows, ids or numbers from 1; None where rows are numbered as they come."""
         if self.pieces[0].layout.id:
             return "id"
-        return None if self.wide or not self.engine.dialect.row_number else ROW
+        return None if self.wide or not self.engine.dialect.row_number else ROW_NUMBER
 
     @property
     def frames(self) -> Mapping[str, Any]:
@@ -110,9 +110,9 @@ class Tabled:
         by = self.together(by_unit=by_unit)
         columns = dict.fromkeys([*self.plan.columns, *([by] if by else [])])
         query = f"SELECT {', '.join(columns)} FROM ({self.query}) AS w"
-        of_table = OfTable(self.plan, function)
+        work = Reduced(self.plan, function)
         then = self.plan.measured if by == "unit" else []
-        return self.engine.reduce(query, by, of_table, self.name, merge, total=self.rows, then=then, **self.frames)
+        return self.engine.reduce(query, by, work, self.name, merge, total=self.rows, then=then, **self.frames)
 
 
 @contextmanager
@@ -178,14 +178,14 @@ def union(
 ) -> str:
     """The SQL of all rows of the systems wanted by short names. cells: of what is, and of what is said.
 
-    Where other systems' rows stand among them and there are no ids, `ROW` is the number of each row among all.
+    Where other systems' rows stand among them and there are no ids, `ROW_NUMBER` is the number of each row among all.
     """
     parts = (_rows(engine, i, piece, cells, segments, unit) for i, piece in enumerate(pieces))
     every = " UNION ALL ".join(parts)
     if pieces[0].layout.wide:
         return every
     if engine.dialect.row_number and not pieces[0].layout.id:
-        every = f"SELECT *, {engine.dialect.row_number} AS {ROW} FROM ({every}) AS v"
+        every = f"SELECT *, {engine.dialect.row_number} AS {ROW_NUMBER} FROM ({every}) AS v"
     return f"SELECT * FROM ({every}) AS u WHERE system IN ({', '.join(map(engine.dialect.literal, systems))})"
 
 

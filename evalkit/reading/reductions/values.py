@@ -6,11 +6,11 @@ shard has whole ones.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints
+from evalkit.arrays import Floats
 from evalkit.findings import inputs
 from evalkit.findings.finding import Finding
 from evalkit.metrics.sums import UnitShard
@@ -19,7 +19,8 @@ from evalkit.reading.inputs import unit_columns, unit_tables, unit_values
 from evalkit.reading.inputs.unit_roles import Columns, Long, Units, Wide
 from evalkit.reading.reductions.asked_columns import Asked, AskedColumn
 from evalkit.reading.reductions.rereading import reread
-from evalkit.reading.reductions.shards import codes_of, encoded, ordered, places_of
+from evalkit.reading.reductions.shards import encoded
+from evalkit.reading.reductions.unit_shapes import CLUSTER, ID, ClusteredUnits, LongRows, OfShard, Shape, WideRows
 from evalkit.reading.reductions.unit_shards import NamedUnits
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Source
@@ -27,115 +28,6 @@ from evalkit.reading.tables.rules import Field
 from evalkit.statistics.unit_passes import Known
 
 Asking = Columns[AskedColumn]
-ID, CLUSTER = "id", "cluster"
-
-
-class Shape(Protocol):
-    """How the rows of a shard are values of units; fit to be sent to other machines."""
-
-    def __call__(self, table: Any) -> UnitShard:
-        """The units of an Arrow table, which has all rows of each."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """The units in clusters of an Arrow table, in the order of `unit_roles.coded`, in which memory adds them up.
-
-    pair: of each unit the number of its cluster × ids + that of its id. code: of each row the place of its unit.
-    """
-
-    pair: Ints
-    code: Ints
-    ids: Any
-    clusters: Any
-
-    @classmethod
-    def of(cls, table: Any) -> "Pairs":
-        """From the columns of both; a unit is one in its cluster."""
-        (group, clusters), (number, ids) = ordered(table[CLUSTER]), ordered(table[ID])
-        pair, code = np.unique(group * len(ids) + number, return_inverse=True)
-        return cls(pair, code.astype(np.int64), ids, clusters)
-
-    @property
-    def cluster(self) -> Ints:
-        """The number of each unit's cluster."""
-        return self.pair // max(len(self.ids), 1)
-
-    def names(self) -> tuple[Any, Any]:
-        """The id and the cluster of each unit, Arrow arrays."""
-        import pyarrow as pa
-
-        id = self.pair % max(len(self.ids), 1)
-        return self.ids.take(pa.array(id)), self.clusters.take(pa.array(self.cluster))
-
-
-def coded(table: Any) -> tuple[Ints, int, Ints | None]:
-    """Each row's unit by number, how many there are, and the cluster of each, None where there are none."""
-    if CLUSTER not in table.column_names:
-        return *codes_of(table[ID]), None
-    units = Pairs.of(table)
-    return units.code, len(units.pair), units.cluster
-
-
-@dataclass(frozen=True)
-class WideRows:
-    """Column v<i> for each system. drawn: whether several rows may be one unit."""
-
-    systems: int
-    drawn: bool
-
-    def __call__(self, table: Any) -> UnitShard:
-        """The units, in the order of their first rows; in clusters by cluster."""
-        numbers = [table[f"v{i}"].to_numpy() + 0.0 for i in range(self.systems)]
-        if not self.drawn:
-            return self._of_rows(np.array(numbers), table)
-        code, units, cluster = coded(table)
-        means = [unit_columns.means(code, column, units) for column in numbers]
-        return UnitShard(np.array([mean for mean, _ in means]), means[0][1], cluster)
-
-    @staticmethod
-    def _of_rows(values: Floats, table: Any) -> UnitShard:
-        """Each row is a unit; sums by cluster do not depend on the order in which an engine gives the rows."""
-        rows = np.ones(len(table), np.int64)
-        if CLUSTER not in table.column_names:
-            return UnitShard(values, rows)
-        group, _ = codes_of(table[CLUSTER])
-        order = np.lexsort([*values, group])
-        return UnitShard(values[:, order], rows, group[order])
-
-
-@dataclass(frozen=True)
-class LongRows:
-    """Columns system, value and perhaps metric. every: all names of both. wanted: those that are compared."""
-
-    every: tuple[tuple[str, ...], tuple[str, ...]]
-    wanted: tuple[tuple[str, ...], tuple[str, ...]]
-    measured: bool
-
-    def __call__(self, table: Any) -> UnitShard:
-        """The units, in the order of their first rows; in clusters by cluster."""
-        code, units, cluster = coded(table)
-        systems, metrics = self.every
-        system = places_of(table["system"], systems)
-        metric = places_of(table["metric"], metrics) if self.measured else np.zeros(len(table), np.int64)
-        shape = (units, len(systems), len(metrics))
-        cell = np.asarray(np.ravel_multi_index((code, system, metric), shape), np.int64)
-        means, rows = unit_columns.means(cell, table["value"].to_numpy(), int(np.prod(shape)))
-        each = means.reshape(shape)
-        kept = [each[:, systems.index(s), metrics.index(m)] for m in self.wanted[1] for s in self.wanted[0]]
-        return UnitShard(np.array(kept), rows[rows > 0], cluster)
-
-
-@dataclass(frozen=True, eq=False)
-class OfShard:
-    """What `function` makes of the units of a shard."""
-
-    shape: Shape
-    function: Callable[[UnitShard], Any]
-
-    def __call__(self, table: Any) -> Any:
-        """The result, an Arrow table."""
-        return self.function(self.shape(table))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +91,7 @@ class LargeValues:
     def _named(self, table: Any, before: int, digits: int) -> NamedUnits:
         """The units of a table and their names: in clusters in the order of `coded`, else in that of their rows."""
         if self.ids and CLUSTER in table.column_names:
-            values, (id, cluster) = self.shape(table), Pairs.of(table).names()
+            values, (id, cluster) = self.shape(table), ClusteredUnits.of(table).names()
         else:
             cluster = table[CLUSTER].combine_chunks() if CLUSTER in table.column_names else None
             rows = table if cluster is None else table.drop([CLUSTER])

@@ -70,7 +70,7 @@ class Words:
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class HashedTexts:
     """The texts of the rows of an Arrow array without nulls; code: the place of each row's in `text`, None: its own.
 
     views: two words of each text, its length with its first four bytes, and, up to SHORT bytes, the eight that follow.
@@ -82,7 +82,7 @@ class Texts:
     code: Ints | None = None
 
     @classmethod
-    def of(cls, column: Any) -> "Texts":
+    def of(cls, column: Any) -> "HashedTexts":
         """Of text, or of codes of texts."""
         import pyarrow as pa
 
@@ -102,7 +102,7 @@ class Texts:
         Eight bytes at a time, block by block, so that what is under way stays in the cache.
 
         >>> import pyarrow as pa
-        >>> a, b, c = Texts.of(pa.array(["doc12345678", "doc1", "doc12345678"])).hashes
+        >>> a, b, c = HashedTexts.of(pa.array(["doc12345678", "doc1", "doc12345678"])).hashes
         >>> bool(a == c), bool(a == b)
         (True, False)
         """
@@ -147,11 +147,12 @@ class Texts:
             more = left > 8
             rows, start, left = rows[more], start[more] + 8, left[more] - 8
 
-    def same(self, rows: Ints, other: "Texts", others: Ints) -> bool:
+    def same(self, rows: Ints, other: "HashedTexts", others: Ints) -> bool:
         """Whether these rows have the texts of as many rows of another array.
 
         >>> import pyarrow as pa
-        >>> Texts.of(pa.array(["a", "b"])).same(np.array([1, 0]), Texts.of(pa.array(["b", "c"])), np.array([0, 1]))
+        >>> first, second = (HashedTexts.of(pa.array(texts)) for texts in (["a", "b"], ["b", "c"]))
+        >>> first.same(np.array([1, 0]), second, np.array([0, 1]))
         False
         """
         rows = rows if self.code is None else self.code[rows]
