@@ -138,8 +138,9 @@ def extremes(total: Floats, count: Floats, *, rng: np.random.Generator, draws: i
         beyond = low > away + flips.rounding if away < 0 else high < away - flips.rounding
         outside += int(np.count_nonzero(beyond))
         bounds = bounds if lows else _bounds(low[:SAMPLE], high[:SAMPLE], left / flips.sizes.draws)
-        lows.append(low.compress(low <= bounds[0]))
-        highs.append(high.compress(high >= bounds[1]))
+        kept = np.flatnonzero((low <= bounds[0]) | (high >= bounds[1]))  # mostly both hold or none
+        lows.append(low.take(kept))
+        highs.append(high.take(kept))
     low, high = np.concatenate(lows), np.concatenate(highs)
     if min(low.size, high.size) < left:  # one in thousands: the first are no sample of all
         low, high = flips.every_end()

@@ -8,12 +8,8 @@ doi:10.1214/aos/1176343541; for saddle-point tails of this test see Robinson, JR
 doi:10.1111/j.2517-6161.1982.tb01191.x.
 """
 
-import pickle
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from math import fsum, gcd
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +17,7 @@ from numpy.typing import NDArray
 from evalkit.arrays import Floats
 from evalkit.statistics import signflip
 from evalkit.statistics.flip_ranges import Extremes, Ranges
+from evalkit.statistics.replay import replayed
 
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
@@ -161,18 +158,10 @@ def _flipped(uniform: _Uniform, odds: Floats, size: Floats, draws: int) -> Float
 
 
 def _uniform(rng: np.random.Generator, size: int) -> _Uniform:
-    """The next numbers of `rng`, drawn once where it is in the state of a pair of systems before.
-
-    In whole blocks, so that pairs which differ on more or fewer units share them too.
-    """
-    bits = rng.bit_generator
-    drawn, bits.state = _after(type(bits), pickle.dumps(bits.state), -(-size // BLOCK) * BLOCK)
-    return drawn[:size]
+    """The next numbers of `rng`, in whole blocks, so that pairs which differ on more or fewer units share them too."""
+    return _drawn(rng, -(-size // BLOCK) * BLOCK)[:size]
 
 
-@lru_cache(STREAMS)
-def _after(kind: type[np.random.BitGenerator], state: bytes, size: int) -> tuple[_Uniform, Mapping[str, Any]]:
-    """The numbers that a generator draws in this state, and its state then."""
-    bits = kind()
-    bits.state = pickle.loads(state)
-    return _Uniform.of(np.random.Generator(bits).random(size)), bits.state
+@replayed(STREAMS)
+def _drawn(rng: np.random.Generator, size: int) -> _Uniform:
+    return _Uniform.of(rng.random(size))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
+from evalkit.statistics.replay import replayed
 
 ENUMERATED = 20  # units whose 2^n sign vectors are all visited
 CACHED = 2**14  # draws that are worked on at once, so that they stay in the processor's cache
@@ -60,8 +61,12 @@ def summed(columns: Floats, signs: Floats) -> Floats:
 
 def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
     """A random bit for each of n units in each block of draws, n bits to whole bytes."""
-    blocks = -(-draws // _points(n))
-    return rng.integers(0, 256, (blocks, -(-n // 8)), dtype=np.uint8).tobytes()
+    return _bytes(rng, -(-draws // _points(n)), -(-n // 8))
+
+
+@replayed(REMEMBERED)
+def _bytes(rng: np.random.Generator, rows: int, columns: int) -> bytes:
+    return rng.integers(0, 256, (rows, columns), dtype=np.uint8).tobytes()
 
 
 @lru_cache(REMEMBERED)
