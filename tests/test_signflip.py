@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.linalg import hadamard
 
-from evalkit.statistics import signflip
+from evalkit.statistics import flip_ranges, signflip
 from evalkit.statistics.flip_ranges import Ranges, ranges
 
 
@@ -125,6 +125,20 @@ def test_limits_are_the_last_means_not_rejected():
         for inside, outside in ((left + 1e-9, left - 1e-9), (right - 1e-9, right + 1e-9)):
             assert ranged.share(inside) >= round(1 - level, 12)
             assert ranged.share(outside) < round(1 - level, 12)
+
+
+@pytest.mark.parametrize("sides", [(1e-4, 0.5), (0.5, 1e-4), (1e-4, 1e-4), (0.2, 0.2)])
+@pytest.mark.parametrize("count", [1, 3])
+def test_extremes_have_the_limits_of_all_ranges_where_the_first_draws_mislead(sides, count, monkeypatch):
+    """Sides: the share of all draws that the first ones let expect beyond each bound."""
+    monkeypatch.setattr(
+        flip_ranges, "_bounds", lambda low, high, _: (np.quantile(low, sides[0]), np.quantile(high, 1 - sides[1]))
+    )
+    d, c = rng(3).normal(0.3, 1, 40), rng(4).integers(1, count + 1, 40).astype(float)
+    every = ranges(d, c, rng=rng(5), draws=50_000)
+    some = flip_ranges.extremes(d, c, rng=rng(5), draws=50_000, level=0.9)
+    assert some.limits(0.9, 0.95) == every.limits(0.9, 0.95)
+    assert some.share() == every.share()
 
 
 @pytest.mark.parametrize("arranged", ["drawn", "nearest first", "farthest first", "equal"])

@@ -142,7 +142,8 @@ def extremes(total: Floats, count: Floats, *, rng: np.random.Generator, draws: i
         lows.append(low.take(kept))
         highs.append(high.take(kept))
     low, high = np.concatenate(lows), np.concatenate(highs)
-    if min(low.size, high.size) < left:  # one in thousands: the first are no sample of all
+    enough = min(np.count_nonzero(low <= bounds[0]), np.count_nonzero(high >= bounds[1])) >= left
+    if not enough:  # one in thousands: the first are no sample of all
         low, high = flips.every_end()
     return Extremes(low, high, outside, flips.sizes.draws, flips.rounding, flips.mean)
 
