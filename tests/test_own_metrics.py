@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,6 +121,22 @@ def test_of_ranked_lists_it_takes_a_cut_off_and_units():
     assert [chosen.label for chosen in study.settings.metrics] == names
     same(study, *names[:2])
     same(study, *names[2:])
+
+
+def test_of_ranked_lists_less_may_be_better_query_by_query_too():
+    found = ek.mean(name="found", low=0, high=1)(lambda grades, ideal, level: np.mean(grades >= level))
+    missed = ek.mean(name="missed", best="low", low=0, high=1)(lambda grades, ideal, level: np.mean(~(grades >= level)))
+    more, less = (ranking.read(metrics=[metric]) for metric in (found.at(10), missed.at(10)))
+    captions = [ranking_page.queries(study).alt for study in (more, less)]
+    sides = re.compile(r"sorted. (.* better) .green., (.* equal), (.* worse) .orange.")
+    told = [sides.search(caption).groups() for caption in captions]
+    assert told[0] == told[1]
+    assert more.opponents == less.opponents
+    one = [ranking.read(metrics=[metric], systems=[more.leader]) for metric in (found.at(10), missed.at(10))]
+    assert one[0].extremes()["query"].tolist() == one[1].extremes()["query"].tolist()
+    assert one[0].moved(9)["query"].tolist() == one[1].moved(9)["query"].tolist()
+    ends = [ranking_page.extremes(study).text.splitlines()[0] for study in one]
+    assert ["lowest found" in ends[0], "highest missed" in ends[1]] == [True, True]
 
 
 def test_of_interleaved_users_and_of_single_rows():

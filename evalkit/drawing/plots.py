@@ -342,15 +342,15 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
     return ax
 
 
-def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str) -> Any:
-    """Sorted differences, one bar a unit: above 0 in the first colour, below in the second; the mean as a line."""
+def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours: Sequence[str] = COLOURS) -> Any:
+    """Sorted numbers, one bar a unit: above 0 in the first colour, below in the second; the mean as a line."""
     every = np.sort(np.asarray(values, float))
     if not len(every):
         return ax
     kept = every if len(every) <= MANY else np.quantile(every, np.linspace(0, 1, MANY))
     place = (np.arange(len(kept)) + 0.5) * len(every) / len(kept)
     edges = np.arange(len(kept) + 1) * len(every) / len(kept)
-    for sign, colour in ((1, COLOURS[0]), (-1, COLOURS[1])):
+    for sign, colour in ((1, colours[0]), (-1, colours[1])):
         bar = ax.stairs(np.where(sign * kept > 0, kept, 0.0), edges, fill=True, color=colour, linewidth=0)
         marks.series(bar, "")
     ax.axhline(0, color="#444", linewidth=0.9)

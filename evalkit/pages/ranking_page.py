@@ -64,7 +64,8 @@ def extremes(study: Ranking) -> Html:
     """The queries that the leader wins and loses by most."""
     query = {"query": text("query")}
     if not len(study.headline):
-        caption = f"Queries with the lowest {study.primary.label}, {study.leader}"
+        end = "highest" if study.primary.metric.best == "low" else "lowest"
+        caption = f"Queries with the {end} {study.primary.label}, {study.leader}"
         return of_rows(caption, study.extremes(), query | {study.leader: value("value")})
     first, second = study.opponents
     columns = query | {first: value("first"), second: value("second"), "difference": value("difference", signed)}
@@ -186,14 +187,17 @@ def queries(study: Ranking) -> Picture | Html:
         return _values(study)
     row, values = study.headline.iloc[0], study.differences()
     pair = f"{row['first']} − {row['second']}"
-    above, equal, below = diagnostics.sides(values)
+    low = study.primary.metric.best == "low"
+    better, equal, worse = diagnostics.sides(-values if low else values)
+    (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
     caption = (
-        f"{pair}: difference in {study.primary.label} of each query, sorted. {counted(above, 'query')} better, "
-        f"{equal:,} equal, {below:,} worse; dashed: the mean over queries."
+        f"{pair}: difference in {study.primary.label} of each query, sorted. {counted(better, 'query')} better "
+        f"({green}), {equal:,} equal, {worse:,} worse ({orange}); dashed: the mean over queries."
     )
     labels: dict[str, Any] = {
         "xlabel": f"queries, sorted (n = {len(values):,})",
         "ylabel": f"difference in {study.primary.label}",
+        "colours": (lost, gained) if low else (gained, lost),
     }
     return plots.picture(plots.bars, values.to_numpy(), caption=caption, size=(plots.WIDTH, 2.6), **labels)
 

@@ -257,7 +257,8 @@ class Ranking(Shown, Study):
         """The queries that the first system of the headline wins and loses by most; of one system its worst."""
         values = self.values()
         if not len(self.headline):
-            worst = values[self.leader].dropna().sort_values(kind="stable")[:n]
+            low = self.primary.metric.best == "low"
+            worst = values[self.leader].dropna().sort_values(kind="stable", ascending=not low)[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
         differences, (first, second) = self.differences(), self.opponents
         gains, losses = differences[::-1][:n], differences[:n]
@@ -270,7 +271,8 @@ class Ranking(Shown, Study):
         values = self.values()
         first, last = (values[name].to_numpy() for name in (self.shown[0], self.shown[-1]))
         difference = first - last
-        order = np.argsort(first if len(self.shown) == 1 else -np.abs(difference), kind="stable")
+        worst = -first if self.primary.metric.best == "low" else first
+        order = np.argsort(worst if len(self.shown) == 1 else -np.abs(difference), kind="stable")
         frame = pd.DataFrame({"number": order, "query": self.runs.query[order], "difference": difference[order]})
         return frame.head(most)
 
