@@ -1,6 +1,6 @@
-"""Scores in bins: what the first reading of a table knows of each system, and from it how much each row moves a metric.
+"""Scores in bins, as the first reading of a table counts them, and how much each row moves a metric.
 
-That is a number for each bin and class, or a loss of the row's own score; the second reading adds these numbers up.
+That is a number per bin and class, or a loss of the row's own score; the second reading adds these numbers up.
 """
 
 from collections.abc import Mapping, Sequence

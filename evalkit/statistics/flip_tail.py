@@ -137,8 +137,8 @@ class _Uniform:
 def _flipped(uniform: _Uniform, odds: Floats, size: Floats, draws: int) -> Floats:
     """The sum of the units that each draw flips: those whose number is below their odds, which are at most a half.
 
-    Leading bits are compared, and numbers where these are equal. Some draws at a time, so that they stay in the
-    processor's cache, and several of them in one line, which is compared in a third of the time.
+    Leading bits are compared first, the numbers only if these are equal. Draws are compared in blocks that stay in the
+    processor's cache, several of them in one line, which takes a third of the time.
 
     >>> _flipped(_Uniform.of(np.array([0.1, 0.6, 0.9, 0.2])), np.array([0.5, 0.5]), np.array([1.0, 3.0]), 2)
     array([1., 3.])

@@ -11,9 +11,9 @@ Drawn = TypeVar("Drawn")
 
 
 def replayed(kept: int) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
-    """Decorate a function of a generator and sizes: what it draws in a state is kept and given again in that state.
+    """Cache what a function draws from a random generator, by the generator's state and the sizes that were asked for.
 
-    The generator is left as if it had drawn. kept: results of how many states and sizes.
+    Where the result is known, the generator is advanced as if it had drawn. kept: number of results.
 
     >>> times = []
     >>> @replayed(2)

@@ -23,10 +23,10 @@ def reread(
     rows: int,
     check: Callable[[], Any],
 ) -> Iterator[Made]:
-    """Yield what `make` gives of each table that an engine like this one, which may be closed, streams.
+    """Read all tables once more, by an engine like this one, which may be closed; yield what `make` returns for each.
 
-    make: (table, rows before it) -> what it gives, and its rows. check: raises InputError for a file that has changed.
-    Raises InputError, too, if there are not as many rows as before. name: the input in this error.
+    make: (table, rows before it) -> the result, and the rows of the table. check: raises InputError if a file has
+    changed. name: the input in an error. Raises InputError if the number of rows differs from `rows`.
     """
     with engine.again() as open_engine, progress("rereading", rows, "rows") as draw:
         done = 0

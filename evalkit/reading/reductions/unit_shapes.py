@@ -1,4 +1,4 @@
-"""How the rows of a shard are values of units: wide or long, with draws or without, in clusters or not."""
+"""Turn the rows of a shard into values per unit: wide or long, with draws or without, in clusters or not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
