@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
-OTHERS = {"by_name", "contenders", "figures", "results", "run", "syntax"}  # what benchmarks use, and counts of code
+OTHERS = {
+    "by_name",
+    "contenders",
+    "figures",
+    "results",
+    "run",
+    "syntax",
+    "usage",
+}  # what benchmarks use, and counts of code
 BENCHMARKS = [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in OTHERS]
 
 
