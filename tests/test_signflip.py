@@ -127,6 +127,17 @@ def test_limits_are_the_last_means_not_rejected():
             assert ranged.share(outside) < round(1 - level, 12)
 
 
+@pytest.mark.parametrize("units", range(5, 21))
+def test_data_are_as_extreme_as_themselves_also_where_counts_are_not_whole(units):
+    """All differences are above 0, so that only the data's own signs are as extreme: p is 2 / 2^units, and never 0."""
+    for seed in range(50):
+        d, c = np.abs(rng(seed).normal(1, 0.3, units)), rng(seed + 100).exponential(1, units)
+        every = ranges(d, c, rng=rng(), draws=0)
+        assert every.share() == 2.0 ** (1 - units)
+        assert (every.low == -np.inf).sum() == (every.high == np.inf).sum() == 1
+        assert flip_ranges.extremes(d, c, rng=rng(), draws=0, level=0.9).share() == 2.0 ** (1 - units)
+
+
 @pytest.mark.parametrize("sides", [(1e-4, 0.5), (0.5, 1e-4), (1e-4, 1e-4), (0.2, 0.2)])
 @pytest.mark.parametrize("count", [1, 3])
 def test_extremes_have_the_limits_of_all_ranges_where_the_first_draws_mislead(sides, count, monkeypatch):

@@ -239,7 +239,8 @@ def _sizes(count: bytes, bits: bytes) -> _Sizes:
     """The sizes under these sign vectors; count: the rows of each unit. All pairs on the same units share them."""
     values = np.frombuffer(count)
     size, n = np.concatenate([drawn.copy() for drawn in signflip.sums(values, bits)]), values.sum()
-    everywhere, draws = np.flatnonzero(np.abs(size) == n), size.size
+    # Counts that are not whole, such as the actual values below a WAPE, add up to n but for rounding.
+    everywhere, draws = np.flatnonzero(np.abs(size) >= n * (1 - signflip.TIE)), size.size
     if bits:
         everywhere, draws = np.append(everywhere, draws), draws + 1
     return _Sizes(-_inverse(n - size), _inverse(n + size), everywhere, draws)
