@@ -1,0 +1,458 @@
+"""Faults planted one at a time, to see whether the tests catch them.
+
+    .venv/bin/python benchmarks/faults.py                  # every fault: number, caught by which test, or alive
+    .venv/bin/python benchmarks/faults.py 3 17 --whole     # two of them, against the whole suite at once
+    .venv/bin/python benchmarks/faults.py --check          # that every fault still fits the code; runs nothing
+
+Each fault replaces one piece of code in a copy of the working tree. The tests that name the module run first, then, if
+none fails, the others. A fault whose code has gone is listed as stale: write it anew at the place that has its meaning.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LINKED = (".venv", ".page")  # not copied
+
+
+@dataclass(frozen=True)
+class Fault:
+    """path: below evalkit/. before: a piece of code that occurs once there. after: what replaces it."""
+
+    path: str
+    before: str
+    after: str
+    says: str
+
+
+FAULTS = (
+    # Metrics
+    Fault(
+        "metrics/counts.py",
+        '-threshold, side="right")',
+        '-threshold, side="left")',
+        "a score at the threshold is negative",
+    ),
+    Fault(
+        "metrics/counts.py",
+        "c.tp + c.fp + beta**2 * c.positives)",
+        "c.tp + c.fp + beta * c.positives)",
+        "F-beta weighs by beta",
+    ),
+    Fault("metrics/counts.py", "ratio(c.fp, c.negatives)", "ratio(c.fp, c.total)", "false positive rate of all rows"),
+    Fault(
+        "metrics/curves.py",
+        "c.threshold[enough[-1]]",
+        "c.threshold[enough[0]]",
+        "highest, not lowest, threshold with a precision",
+    ),
+    Fault(
+        "metrics/curves.py",
+        "np.argmin(cost(c, false_positive, false_negative))",
+        "len(c.threshold) - 1 - np.argmin(cost(c, false_positive, false_negative)[::-1])",
+        "least cost: the lowest of ties",
+    ),
+    Fault(
+        "metrics/calibration.py",
+        "+ 1)[1:-1] * (c.total - 1)",
+        "+ 1)[1:-1] * c.total",
+        "quantile bins one rank too high",
+    ),
+    Fault(
+        "metrics/losses.py",
+        "whole = np.abs(actual) + np.abs(forecast)",
+        "whole = np.abs(actual + forecast)",
+        "sMAPE of opposite signs",
+    ),
+    Fault(
+        "metrics/rankings.py",
+        "else np.minimum(wanted, k))",
+        "else np.maximum(wanted, k))",
+        "AP over the larger of k and R",
+    ),
+    Fault(
+        "metrics/rankings.py",
+        "np.maximum(r.retrieved.depth, 1) if k is None",
+        "np.maximum(r.retrieved.length, 1) if k is None",
+        "precision over rows, not ranks",
+    ),
+    Fault(
+        "metrics/rankings.py",
+        "np.minimum(judged - wanted, wanted)",
+        "np.minimum(judged, wanted)",
+        "bpref counts relevant items against",
+    ),
+    Fault("metrics/rankings.py", "total(known & first)", "total(known)", "judged items behind the cut-off count"),
+    Fault("metrics/gains.py", " - np.exp2(-r.top_grade)", "", "ERR: a grade of 0 satisfies"),
+    Fault(
+        "metrics/gains.py",
+        "_discounted(r.ideal, k, gain))",
+        "_discounted(r.ideal, None, gain))",
+        "NDCG@k over the ideal of the whole list",
+    ),
+    Fault(
+        "metrics/grouped.py",
+        "weight = np.asarray(weight, dtype=np.float64)[has_auc]",
+        "weight = np.ones(int(has_auc.sum()))",
+        "GAUC without weights",
+    ),
+    Fault(
+        "metrics/labels.py",
+        "value = metric(c)[occurs(c)]",
+        "value = metric(c)[c.positives > 0]",
+        "macro leaves out classes only predicted",
+    ),
+    Fault(
+        "metrics/labels.py",
+        "np.dot(metric(c)[has], c.positives[has])",
+        "np.dot(metric(c)[has], (c.positives + c.fp)[has])",
+        "weighted by other numbers",
+    ),
+    # Statistics
+    Fault(
+        "statistics/proportions.py",
+        "equal * (1 - equal) - 2 * together",
+        "equal * (1 - equal) - together",
+        "precision test: half the covariance",
+    ),
+    Fault(
+        "statistics/proportions.py",
+        "pooled = (successes_a + successes_b) / (n_a + n_b)",
+        "pooled = (successes_a / n_a + successes_b / n_b) / 2",
+        "pooled share of arms, not of units",
+    ),
+    Fault(
+        "statistics/proportions.py",
+        "bdtrc(successes - 1, n, null)",
+        "bdtrc(successes, n, null)",
+        "one-sided binomial p leaves out what was seen",
+    ),
+    Fault(
+        "statistics/multiplicity.py",
+        "np.maximum.accumulate(p * np.arange(p.size, 0, -1))",
+        "p * np.arange(p.size, 0, -1)",
+        "Holm is not monotone",
+    ),
+    Fault(
+        "statistics/significance.py",
+        "inside = comparison.equivalence",
+        "inside = comparison.difference",
+        "equivalence by the wider interval",
+    ),
+    Fault(
+        "statistics/significance.py",
+        "satterthwaite(variance, np.maximum(units - 1, 1))",
+        "satterthwaite(variance, units)",
+        "Welch: one degree of freedom too many a group",
+    ),
+    Fault(
+        "statistics/significance.py",
+        "columns[:, 3], totals[3] / n)",
+        "columns[:, 3], totals[1] / n)",
+        "delta method: the other denominator",
+    ),
+    Fault(
+        "statistics/significance.py",
+        "return bool(p < round(1 - level, 12))",
+        "return bool(p <= round(1 - level, 12))",
+        "p at the level rejects",
+    ),
+    Fault(
+        "statistics/power.py",
+        "critical = stdtrit(freedom, (1 + level) / 2)",
+        "critical = stdtrit(freedom, level)",
+        "power of a one-sided test",
+    ),
+    Fault(
+        "statistics/power.py",
+        "lead, half = 1 - own / mean**2, own / mean",
+        "lead, half = 1.0, own / mean",
+        "detectable lift: the spread stays",
+    ),
+    Fault(
+        "statistics/means.py",
+        "worst * certain / units.size",
+        "worst * float(wrong.sum()) / units.size",
+        "certain predictions counted by those that fail",
+    ),
+    Fault(
+        "statistics/intervals.py",
+        "ratio(np.sum(influence**2), n * (n - 1.0))",
+        "ratio(np.sum(influence**2), n * n)",
+        "standard error over n",
+    ),
+    Fault(
+        "statistics/permutation.py",
+        "skew_a * a**1.5 / n**2 - skew_b * b**1.5 / m**2",
+        "skew_a * a**1.5 / n**2 + skew_b * b**1.5 / m**2",
+        "skewness of a difference adds up",
+    ),
+    Fault(
+        "statistics/ranks.py",
+        "return float(np.floor(n * (n + 1) / 4 - normal",
+        "return float(np.ceil(n * (n + 1) / 4 - normal",
+        "Hodges-Lehmann limits one rank too narrow",
+    ),
+    Fault(
+        "statistics/folds.py",
+        "spread * np.sqrt(1 / n + test_to_train)",
+        "spread * np.sqrt(1 / n)",
+        "folds as if independent",
+    ),
+    Fault(
+        "statistics/calibration_test.py",
+        "float((1 + reached) / (1 + draws))",
+        "float(reached / draws)",
+        "a drawn p of 0",
+    ),
+    Fault(
+        "statistics/resampling.py",
+        "ndtr(bias + moved / np.maximum(1 - acceleration * moved, TINY))",
+        "ndtr(moved / np.maximum(1 - acceleration * moved, TINY))",
+        "BCa: half the bias correction",
+    ),
+    Fault(
+        "statistics/signflip.py",
+        "return float(np.mean(np.abs(sums) >= abs(moved.sum()) - tie))",
+        "return float(np.mean(sums >= abs(moved.sum()) - tie))",
+        "exact enumeration of one side",
+    ),
+    # Reading
+    Fault(
+        "reading/inputs/runs.py",
+        "keep = ~ordered.same & (grade >= 0)",
+        "keep = ~ordered.same & (grade > 0)",
+        "judgements of 0 are dropped",
+    ),
+    Fault(
+        "reading/inputs/runs.py",
+        "again[grade[again - 1] != grade[again]]",
+        "again[grade[again - 1] < grade[again]]",
+        "conflicting grades found in one order only",
+    ),
+    Fault(
+        "reading/inputs/runs.py",
+        "missing=int((count[known] == 0).sum())",
+        "missing=int((count[~known] == 0).sum())",
+        "missing queries of the wrong group",
+    ),
+    Fault(
+        "reading/inputs/outcomes.py",
+        "return min(reversed(list(rows)), key=",
+        "return max(reversed(list(rows)), key=",
+        "the most frequent label is called wrong",
+    ),
+    Fault("reading/inputs/pairing.py", "for at in rows[1:]:", "for at in rows[1:2]:", "only two systems are compared"),
+    Fault(
+        "reading/inputs/pairing.py",
+        "int(order[again[0] + 1])",
+        "int(order[again[0]])",
+        "a repeated id at its first row",
+    ),
+    Fault(
+        "reading/tables/rules.py",
+        "None if empty[row] else numbers[row], row + 1)",
+        "None if empty[row] else numbers[row], row)",
+        "the row of an error is one too low",
+    ),
+    Fault(
+        "reading/tables/rules.py",
+        "lambda x: (x < 1) | (x != np.floor(x))",
+        "lambda x: (x < 0) | (x != np.floor(x))",
+        "rank 0 is accepted",
+    ),
+    Fault(
+        "reading/tables/slices.py",
+        "np.maximum(np.searchsorted(edges, values), 1) - 1",
+        'np.searchsorted(edges[1:-1], values, side="right")',
+        "quarters closed on the wrong side",
+    ),
+    Fault(
+        "reading/tables/slices.py",
+        "np.sort(order[: most - 1]), order[most - 1 :]",
+        "np.sort(order[:most]), order[most:]",
+        "one group too many",
+    ),
+    Fault(
+        "reading/tables/rank_order.py",
+        "np.lexsort((-item(some), -score[some], of[some]))",
+        "np.lexsort((item(some), -score[some], of[some]))",
+        "ties by item ascending",
+    ),
+    Fault(
+        "reading/inputs/places.py",
+        "int((span > some.length[filled]).sum())",
+        "int((span >= some.length[filled]).sum())",
+        "lists without a gap are counted",
+    ),
+    # Offline and online
+    Fault(
+        "offline/leakage.py",
+        "test[when[test] <= when[train].max()]",
+        "test[when[test] < when[train].max()]",
+        "rows as new as the training rows pass",
+    ),
+    Fault(
+        "offline/leakage.py",
+        "> 4 * np.sqrt(share * (1 - share) / size)",
+        "> 4 * np.sqrt(share * (1 - share))",
+        "odd folds: standard error of one row",
+    ),
+    Fault(
+        "online/experiments.py",
+        "chdtrc(observed.size - 1,",
+        "chdtrc(observed.size,",
+        "sample ratio: degrees of freedom",
+    ),
+    Fault(
+        "online/experiments.py",
+        "weight = (share * y[arm].size / size)",
+        "weight = (share * number.size / size)",
+        "strata weighted by all users",
+    ),
+    # Studies
+    Fault(
+        "studies/study.py",
+        'significance.holm(tests["p"].to_numpy(float))',
+        'tests["p"].to_numpy(float)',
+        "slices are not adjusted",
+    ),
+    Fault(
+        "studies/study.py",
+        "(1 - self.test_level) / max(self.family_size, 1)",
+        "(1 - self.test_level)",
+        "power of one test alone",
+    ),
+    Fault(
+        "studies/study.py",
+        "self.compare(self.primary, self.opponents, part.member)",
+        "self.compare(self.primary, self.opponents)",
+        "each slice has the test of all rows",
+    ),
+    Fault(
+        "studies/study.py",
+        '"better or equivalent": words.isin(["better", "equivalent"])',
+        '"better or equivalent": words != "worse"',
+        "a gate lets cannot tell pass",
+    ),
+    Fault(
+        "studies/leaders.py",
+        'sign = -1 if by.metric.best == "high" else 1',
+        "sign = -1",
+        "the worst leads where less is better",
+    ),
+    Fault(
+        "studies/ranking.py",
+        "(~self._values[chosen.label, system].defined).sum()",
+        "self._values[chosen.label, system].defined.sum()",
+        "defined queries counted as undefined",
+    ),
+    Fault(
+        "studies/experiment_rows.py",
+        "np.quantile(self._values, share)",
+        "np.quantile(self._sides(self._values)[0], share)",
+        "the cap of one arm",
+    ),
+    Fault("studies/unjudged.py", "np.nanmin(values, axis=0)", "values[1:].mean(axis=0)", "the lowest is the mean"),
+    Fault(
+        "studies/decision_curve.py",
+        "study.costs.fp / (study.costs.fp + study.costs.fn)",
+        "study.costs.fn / (study.costs.fp + study.costs.fn)",
+        "threshold of the other cost",
+    ),
+    Fault(
+        "studies/reliability.py",
+        'side="right") - 1, 0, len(SPREAD) - 2)',
+        'side="left") - 1, 0, len(SPREAD) - 2)',
+        "bins of the spread closed on the right",
+    ),
+)
+
+
+def planted(fault: Fault, root: Path) -> bool:
+    """Replace the code below a root; False if it does not occur exactly once there."""
+    path = root / "evalkit" / fault.path
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if text.count(fault.before) != 1:
+        return False
+    path.write_text(text.replace(fault.before, fault.after), encoding="utf-8")
+    return True
+
+
+def copied(root: Path) -> None:
+    """The files of the working tree that git knows; environments are linked."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).exists():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, root / name)
+    for name in LINKED:
+        if (ROOT / name).exists():
+            (root / name).symlink_to(ROOT / name)
+
+
+def related(fault: Fault, root: Path) -> list[str]:
+    """The module itself, for its examples, and the tests that name it, its own file first."""
+    stem = Path(fault.path).stem
+    tests = sorted(path for path in (root / "tests").rglob("test_*.py") if path.parent.name not in ("page", "spark"))
+    named = [path for path in tests if re.search(rf"\b{stem}\b", path.read_text(encoding="utf-8"))]
+    own = [path for path in named if stem in path.stem or path.stem.removeprefix("test_") in stem]
+    order = [*own, *(path for path in named if path not in own)]
+    return [f"evalkit/{fault.path}", *(str(path.relative_to(root)) for path in order)]
+
+
+def failed(root: Path, tests: list[str]) -> str:
+    """The first test that fails, or nothing."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
+    ran = subprocess.run(
+        [*command, "--ignore", "tests/page", *tests], cwd=root, capture_output=True, text=True, check=False
+    )
+    lines = re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", ran.stdout, re.MULTILINE)
+    return lines[0] if lines else "" if ran.returncode in (0, 5) else f"pytest ended with {ran.returncode}"
+
+
+def caught(fault: Fault, *, whole: bool) -> str:
+    """By which test a fault is caught: "" if by none, "stale" if its code is not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        copied(root)
+        if not planted(fault, root):
+            return "stale"
+        near = "" if whole else failed(root, related(fault, root))
+        return near or failed(root, ["tests", "evalkit"])
+
+
+def main() -> None:
+    """Plant each of the chosen faults and print what catches it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("numbers", nargs="*", type=int, help="faults by number, by default all")
+    parser.add_argument("--whole", action="store_true", help="run the whole suite at once")
+    parser.add_argument("--check", action="store_true", help="only say which faults fit the code")
+    chosen = parser.parse_args()
+    numbers = chosen.numbers or range(1, len(FAULTS) + 1)
+    if chosen.check:
+        texts = {fault: (ROOT / "evalkit" / fault.path) for fault in FAULTS}
+        stale = [n for n in numbers if not _fits(FAULTS[n - 1], texts[FAULTS[n - 1]])]
+        print(f"{len(FAULTS)} faults, stale: {stale or 'none'}")
+        return
+    alive = 0
+    for number in numbers:
+        fault = FAULTS[number - 1]
+        by = caught(fault, whole=chosen.whole)
+        alive += not by
+        print(f"{number:3} {fault.path}: {fault.says}: {by or 'ALIVE'}", flush=True)
+    print(f"{len(numbers)} faults, {alive} alive")
+
+
+def _fits(fault: Fault, path: Path) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8").count(fault.before) == 1
+
+
+if __name__ == "__main__":
+    main()
