@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from large_tables import classified
 
+from evalkit import __main__
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import rankings
@@ -68,13 +69,37 @@ def test_marks_of_engines_and_hidden_files_are_no_data(here):
     frame[100:].to_parquet(here / "out/part-00001-1f.snappy.parquet", index=False)
     for name in MARKS:
         (here / "out" / name).write_bytes(b"")
-    (here / "out/_delta_log").mkdir()
     for where in ("out", "out/*"):
         study = rating.read(where, metrics="mae")
         assert study.estimates["value"].tolist() == rating.read(frame, metrics="mae").estimates["value"].tolist()
     (here / "out/_mine.parquet").write_bytes(b"x")  # a file of data is read, whatever its name begins with
     with pytest.raises(InputError, match=r"_mine\.parquet"):
         rating.read("out")
+
+
+@pytest.mark.parametrize(
+    "where", ["lake/t", "lake/t/day=1", "lake/t/data", "lake/**/*.parquet", "lake/t/data/a.parquet"]
+)
+@pytest.mark.parametrize(
+    ("mark", "kind"),
+    [
+        ("_delta_log/00000000000000000000.json", "Delta Lake"),
+        ("metadata/v2.metadata.json", "Iceberg"),
+        (".hoodie/hoodie.properties", "Hudi"),
+    ],
+)
+def test_the_folder_of_a_table_format_is_refused_as_it_holds_deleted_rows(here, capsys, mark, kind, where):
+    for folder in ("lake/t/day=1", "lake/t/data"):
+        (here / folder).mkdir(parents=True)
+        ratings().to_parquet(here / folder / "a.parquet", index=False)
+    (here / "lake/t" / mark).parent.mkdir()
+    (here / "lake/t" / mark).touch()
+    for command in (["report", "rating", "-p", "preds", where], ["inspect", where, "--report", "rating"]):
+        assert __main__.main(command) == 2
+        said = capsys.readouterr()
+        assert f"{where}: must be plain files, got a table of {kind}" in said.out + said.err
+    ratings().to_csv(here / "lake/t/mine.csv", index=False)
+    assert len(sources.parts("lake/t/mine.csv")) == 1
 
 
 def test_a_folder_that_holds_only_marks_is_refused(here):

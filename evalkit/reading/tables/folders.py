@@ -18,6 +18,7 @@ PARTITION = re.compile(r"([^=]+)=(.*)")
 WRITTEN = re.compile(r"part[-.]\d.*")  # a piece of a table as Spark, Arrow and Dask name it
 NAME = 80  # characters of a path that an error repeats
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
+FORMATS = {"_delta_log": "Delta Lake", "metadata/[v0-9]*.metadata.json": "Iceberg", ".hoodie": "Hudi"}  # by their marks
 
 
 def find(path: str | Path) -> Path:
@@ -60,14 +61,27 @@ def _located(path: str | Path) -> tuple[list[Path], Path]:
         files = sorted(file for file in matches if file.is_file() and not _is_mark(file, text))
         if not files:
             raise InputError(f"{path}: no file matches this pattern")
+        _refuse_formats(path, files)
         return files, top
     there = find(path)
+    _refuse_formats(path, [there])
     if not there.is_dir():
         return [there], there.parent
     inside = sorted(_inside(there))
     if not inside:
         raise InputError(f"{path}: the folder holds no file")
     return inside, there
+
+
+def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
+    """Raise InputError for what a table format manages: its log, and not the folder, says which files are the table."""
+    plain = [file.absolute() for file in found if file.is_dir() or ".parquet" in file.suffixes]
+    for folder in sorted({folder for file in plain for folder in (file, *file.parents)}):
+        if kind := next((kind for mark, kind in FORMATS.items() if any(folder.glob(mark))), None):
+            raise InputError(
+                f"{path}: must be plain files, got a table of {kind}, whose folder also has rows that were deleted or "
+                "replaced; write its rows to a Parquet file with a library that reads this format, or use spark:TABLE"
+            )
 
 
 def common(tops: Iterable[Path]) -> Path:
