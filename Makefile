@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark test-page test-wheel release lint lab outputs bench trust clean
+.PHONY: report test test-spark test-page test-wheel large release lint lab outputs bench trust clean
 # One command makes all reports that are older than what they are made from: its kernel stays warm.
 report: $(REPORTS)
 	@! test -s reports/.stale || { $(BIN)/evalkit report $$(sort -u reports/.stale) -o reports; \
@@ -37,6 +37,10 @@ test-page: report .page/.ok .page/pages/.ok
 # The wheel as a user has it: built, installed into a new environment, used from an empty folder.
 test-wheel: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py
+
+# Large tables made from seeds, held and read block by block, against stored numbers: tests/frozen/large.py says how.
+large: $(VENV)/.ok
+	$(BIN)/python tests/frozen/large.py compare
 
 # All reports from the wheel, on each Python from 3.11 of this machine, and with the oldest dependencies that are allowed.
 release: $(VENV)/.ok
