@@ -167,24 +167,16 @@ def _in_arms(t: LargeLog, arms: Sequence[str], rows: Mapping[str, int]) -> Large
 
     rows: of each label.
     """
-    named = _checked(t, lambda: logs.arms_of(rows, arms, t.neutral))
+    named = logs.arms_of(rows, arms, t.neutral)
     known = [*named, *([] if t.neutral is None else [t.neutral])]
     if unknown := sum(n for label, n in rows.items() if label not in known):
         literals = ", ".join(map(t.engine.dialect.literal, known))
         piece, row, label = refusals.first(t, f"{t.engine.dialect.quote('team')} NOT IN ({literals})", "team")
         raise refusals.refused(t, "team", sessions.unknown_team(label, known), piece, row, unknown)
-    _checked(t, lambda: sessions.refuse_missing(named, rows))
+    sessions.refuse_missing(named, rows)
     cases = " ".join(f"WHEN {t.engine.dialect.literal(name)} THEN {i}" for i, name in enumerate(named))
     query = f"SELECT CAST(CASE label {cases} ELSE {NEUTRAL} END AS BIGINT) AS arm, * FROM ({t.query}) AS a"
     return replace(t, query=query, arms=tuple(named))
-
-
-def _checked(t: LargeLog, check: Callable[[], Any]) -> Any:
-    """What a check gives; its error names the file."""
-    try:
-        return check()
-    except InputError as error:
-        raise logs.located(error, t.sources(), t.named) from None
 
 
 def _measured(t: LargeLog, row: Mapping[str, Any]) -> LargeLog:

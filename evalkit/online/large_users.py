@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import InputError, Ints
+from evalkit.arrays import InputError
 from evalkit.online import logs, refusals
 from evalkit.online.experiments import no_user_of_arm, one_row, unknown_arm
 from evalkit.reading.engines.base import Engine, checked
@@ -133,7 +133,7 @@ def _in_arms(t: LargeUsers, arms: Sequence[str], rows: Mapping[str, int]) -> Lar
 
     rows: of each label.
     """
-    named = _several(t, list(arms) or sorted(rows))
+    named = logs.several_arms(list(arms) or sorted(rows), t.named["arm"])
     literals = [t.engine.dialect.literal(name) for name in named]
     if unknown := sum(n for label, n in rows.items() if label not in named):
         condition = f"{t.engine.dialect.quote('text arm')} NOT IN ({', '.join(literals)})"
@@ -142,13 +142,6 @@ def _in_arms(t: LargeUsers, arms: Sequence[str], rows: Mapping[str, int]) -> Lar
     arm = " ".join(f"WHEN {literal} THEN {i}" for i, literal in enumerate(literals))
     query = f"SELECT CAST(CASE label {arm} END AS BIGINT) AS arm, * FROM ({t.query}) AS a"
     return replace(t, query=query, arms=tuple(named))
-
-
-def _several(t: LargeUsers, arms: Sequence[str]) -> list[str]:
-    try:
-        return logs.several_arms(arms, t.named["arm"])
-    except InputError as error:
-        raise logs.located(error, t.sources(), t.named) from None
 
 
 def _left_out(t: LargeUsers) -> LargeUsers:
@@ -183,7 +176,7 @@ def _counted(t: LargeUsers, by_arm: Mapping[int, Row]) -> LargeUsers:
     users = {arm: row["n"] for arm, row in by_arm.items()}
     for i, name in enumerate(t.arms):
         if i not in users:
-            raise logs.located(no_user_of_arm(name, t.crossed), t.sources(), t.named)
+            raise no_user_of_arm(name, t.crossed)
     binary = (name for i, name in enumerate(t.plan.beside) if not any(row[f"parted{i}"] for row in by_arm.values()))
     return replace(t, sizes=[users[i] for i in range(len(t.arms))], rows=sum(users.values()), binary=frozenset(binary))
 
@@ -198,11 +191,3 @@ def _with_strata(t: LargeUsers) -> LargeUsers:
 def strata_of(t: LargeUsers) -> tuple[str, ...]:
     """The values of the strata, in order."""
     return t.plan.segments[-1].values
-
-
-def refuse_empty(t: LargeUsers, name: str, users: Ints) -> None:
-    """Raises InputError unless every stratum has users in every arm. users: by stratum and arm."""
-    try:
-        logs.check_strata(name, strata_of(t), t.arms, users)
-    except InputError as error:
-        raise logs.located(error, t.sources(), t.named) from None

@@ -273,6 +273,12 @@ class Parameters:
             values["preds"] = Arrays.of(arguments, in_memory, values.get("positive"))
         return cls(**values, given=changed)
 
+    @property
+    def tables(self) -> list[Any]:
+        """The inputs that were given: paths, frames, or several."""
+        names = [name for name, entry in self.options().items() if option_of(entry).kind is DATA]
+        return [table for name in names if (table := getattr(self, name)) is not None]
+
     def filled(self, values: Mapping[str, Any]) -> Self:
         """Return the parameters with these raw values in place of those at their default."""
         return replace(self, **_read(self.options(), {k: v for k, v in values.items() if k not in self.given}))

@@ -88,6 +88,7 @@ def read(
     return study_of(parameters.Classification.of(locals()))
 
 
+@sources.naming_files
 def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p

@@ -11,7 +11,7 @@ from evalkit import parameters
 from evalkit.arrays import ParameterError, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
-from evalkit.online import large_users
+from evalkit.online import large_users, logs
 from evalkit.online.large_users import LargeUsers
 from evalkit.reading.reductions.rereading import Rereading
 from evalkit.reading.tables.slices import Slice, of_groups
@@ -191,7 +191,7 @@ def study_of(t: LargeUsers, settings: Settings, o: parameters.Interleaving, *, s
     for label in known.missing:
         raise ParameterError(f"metrics: {label} leaves users out, which needs all rows in memory, got {t.rows:,} rows")
     if o.strata and plain:
-        large_users.refuse_empty(t, o.strata, known.strata(0).astype(np.int64))
+        logs.check_strata(o.strata, large_users.strata_of(t), t.arms, known.strata(0).astype(np.int64))
     second = _second(known, o)
     g = second.whole(t.reduce(second, second.merge, by_unit=False))
     fields: dict[str, Any] = {"users": t.sizes, "left_out": t.crossed, "arms": Arms(second, g), "groups": t.slices}

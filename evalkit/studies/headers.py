@@ -17,6 +17,7 @@ from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.tables import sources
 
 
+@sources.naming_files
 def check(p: Parameters) -> None:
     """Raise InputError for all columns of an input that are missing or unclear, ParameterError for those named."""
     CHECKS[type(p)](p)

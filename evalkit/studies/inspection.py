@@ -40,6 +40,7 @@ class Inspection:
         return [name for name in names if name not in used]
 
 
+@sources.naming_files
 def inspect(p: Parameters) -> Inspection:
     """What the report of these parameters makes of its input. Raises InputError for what it refuses."""
     headers.check(p)

@@ -132,6 +132,7 @@ def read(
     return study_of(parameters.Interleaving.of(locals()))
 
 
+@sources.naming_files
 def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     """The studies that the parameters of `read` ask for, within these limits."""
     preference = lookup.chosen(p.preference, "interleaving", METRICS)
@@ -194,7 +195,7 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
 def _held(table: SessionLog, shared: Settings, there: Collection[str]) -> RowsStudy:
     """The study of a log in memory."""
     if not sessions.credit(table.log).any():
-        raise logs.located(logs.no_credit(table.columns["outcome"]), table.sources, table.columns)
+        raise logs.no_credit(table.columns["outcome"])
     own = experiment.own_settings(shared, there, table.log.arms)
     read_of = (table.columns, table.sources, logs.holds(table.sources, str(SAMPLE["log"])))
     return RowsStudy(own, table.log.arms, table.attributes, {}, *read_of, table.log, table.repeated)

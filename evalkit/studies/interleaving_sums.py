@@ -153,7 +153,7 @@ def study_of(t: LargeLog, settings: Settings, *, simulated: bool) -> SumsStudy:
     if known.broken:
         raise large_log.refusal(t)
     if not known.credit:
-        raise logs.located(logs.no_credit(t.columns["outcome"]), t.sources(), t.columns)
+        raise logs.no_credit(t.columns["outcome"])
     summed: Users = t.by_user(Second(known))
     more = (summed, t.sessions, t.most, t.slices, t)
     return SumsStudy(settings, t.arms, {}, {}, t.columns, t.sources(), simulated, *more)

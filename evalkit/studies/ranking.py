@@ -90,6 +90,7 @@ def read(
     return study_of(parameters.Ranking.of(locals()))
 
 
+@sources.naming_files
 def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p

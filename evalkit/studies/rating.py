@@ -54,6 +54,7 @@ def read(
     return study_of(parameters.Rating.of(locals()))
 
 
+@sources.naming_files
 def study_of(p: parameters.Rating, limits: Limits = USUAL) -> Rating:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p

@@ -76,6 +76,7 @@ def read(
     return study_of(parameters.Significance.of(locals()))
 
 
+@sources.naming_files
 def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance | Shares:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p

@@ -150,7 +150,10 @@ class Study(WithUnits, ABC):
     def _compare(self, chosen: Chosen, pair: tuple[str, str], member: Member) -> Comparison:
         first, second = (self.measure(chosen, name, member) for name in pair)
         if not first.meets(second):
-            raise InputError(f"{chosen.label}: no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}")
+            where = sources.listed(source.name for source in self.sources)
+            raise InputError(
+                f"{where}: {chosen.label}: no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
+            )
         return inference.compare(first, second, replace(self.inference_options(2), level=self.test_level))
 
     def inference_options(self, key: int) -> Options:

@@ -93,6 +93,7 @@ def read(
     return study_of(parameters.Validation.of(locals()))
 
 
+@sources.naming_files
 def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     """The study that the parameters of `read` ask for, within these limits."""
     roles_of.check_roles(p.columns, ROLES)

@@ -5,19 +5,23 @@ value. DuckDB reads CSV, Parquet and JSON lines; `trec` reads TREC text; frames 
 Spark tables by name or as Spark data frames, collected where they are small.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
+from evalkit.parameters import Parameters
 from evalkit.parameters.arrays import named
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import arrays, duck, folders, formats, frames, parquet, spark_tables
 from evalkit.reading.tables.parts import Part
 
+Made = TypeVar("Made")
+SHOWN = 3  # files that a message names
 MANY = 200  # files whose headers are read before the report is started
 SYSTEM = "system"  # the column of a mapping's names
 LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
@@ -124,3 +128,47 @@ def _lines(path: Path) -> list[bytes]:
 def _heads(path: Path, header: str | None) -> int:
     """How many lines of a text are no rows: the header of a table."""
     return int(bool({".csv", ".tsv", ".tab"} & set(path.suffixes)) and header != NO_HEADER)
+
+
+# Errors of an input as a whole ----------------------------------------------------------------------------------
+
+
+def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
+    """Have every InputError of a function of parameters name a file: all that they name, unless it has one already."""
+
+    @wraps(make)
+    def located(p: Parameters, *others: Any) -> Made:
+        try:
+            return make(p, *others)
+        except ParameterError:
+            raise
+        except InputError as error:
+            names = [name for table in p.tables for name in _names(table)]
+            if not names or str(error).startswith(tuple(names)):
+                raise
+            raise InputError(f"{listed(names)}: {error}") from None
+
+    return located
+
+
+def _names(data: Any) -> list[str]:
+    """The files and Spark tables that an input names, as messages write them; none where one is missing."""
+    if isinstance(data, Mapping):
+        return [name for table in data.values() for name in _names(table)]
+    items = [item for item in _items(data) if isinstance(item, str | Path)]
+    try:
+        files = [folders.located(item)[0] if _is_path(item) else [item] for item in items]
+    except InputError:
+        return []
+    return [duck.shown(path) if isinstance(path, Path) else path for some in files for path in some]
+
+
+def listed(names: Iterable[str]) -> str:
+    """The distinct names of files, the first ones where they are many.
+
+    >>> listed(["a.csv", "b.csv", "a.csv"]), listed("abcde")
+    ('a.csv, b.csv', 'a, b, c and 2 more')
+    """
+    distinct = list(dict.fromkeys(names))
+    more = f" and {len(distinct) - SHOWN} more" if len(distinct) > SHOWN else ""
+    return ", ".join(distinct[:SHOWN]) + more
