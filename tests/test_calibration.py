@@ -1,5 +1,8 @@
 """Brier score, log loss, decomposition and calibration errors: by hand, by scikit-learn, and on real data."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +14,13 @@ from sklearn.isotonic import IsotonicRegression
 from evalkit.metrics import calibration as cal
 from evalkit.metrics.counts import auc, count
 
+
+def below_linspace(c):
+    """Scores of .3, .6 and .7 just below their borders, where np.linspace(0, 1, 11) puts them in the tools."""
+    on_border = np.isin(c.threshold, [0.3, 0.6, 0.7])
+    return replace(c, threshold=np.where(on_border, np.nextafter(c.threshold, 0), c.threshold))
+
+
 TEN = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
 
 METRICS = {
@@ -19,8 +29,8 @@ METRICS = {
     "brier_skill_score": cal.brier_skill,
     "calibration_in_the_large": cal.calibration_in_the_large,
     "mean_score": cal.mean_score,
-    "ece10_uniform": lambda c: cal.ece(cal.bins_uniform(c)),
-    "mce10_uniform": lambda c: max(cal.bins_uniform(c).gap, default=np.nan),
+    "ece10_uniform": lambda c: cal.ece(cal.bins_uniform(below_linspace(c))),
+    "mce10_uniform": lambda c: max(cal.bins_uniform(below_linspace(c)).gap, default=np.nan),
     "ece10_quantile": lambda c: cal.ece(cal.bins_quantile(c)),
     "mce10_quantile": lambda c: max(cal.bins_quantile(c).gap, default=np.nan),
 }
@@ -89,6 +99,21 @@ def test_bins_hold_every_row(data, bins):
         assert (b.rows.sum(), b.positives.sum()) == (len(score), label.sum())
         assert len(b.rows) <= bins
         assert 0 <= cal.ece(b) <= b.gap.max() + 1e-12 <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("bins", [5, 7, 10, 15, 25])
+def test_a_score_that_equals_a_border_lies_in_the_bin_above(bins):
+    border = [float(Fraction(k, bins)) for k in range(bins + 1)]
+    np.testing.assert_array_equal(cal.bins_uniform(count(border, np.ones(bins + 1)), bins).rows, [1] * (bins - 1) + [2])
+    size = 11 * bins + 1
+    np.testing.assert_array_equal(
+        cal.bins_quantile(count(range(size), [1] * size), bins).rows, [11] * (bins - 1) + [12]
+    )
+
+
+def test_ece_of_scores_on_a_border_by_hand():
+    """[.2, .3): .25 against 0; [.3, .4): .3 against 1."""
+    assert cal.ece_10(count([0.25, 0.3, 0.3, 0.3], [0, 1, 1, 1])) == pytest.approx((0.25 + 3 * 0.7) / 4, abs=1e-15)
 
 
 def test_ece_less_its_bias_equals_the_reference_code():

@@ -202,4 +202,4 @@ class Rating(RowStudy):
 
 def tenth_edges(column: Distribution) -> Floats:
     """The edges of tenths of the rows."""
-    return np.unique(column.quantiles(np.linspace(0, 1, TENTHS + 1)[1:-1].tolist()))
+    return np.unique(column.quantiles((np.arange(1, TENTHS) / TENTHS).tolist()))

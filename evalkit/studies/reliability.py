@@ -11,7 +11,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.statistics import calibration_test
 from evalkit.statistics.intervals import wilson
 
-SPREAD = np.linspace(0, 1, 26)  # edges of the bins in which scores are counted
+SPREAD = np.arange(26) / 25  # edges of the bins in which scores are counted
 RECORDED = 40  # the same of what the JSON holds
 
 

@@ -33,7 +33,7 @@ class Scored(Protocol):
 def edges(study: Scored, tables: Mapping[str, Counts], bins: int = BINS) -> Floats:
     """Edges of equal bins that hold all scores; of probabilities they go from 0 to 1."""
     if study.probabilities:
-        return np.linspace(0, 1, bins + 1)
+        return np.arange(bins + 1) / bins
     ends = np.array([c.threshold[[-1, 0]] for c in tables.values()])
     low, high = ends[:, 0].min(), ends[:, 1].max()
     return np.linspace(low, high if high > low else low + 1, bins + 1)

@@ -11,7 +11,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,13 @@ CLASSES = ("digits", "wine", "penguins")
 THRESHOLD = 0.5
 TIE = "a tie at the border, which the tool cuts by row order"
 
+
+def below_linspace(c: Counts) -> Counts:
+    """Scores of .3, .6 and .7 just below their borders, where np.linspace(0, 1, 11) puts them in the tools."""
+    on_border = np.isin(c.threshold, [0.3, 0.6, 0.7])
+    return replace(c, threshold=np.where(on_border, np.nextafter(c.threshold, 0), c.threshold))
+
+
 # What the tools' names are here; None: evalkit has no such number.
 WHOLE: dict[str, Callable[[Counts], float] | None] = {
     "brier": calibration.brier,
@@ -39,9 +46,9 @@ WHOLE: dict[str, Callable[[Counts], float] | None] = {
     "calibration_in_the_large": calibration.calibration_in_the_large,
     "mean_score": calibration.mean_score,
     "log_loss": calibration.log_loss,
-    "ece10_uniform": lambda c: calibration.ece(calibration.bins_uniform(c)),
+    "ece10_uniform": lambda c: calibration.ece(calibration.bins_uniform(below_linspace(c))),
     "ece10_quantile": lambda c: calibration.ece(calibration.bins_quantile(c)),
-    "mce10_uniform": lambda c: max(calibration.bins_uniform(c).gap, default=np.nan),
+    "mce10_uniform": lambda c: max(calibration.bins_uniform(below_linspace(c)).gap, default=np.nan),
     "mce10_quantile": lambda c: max(calibration.bins_quantile(c).gap, default=np.nan),
     "average_precision": counts.average_precision,
     "roc_auc": counts.auc,
