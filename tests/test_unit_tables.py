@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from large_values import summed
 from significance_tables import long, rng, told, wide
 
 from evalkit import __main__ as cli
@@ -302,7 +303,7 @@ def test_draws_told_apart_by_their_answers_are_draws():
     assert first(answers(seed=["s1"] * 200))["n"] == 20
 
 
-@pytest.mark.parametrize("name", ["all", "Mean", "average"])
+@pytest.mark.parametrize("name", ["all", "Macro", "overall"])
 def test_a_row_of_means_is_no_unit(name):
     table = wide()
     numbers = table.select_dtypes("number")
@@ -310,6 +311,76 @@ def test_a_row_of_means_is_no_unit(name):
     with pytest.raises(InputError, match=f"query '{name}' holds the means of the others"):
         significance.read(pd.concat([table, summary]))
     assert first(pd.concat([table, summary.assign(a=99.0)]))["n"] == 61
+
+
+@pytest.mark.parametrize("shape", ["wide", "long"])
+@pytest.mark.parametrize("name", ["Total", " Grand total:", "Durchschnitt", "std", "25%", "weighted avg", "mean"])
+def test_a_row_of_totals_or_of_statistics_is_refused_with_its_place(name, shape):
+    table = pd.concat([wide(), pd.DataFrame({"query": [name], "a": [31.0], "b": [1.5]})])
+    data, row = (table, 61) if shape == "wide" else (long(table, "gain"), 61)
+    for read in (significance.read, summed):
+        with pytest.raises(InputError) as refusal:
+            read(data)
+        said = (
+            f"data frame: query must name a unit in each row, got {name!r} (row {row}), which summarises the others; "
+        )
+        assert str(refusal.value).startswith(said)
+
+
+def test_a_table_of_statistics_as_pandas_describes_it_is_refused(tmp_path):
+    wide().describe().to_csv(tmp_path / "described.csv")
+    with pytest.raises(InputError, match=r"column 1 must name a unit in each row, got 'count' \(row 1\)"):
+        significance.read(str(tmp_path / "described.csv"))
+    assert first(wide().assign(query=[f"total recall {i}" for i in range(60)]))["n"] == 60
+
+
+@pytest.mark.parametrize("form", ["{}**", "{}±0.02", "{} (0.02)", "{} [0.7, 0.9]", "{} ms", "**{}**", "{}† "])
+def test_a_system_whose_cells_carry_marks_is_refused_and_never_left_out(form):
+    table = wide().round(3)
+    table["b"] = [form.format(value) for value in table["b"]]
+    for data in (table, long(table, "gain")):
+        for read in (significance.read, summed):
+            with pytest.raises(InputError, match=r"(b|value) must hold numbers, got .* \(row \d+\).*no marks"):
+                read(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, "columns of a tracker") for name in ("Step", "run - acc__MIN", "param_C", "params_lr", "fit_time")),
+        *((name, "columns of a tracker") for name in ("rank_test_score", "learning_rate", "split0_test_score")),
+        ("days", "dates"),
+        ("rounds", "a running number"),
+    ],
+)
+def test_columns_that_are_plainly_no_systems_are_refused_unless_they_are_named(name, kind):
+    values = {"dates": 20240101 + np.arange(60) % 28, "a running number": np.arange(60) * 10}
+    table = wide().assign(**{name: values.get(kind, rng(4).integers(1, 9000, 60) + 0.0)})
+    for read in (significance.read, summed):
+        with pytest.raises(InputError) as refusal:
+            read(table.sample(frac=1, random_state=2))
+        assert f"every column of numbers must be a system, got {kind}: {name}; name" in str(refusal.value)
+        assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
+
+
+def test_systems_that_share_the_form_of_a_name_are_systems():
+    table = wide().rename(columns={"a": "old_time", "b": "new_time"})
+    assert {*significance.read(table).systems} == {"old_time", "new_time"}
+
+
+@pytest.mark.parametrize("names", [("ndcg@10", "map"), ("train_score", "test_score"), ("precision", "f1-score")])
+def test_metrics_of_one_system_are_no_systems(names):
+    with pytest.raises(InputError, match=f"got metrics: {names[0]}, {names[1]}; name the columns to compare"):
+        significance.read(wide().rename(columns=dict(zip("ab", names, strict=True))))
+
+
+@pytest.mark.parametrize("name", ["length", "num_rel", "zip_code", "diff", "best", "p", "t", "df", "Date", "n_tokens"])
+def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(name):
+    table = wide().assign(**{name: rng(4).integers(1, 9000, 60)})
+    for read in (significance.read, summed):
+        assert {*read(table).systems} == {"a", "b"}
+        assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
+    assert f"not compared: {name}" in told(significance.read(table))
 
 
 def test_the_label_is_no_system():

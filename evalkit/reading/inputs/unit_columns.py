@@ -15,9 +15,10 @@ from typing import Any, Literal
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
+from evalkit.catalogue import lookup
+from evalkit.reading.tables import bookkeeping, rules
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import Part, at
 from evalkit.reading.tables.rules import Field
 from evalkit.reading.tables.table import located
 
@@ -28,7 +29,8 @@ _FOLDS, _REPEATS = ("fold", "split"), ("repeat", "repetition", "rep", "seed", "r
 MISSING = ("n/a", "na", "#n/a", "nan", "null", "none", "-", "--", "–", ".", "?", "missing", "inf", "-inf")
 TRUTH = {"true": 1.0, "false": 0.0}
 SHOWN = 3  # wrong cells that a message lists
-_NUMBER = re.compile(r"[+-]?(\d[\d ']*([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?\s*%?")
+_ONE = r"[-+−]?([0-9][0-9 ']*([.,][0-9]*)*|[.,][0-9]+)(e[-+]?[0-9]+)?"
+LOOKS = rf"^[<>~≈=$€£*]* *{_ONE} *(%|ms|s|sec|min|€|[$]|£)? *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} *%?|[(\[][^()]*[)\]])* *$"
 _ID = re.compile(r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+")
 
 
@@ -95,6 +97,14 @@ class Column(ABC):
     def distinct(self) -> bool:
         """Whether all cells differ."""
 
+    @abstractmethod
+    def first(self, pattern: str) -> tuple[Part, int, str] | None:
+        """Part, row and cell of the first cell that matches, in lower case and without spaces around it."""
+
+    @abstractmethod
+    def sample(self) -> Floats:
+        """Numbers of its first rows; none where cells are text."""
+
     @property
     def identifies(self) -> bool:
         """Whether its name is that of an id or a running number."""
@@ -154,6 +164,18 @@ class HeldColumn(Column):
     def distinct(self) -> bool:
         return len(set(self.cells)) == len(self.cells)
 
+    def first(self, pattern: str) -> tuple[Part, int, str] | None:
+        import pyarrow.compute as pc
+
+        for part, array in zip(self.parts, self.arrays, strict=True):
+            plain = pc.utf8_trim_whitespace(array)
+            if (row := pc.index(pc.match_substring_regex(plain, pattern, ignore_case=True), True).as_py()) >= 0:
+                return *located([(part, len(array))], row), array[row].as_py()
+        return None
+
+    def sample(self) -> Floats:
+        return self.numbers()[: bookkeeping.SAMPLE] if self.clean else np.zeros(0)
+
     def texts(self) -> np.ndarray:
         """The cells as ids; raises InputError where one is empty, or neither text nor a whole number."""
         for part in self.parts:
@@ -199,7 +221,7 @@ def no_numbers(column: str, wrong: Sequence[tuple[Part, int, str]], several: int
     more = f" and {several - len(same):,} more" if several > len(same) else ""
     return InputError(
         f"{first.name}: {column} must hold numbers, got {', '.join(same)}{more}; leave a cell empty where there is no "
-        "value and write a decimal point, or name the columns to compare: systems='a,b'"
+        "value and write a decimal point and no marks, or name the columns to compare: systems='a,b'"
     )
 
 
@@ -227,8 +249,11 @@ def looks_like_number(cell: str) -> bool:
 
     >>> [looks_like_number(cell) for cell in ("0.5", "0,5", "85 %", "1e-3", "true", "q1", "n/a")]
     [True, True, True, True, True, False, False]
+    >>> [looks_like_number(cell) for cell in ("0.77**", "0.81±0.02", "0.81 (0.02)", "12 ms", "0.7 [0.6, 0.8]", "3b")]
+    [True, True, True, True, True, False]
     """
-    return bool(_NUMBER.fullmatch(cell.strip())) or cell.strip().lower() in TRUTH
+    plain = cell.strip().lower()
+    return bool(re.search(LOOKS, plain)) or plain in TRUTH
 
 
 def _number(cell: str) -> float | None:
@@ -256,8 +281,9 @@ def means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
 
 # Tables that could be meant in two ways, refused ----------------------------------------------------------------------
 
-SUMMARIES = ("all", "mean", "average", "avg", "overall", "total", "macro", "summary", "amean")
+SUMMARIES = ("all", "overall", "macro", "summary", "amean")
 TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
+_METRICS = {*lookup.ALIASES, "loss", "score", "f1_score", "support"}
 _SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
 
 
@@ -297,8 +323,41 @@ def _pairs(a: Ints, b: Ints) -> Ints:
     return np.unique(a * (int(b.max()) + 1) + b, return_inverse=True)[1].astype(np.int64)
 
 
+def refuse_totals(units: Sequence[Column]) -> None:
+    """Raise InputError for a row whose unit is called as a statistic of the others: Total, Durchschnitt, std, 25%."""
+    for column in units:
+        if total := column.first(bookkeeping.SUMMARY):
+            part, row, cell = total
+            raise InputError(
+                f"{part.name}: {column.name} must name a unit in each row, got {cell!r}{at(row)}, which summarises the "
+                "others; remove such rows, or rename the unit"
+            )
+
+
+def refuse_bookkeeping(columns: Sequence[Column], where: str) -> None:
+    """Raise InputError for columns that are plainly no systems, by their names or by what they count."""
+    metrics = [column.name for column in columns if _is_metric(column.name)]
+    kinds = [
+        ("metrics", metrics if len(metrics) > 1 else []),
+        ("columns of a tracker", bookkeeping.tracked([column.name for column in columns])),
+        *((kind, [column.name]) for column in columns if (kind := bookkeeping.counted(column.sample()))),
+    ]
+    for kind, names in kinds:
+        if names:
+            raise InputError(
+                f"{where}: every column of numbers must be a system, got {kind}: {roles_of.listed(names, 5)}; name the "
+                "columns to compare: systems='a,b'"
+            )
+
+
+def _is_metric(name: str) -> bool:
+    """Whether a name is that of a usual metric, perhaps of a stage: ndcg@10, eval_loss, test_accuracy."""
+    base = re.sub(r"^(train|test|val|valid|validation|eval)_|@.*", "", key(name))
+    return len(base) > 1 and (base in _METRICS or any(base in table for table in lookup.TABLES.values()))
+
+
 def refuse_summaries(labels: Iterable[object], values: Mapping[tuple[str, str], Floats], unit: str, where: str) -> None:
-    """Raises InputError for a unit called `all` or `mean` whose values are the means of the others."""
+    """Raises InputError for a unit called `all` or `macro` whose values are the means of the others."""
     for place, label in enumerate(labels := list(labels)):
         if str(label).strip().lower() in SUMMARIES and len(labels) > 2:
             others = [np.delete(column, place) for column in values.values()]

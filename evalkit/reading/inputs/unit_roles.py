@@ -13,6 +13,7 @@ import numpy as np
 from evalkit.arrays import InputError, Ints, codes
 from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_columns import Column, HeldColumn, Use
+from evalkit.reading.tables import bookkeeping
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Part, Source
 
@@ -255,6 +256,7 @@ class Long(Generic[Of]):
             ids, cluster = [cluster], None
         if not ids:
             raise roles_of.unresolved(["unit"], columns.names, columns.where)
+        unit_columns.refuse_totals(ids)
         units = Units(ids, None if cluster in ids else cluster, columns.rows)
         return cls(units, system, metric, value, guess, free.without(*ids))
 
@@ -287,9 +289,16 @@ class Wide(Generic[Of]):
         if cluster and not ids and any(column.draws for column in free.every):
             ids = [cluster]
         free = free.without(*ids)
-        measured = named or [c for c in free.numbers if not c.no_value and Use.TRUTH not in c.uses]
+        values = [c for c in free.numbers if not c.no_value and Use.TRUTH not in c.uses]
+        measured = named or [c for c in values if not bookkeeping.aside(c.name)]
         if not measured:
             has = ", ".join(columns.names)
-            raise InputError(f"{columns.where}: no column holds numbers, one for each system; it has {has}")
+            raise InputError(
+                f"{columns.where}: no column holds numbers, one for each system; it has {has}; if some of these are "
+                "systems, name them: systems='a,b'"
+            )
+        unit_columns.refuse_totals(ids)
+        if not named:
+            unit_columns.refuse_bookkeeping(measured, columns.where)
         units = Units(ids, None if cluster in ids else cluster, columns.rows)
         return cls(units, measured, free.without(*measured))

@@ -5,16 +5,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from evalkit.arrays import InputError
+from evalkit.arrays import Floats, InputError
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import unit_columns, unit_roles
-from evalkit.reading.inputs.unit_columns import MISSING, SHOWN, TRUTH, Column, Kind
+from evalkit.reading.inputs.unit_columns import LOOKS, MISSING, SHOWN, TRUTH, Column, Kind
 from evalkit.reading.inputs.unit_roles import Columns
-from evalkit.reading.tables import duck
+from evalkit.reading.tables import bookkeeping, duck
 from evalkit.reading.tables.dialects import NUMBER
 from evalkit.reading.tables.parts import Part, Selection, at, explained
-
-LOOKS = "^[-+]?([0-9][0-9 ']*([.,][0-9]*)*|[.,][0-9]+)(e[-+]?[0-9]+)? *%?$"  # as `unit_columns.looks_like_number`
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +162,18 @@ class AskedColumn(Column):
         cells = self.asked.rows([f"{text} AS value"])
         query = f"SELECT value FROM ({cells}) AS c GROUP BY value HAVING count(*) > 1 LIMIT 1"
         return not len(self.asked.table(query))
+
+    def first(self, pattern: str) -> tuple[Part, int, str] | None:
+        role = f"text {self.name}"
+        condition = self.asked.engine.dialect.matches(self.asked._plain(self.name), pattern)
+        for selection in self.asked.selections:
+            for row, cell in self.asked.first(selection, condition, role, 1):
+                return selection.part, row, str(cell)
+        return None
+
+    def sample(self) -> Floats:
+        cells = self.asked.rows([f"{self.asked.engine.dialect.quote(f'number {self.name}')} AS value"])
+        return self.asked.table(f"SELECT value FROM ({cells}) AS c LIMIT {bookkeeping.SAMPLE}")["value"].to_numpy()
 
     def refuse_ids(self) -> None:
         """Raises InputError where its type is not one of ids."""
