@@ -86,6 +86,22 @@ def _two_classes() -> list[World]:
     ]
 
 
+def _thresholds() -> list[World]:
+    """Thresholds that are chosen on the rows."""
+    report, large = "classification", {"many": 200_000}
+    asked = {"metrics": "f1,precision,recall,specificity,accuracy,mcc"}
+    best, cost, reach = (asked | {"threshold": rule} for rule in ("best_f1", "cost:fp=1,fn=5", "recall>=0.9"))
+    users = World("threshold of best F1 by user", report, 50, binary_by_user(0.3), best | UNIT, many=FEW * 10)
+    return [
+        *(World("threshold of best F1, 30% positive", report, n, binary(0.3), best, **large) for n in (200, 1000)),
+        World("threshold of best F1, 10% positive", report, 1000, binary(0.1), best, **large),
+        *(World("threshold of least cost", report, n, binary(0.3), cost, **large) for n in (200, 1000)),
+        World("threshold of recall 0.9", report, 200, binary(0.3), reach, **large),
+        users,
+        World("threshold of best F1, weights", report, 400, weighted(binary(0.3)), best, **large),
+    ]
+
+
 HALF = {"margin": 0.5}
 CUT = {"metrics": "ndcg@10"}
 OF_SLICES = ("segments", "slice_tests")
@@ -210,6 +226,7 @@ def _power() -> list[World]:
 
 WORLDS = (
     *_two_classes(),
+    *_thresholds(),
     *_classes_and_labels(),
     *_numbers(),
     *_lists(),

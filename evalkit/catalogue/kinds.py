@@ -59,6 +59,11 @@ class Kind(ABC):
         return False
 
     @property
+    def thresholded(self) -> bool:
+        """Whether another threshold can change the metric."""
+        return self.decided
+
+    @property
     def original(self) -> Metric | None:
         """The metric that this one transforms."""
         return None
@@ -264,6 +269,12 @@ class Share(Termed, OfTable):
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
 
+    @property
+    def thresholded(self) -> bool:
+        """Whether it is more than a share of labels."""
+        cells = np.array(self.cells())
+        return bool((cells[:, [0, 2]] != cells[:, [1, 3]]).any())
+
     def hits(self, rows: Rows) -> tuple[Bools, Bools]:
         """Which rows count, and which of these are hits."""
         member, hit = self.of(rows.actual, rows.predicted)
@@ -296,6 +307,11 @@ class Share(Termed, OfTable):
         """Hits and members, of the table of what is decided."""
         weight, (member, hit) = np.array([decided.positive, decided.negative]).ravel(), self.cells()
         return (weight @ hit).item(), (weight @ member).item()
+
+    def each(self, c: Counts) -> Floats:
+        """The share of each of many counts."""
+        weight, (member, hit) = np.array([c.tp, c.fn, c.fp, c.tn]), self.cells()
+        return ratio(hit @ weight, member @ weight)
 
     def at(self, c: Counts, threshold: float) -> float:
         """The share at the threshold."""

@@ -151,6 +151,11 @@ class Decision(Curve):
         """The metric at the threshold."""
         return float(self.of(counts.at(c, threshold)))
 
+    def each(self, c: Counts) -> Floats:
+        """The metric of each of many counts."""
+        sides = zip(c.threshold, c.tp, c.fp, c.positives, c.negatives, strict=True)
+        return np.array([float(self.of(Counts(*of))) for of in sides])
+
     def source(self, tables: Tables) -> Counts:
         """The table of what is decided."""
         assert tables.cut is not None

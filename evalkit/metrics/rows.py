@@ -1,6 +1,6 @@
 """Rows: what is, and what one system says of it, row by row; the tables that follow are counted once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,8 @@ class Rows:
     score: of class 1, one column per class or label, or the forecast; None where only classes are predicted.
     decision: what is predicted, where no threshold decides. threshold: one for all labels, or one per label.
     weight: None where all rows count alike. unit: what varies; None where it is the row. beside: further columns by
-    name, which own metrics are computed from.
+    name, which own metrics are computed from. redraw: where the threshold was chosen on these rows, the counts on
+    bootstrap samples of them on which it is chosen again, an array each; else None, as for some of the rows.
     """
 
     actual: np.ndarray
@@ -33,6 +34,7 @@ class Rows:
     decision: np.ndarray | None = None
     classes: int = 2
     beside: Mapping[str, Floats] = field(default_factory=dict)
+    redraw: Callable[[], Counts] | None = None
 
     def __len__(self) -> int:
         return len(self.actual)
@@ -42,11 +44,11 @@ class Rows:
         names = ("score", "weight", "unit", "decision")
         sides: dict[str, Any] = {n: None if (side := getattr(self, n)) is None else side[member] for n in names}
         beside = {name: column[member] for name, column in self.beside.items()}
-        return replace(self, actual=self.actual[member], beside=beside, **sides)
+        return replace(self, actual=self.actual[member], beside=beside, redraw=None, **sides)
 
-    def at(self, threshold: float | Floats) -> "Rows":
+    def at(self, threshold: float | Floats, redraw: Callable[[], Counts] | None = None) -> "Rows":
         """The same rows at another threshold; the score is not counted again."""
-        rows = replace(self, threshold=threshold)
+        rows = replace(self, threshold=threshold, redraw=redraw)
         vars(rows)["counts"] = self.counts
         return rows
 

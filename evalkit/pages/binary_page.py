@@ -289,7 +289,8 @@ def _threshold(study: BinaryStudy) -> list[Finding]:
     values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
     unreachable, text = diagnostics.unreachable(study), f"Threshold: {study.rule.text}"
     if study.rule.fixed is None:
-        chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {values}."
+        included = measured.CHOICE_INCLUDED if study.rechosen else measured.CHOICE_LEFT_OUT
+        chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {values}. {included}"
         findings = [predictions.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)]
     else:
         findings = [predictions.THRESHOLD.note(f"{text}."), *rounded(study.rule.fixed, study.facts.precision)]

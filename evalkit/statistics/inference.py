@@ -339,9 +339,19 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
 }
 
 
+SAMPLES = "bootstrap samples on each of which the threshold is chosen again"
+CHOSEN = Method(
+    interval_methods.chosen, f"t on the logit scale, error from {SAMPLES}", methods.chosen, f"t, error from {SAMPLES}"
+)
+
+
 def method(statistic: Any) -> Method:
     """The interval and the test of a statistic."""
-    return TABLE[statistic.layout][type(statistic.chosen.metric.kind)]
+    return _method(statistic.chosen.metric.kind, statistic.layout, rechosen=statistic.redraws)
+
+
+def _method(kind: Kind, layout: Layout, *, rechosen: bool) -> Method:
+    return CHOSEN if rechosen and kind.thresholded else TABLE[layout][type(kind)]
 
 
 FLIPPING = (methods.flips, methods.flips_or_t, methods.flips_or_influence, methods.flips_of_sums)
@@ -356,8 +366,10 @@ def flipped(a: Any, b: Any) -> Floats | None:
     return d if d.size else None
 
 
-def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str]) -> str:
+def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str], *, rechosen: bool = False) -> str:
     """What each metric has, those with the same method together; `side` picks interval or test.
+
+    rechosen: whether samples choose their own thresholds.
 
     >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
@@ -368,7 +380,7 @@ def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], st
     for chosen in metrics:
         base = chosen.base
         label = chosen.label if base is chosen else f"{chosen.label} (as {base.label})"
-        named.setdefault(side(TABLE[layout][type(base.metric.kind)]), []).append(label)
+        named.setdefault(side(_method(base.metric.kind, layout, rechosen=rechosen)), []).append(label)
     return "; ".join(f"{', '.join(labels)}: {text}" for text, labels in named.items())
 
 

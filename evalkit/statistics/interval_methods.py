@@ -25,7 +25,7 @@ from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.independent import Arm, HeldArm
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.means import hall
-from evalkit.statistics.methods import NONE, Options, flipped_sums
+from evalkit.statistics.methods import CHOSEN, NONE, Options, flipped_sums
 from evalkit.statistics.statistic import by_unit
 
 OF_CELLS = "t on the logit scale, half a row added to each cell"
@@ -209,6 +209,16 @@ def of_units(statistic: Any, o: Options) -> Estimate:
     """t on the scale of the range, from how much each unit moves the metric, on Kish's degrees of freedom."""
     freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
     return ranged(statistic, statistic.error(), freedom=freedom, n=statistic.n, level=o.level)
+
+
+def chosen(statistic: Any, o: Options) -> Estimate:
+    """The same where the threshold was chosen on the rows, from samples on which it is chosen again.
+
+    Not below the error at the threshold as it is: a bound on recall leaves it no room, wherever the threshold lies.
+    """
+    error = float(np.fmax(statistic.error(), np.nanstd(statistic.redrawn)))
+    freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
+    return ranged(statistic, error, freedom=freedom, n=statistic.n, level=o.level, method=CHOSEN)
 
 
 def lift_of_units(statistic: Any, o: Options) -> Estimate:

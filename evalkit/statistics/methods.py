@@ -34,6 +34,7 @@ AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
 }
 GAPS = "Agresti–Min, Welch t"
 BY_CLASS = "delta method by class, Welch t"
+CHOSEN = "bootstrap, threshold chosen again"
 UNDEFINED, NONE = "undefined", "none (biased upward)"
 POWER = 0.8  # of the differences that are said to show
 
@@ -153,6 +154,13 @@ def influence(a: Any, b: Any, o: Options) -> Comparison:
     """How much each row, or unit, moves the difference."""
     value, error, freedom = a.value - b.value, a.difference_error(b), max(a.freedom, 1.0)
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+
+
+def chosen(a: Any, b: Any, o: Options) -> Comparison:
+    """The same where thresholds were chosen on the rows, from samples on which both are chosen again."""
+    value, freedom = a.value - b.value, max(a.freedom, 1.0)
+    error = float(np.fmax(a.difference_error(b), np.nanstd(a.redrawn - b.redrawn)))
+    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=CHOSEN)
 
 
 def without_each(a: Any, b: Any, o: Options) -> Comparison:

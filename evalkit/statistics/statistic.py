@@ -48,6 +48,8 @@ class Statistic:
 
     chosen: Chosen
 
+    redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
+
     def meets(self, other: Any) -> bool:
         """Whether any unit has both values."""
         return True
@@ -192,6 +194,18 @@ class OfRows(Statistic):
     def layout(self) -> Layout:
         """Whether rows are independent and unweighted."""
         return of_rows(self.rows.unit, self.rows.weight)
+
+    @property
+    def redraws(self) -> bool:  # type: ignore[override]
+        """Whether the threshold was chosen on the rows."""
+        return self.rows.redraw is not None
+
+    @cached_property
+    def redrawn(self) -> Floats:
+        """The metric on bootstrap samples, on each of which the threshold is chosen again."""
+        kind: Any = self.chosen.metric.kind
+        assert self.rows.redraw is not None
+        return kind.each(self.rows.redraw())
 
     @cached_property
     def value(self) -> float:

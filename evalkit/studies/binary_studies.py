@@ -1,8 +1,8 @@
 """The two studies of binary outcomes: of rows in memory, and of rows that are read twice, shard by shard."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from evalkit.reading.reductions import large, tabled
 from evalkit.reading.reductions.large import Large
 from evalkit.reading.reductions.rereading import Named, Rereading
 from evalkit.reading.tables.slices import Slice, of_groups
-from evalkit.statistics import count_bootstrap, interval_methods, passes
+from evalkit.statistics import chosen_threshold, count_bootstrap, interval_methods, passes
 from evalkit.statistics.binned_scores import BinnedScore, columns
 from evalkit.statistics.of_sums import Moments, SummedRows
 from evalkit.statistics.passes import First, Second
@@ -81,8 +81,19 @@ class RowsStudy(BinaryStudy):
     @cached_property
     def sample(self) -> HeldRows:
         """Every system's scores with its threshold."""
-        decided = {name: rows.at(self.thresholds[name]) for name, rows in self._rows.items()}
+        decided = {name: rows.at(self.thresholds[name], self._redraw(name)) for name, rows in self._rows.items()}
         return HeldRows(decided, lambda: self.data.rows.id)
+
+    @property
+    def rechosen(self) -> bool:
+        """Whether a rule chooses the threshold."""
+        return self.rule.fixed is None
+
+    def _redraw(self, name: str) -> Callable[[], Counts] | None:
+        """What is decided on bootstrap samples, which are those of all systems."""
+        rows, drawn = self._rows[name], self.settings.limits.bands
+        redrawn = partial(chosen_threshold.redrawn, rows, self.rule.choose, rng=self.rng(7), samples=drawn)
+        return cache(redrawn) if self.rechosen else None
 
     @cached_property
     def _rows(self) -> dict[str, Rows]:

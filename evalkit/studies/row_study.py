@@ -91,7 +91,10 @@ class RowStudy(Shown, Study):
     @property
     def intervals_are(self) -> str:
         """Where intervals come from, in words."""
-        return inference.words(self.settings.metrics, self.layout, lambda method: method.interval_is) + self.over
+        words = inference.words(
+            self.settings.metrics, self.layout, lambda method: method.interval_is, rechosen=self.rechosen
+        )
+        return words + self.over
 
     # Numbers of the page that are no metric of the table
 

@@ -238,9 +238,14 @@ class Study(WithUnits, ABC):
         return statistic.layout
 
     @property
+    def rechosen(self) -> bool:
+        """Whether a threshold was chosen on the units, and is chosen again on samples of them."""
+        return False
+
+    @property
     def tests_are(self) -> str:
         """Where tests come from, in words."""
-        tests = inference.words(self.directed, self.layout, lambda method: method.test_is)
+        tests = inference.words(self.directed, self.layout, lambda method: method.test_is, rechosen=self.rechosen)
         return f"{self.differences_are.lower()}, two-sided: {tests}{self.over}; Holm over the pairs of one metric"
 
     @property
