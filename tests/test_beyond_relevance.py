@@ -48,6 +48,24 @@ def test_the_page_has_the_figures_of_rectools():
     assert not frame["left_out"].any()
 
 
+@pytest.mark.parametrize("unit", [None, "query"])
+@pytest.mark.parametrize("size, lists, missing", [(49, 11, 1), (60, 3, 1), (60, 7, 0), (7, 4, 0), (12, 6, 1)])
+def test_coverage_is_the_share_itself_and_its_interval_says_something_or_is_none(size, lists, missing, unit):
+    """All lists show the same items, and then the first list one more."""
+    catalogue = [f"i{i}" for i in range(size)]
+    for alone in (0, 1):
+        items = catalogue[: size - missing - alone]
+        rows = [(f"q{q}", item) for q in range(lists) for item in items] + [("q0", catalogue[-1])] * alone
+        table = pd.DataFrame(rows, columns=["query", "item"]).assign(score=1.0, grade=1)
+        study = ranking.read(table, items=pd.DataFrame({"item": catalogue}), metrics=f"precision@{size}", unit=unit)
+        row = diversity.of_lists(study).set_index("metric").loc["coverage"]
+        assert row["value"] == (size - missing) / size
+        if alone:
+            assert 0.5 < row["low"] < row["value"] <= row["high"] <= 1
+        else:
+            assert np.isnan([row["low"], row["high"]]).all()
+
+
 def test_a_measure_needs_its_column():
     frame = diversity.of_lists(read(catalogue()[["item"]]))
     assert list(frame["metric"]) == ["coverage", "Gini of exposure"]

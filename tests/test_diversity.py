@@ -194,6 +194,12 @@ def test_a_unit_is_left_out_with_all_its_lists():
     assert d.jackknife_by_unit(of, unit, d.gini) == pytest.approx(expected)
 
 
+def test_items_with_the_same_features_have_no_distance():
+    v = np.random.default_rng(0).normal(size=(40, 3))
+    lists = d.items([["a", "b"], ["b", "c"], list("abcdef")], list("abcdef"))
+    assert not any(d.intra_list_diversity(lists, np.tile(row, (6, 1))).any() for row in v)
+
+
 def test_a_percentile_bootstrap_of_lists_misses_the_coverage():
     rng = np.random.default_rng(3)
     s = drawn_lists(rng, 100)

@@ -193,7 +193,7 @@ def intra_list_diversity(lists: Items, features: ArrayLike, k: int | None = None
     >>> intra_list_diversity(items([["a", "b"]], ["a", "b"]), [[1, 0], [0, 3]])
     array([1.])
     """
-    return 1 - intra_list_similarity(lists, features, k)
+    return (1 - intra_list_similarity(lists, features, k)).round(14)  # equal items are not 1e-16 apart
 
 
 def intra_list_similarity_category(lists: Items, category: ArrayLike, k: int | None = None) -> Floats:
@@ -396,5 +396,6 @@ def jackknife_by_unit(lists: Items, unit: ArrayLike, of: Callable[[Ints], float]
 
 
 def _around(whole: float, without: Floats) -> Floats:
-    """Jackknife pseudo-values centred on the statistic: Tukey's, less their bias."""
-    return whole + (len(without) - 1) * (without.sum() / max(len(without), 1) - without)
+    """Jackknife pseudo-values around the statistic: Tukey's, less their bias; all alike if no unit moves it alone."""
+    moved = without - without[:1]
+    return whole + (len(without) - 1) * (moved.sum() / max(len(without), 1) - moved)

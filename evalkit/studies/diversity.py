@@ -11,7 +11,7 @@ from evalkit.metrics import diversity
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs.stock import Stock
-from evalkit.statistics import interval_methods
+from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.once import once
 from evalkit.studies.ranking import Ranking
@@ -32,7 +32,7 @@ def of_lists(study: Ranking) -> pd.DataFrame:
     rows = []
     for name in study.order:
         for measure in _measures(study, study.catalogue, by_system[name]):
-            e = _estimate(measure, study.settings.level)
+            e = measure.estimate
             limits = {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
             left_out = int(diversity.left_out(by_system[name], measure.has, k).sum())
             rows.append({"metric": measure.name, "system": name, "k": k} | limits | {"left_out": left_out})
@@ -41,13 +41,11 @@ def of_lists(study: Ranking) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class _Measure:
-    """Sums by unit whose ratio is the measure, from 0 to `high`. n: lists with a value. has: which items it can use."""
+    """A measure of the lists of one system. has: which items it can use."""
 
     name: str
-    sums: Sums
-    n: int
+    estimate: Estimate
     has: Bools
-    high: float = 1.0
 
 
 def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
@@ -56,7 +54,9 @@ def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
 
     def mean(name: str, values: Floats, has: Bools, high: float = 1.0) -> _Measure:
         known = ~np.isnan(values)
-        return _Measure(name, Sums(*Sums(values).by_unit(known, study.unit)), int(known.sum()), has, high)
+        sums = Sums(*Sums(values).by_unit(known, study.unit))
+        e = interval_methods.ratio_within(sums, 0.0, high, level=study.settings.level)
+        return _Measure(name, replace(e, n=int(known.sum())), has)
 
     if stock.category is not None:
         values = diversity.intra_list_diversity_category(lists, stock.category, k)
@@ -66,23 +66,29 @@ def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
         yield mean("diversity by features", values, diversity.described(stock.features), OPPOSITE)
     for name, share in shares(stock):
         yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
-    for name, whole in WHOLE.items():
-        yield _Measure(name, Sums(whole(study.unit, lists, k)), len(lists), np.ones(len(stock), bool))
+    for name, (of, by_list) in WHOLE.items():
+        moved = by_list(lists, k) if study.unit is None else diversity.jackknife_by_unit(lists, study.unit, of, k)
+        e = of_all(of(diversity.exposure(lists, k)), moved, level=study.settings.level)
+        yield _Measure(name, replace(e, n=len(lists)), np.ones(len(stock), bool))
 
 
-def _coverage(unit: np.ndarray | None, lists: Items, k: int) -> Floats:
-    if unit is None:
-        return diversity.catalogue_coverage_by_list(lists, k)
-    return diversity.jackknife_by_unit(lists, unit, diversity.share_exposed, k)
+WHOLE = {  # of all lists together: from how many lists show each item, and the jackknife's values of the lists
+    "coverage": (diversity.share_exposed, diversity.catalogue_coverage_by_list),
+    "Gini of exposure": (diversity.gini, diversity.exposure_gini_by_list),
+}
 
 
-def _gini(unit: np.ndarray | None, lists: Items, k: int) -> Floats:
-    if unit is None:
-        return diversity.exposure_gini_by_list(lists, k)
-    return diversity.jackknife_by_unit(lists, unit, diversity.gini, k)
+def of_all(value: float, moved: Floats, *, level: float) -> Estimate:
+    """A number of all lists in 0..1 with t limits from the jackknife's values of the units, cut at 0 and 1.
 
+    No limits if no unit alone moves the number, as where at least two lists show every item: its error is unknown.
 
-WHOLE = {"coverage": _coverage, "Gini of exposure": _gini}  # of all lists together: the jackknife's values of units
+    >>> of_all(1.0, np.array([1.0, 1.0, 1.0]), level=0.95).low, of_all(0.9, np.array([1.0, 0.8]), level=0.95).high
+    (nan, 1.0)
+    """
+    error = float(np.sqrt(independent.arm_of(value, moved - value).variance)) or np.nan
+    e = intervals.t_interval(value, error, n=len(moved), level=level, method="jackknife t")
+    return replace(e, low=float(np.clip(e.low, 0, 1)), high=float(np.clip(e.high, 0, 1)))
 
 
 def shares(stock: Stock) -> Iterator[tuple[str, Floats]]:
@@ -91,9 +97,3 @@ def shares(stock: Stock) -> Iterator[tuple[str, Floats]]:
         yield "novelty by interactions", diversity.interaction_share(np.nan_to_num(stock.popularity))
     if stock.user_share is not None:
         yield "novelty by users", stock.user_share
-
-
-def _estimate(measure: _Measure, level: float) -> Estimate:
-    """The ratio of sums by the jackknife within the measure's range."""
-    e = interval_methods.ratio_within(measure.sums, 0.0, measure.high, level=level)
-    return replace(e, n=measure.n)
