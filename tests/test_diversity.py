@@ -41,7 +41,7 @@ def test_similarity_equals_the_loop_over_pairs(lists, vectors, k):
     expected = mean_over_pairs(lists, k, norm > 0, lambda i, j: v[i] @ v[j] / (norm[i] * norm[j]))
     got = d.intra_list_similarity(made(lists), v, k)
     np.testing.assert_allclose(got, expected, atol=1e-12)
-    np.testing.assert_array_equal(d.intra_list_diversity(made(lists), v, k), 1 - got)
+    np.testing.assert_allclose(d.intra_list_diversity(made(lists), v, k), 1 - got, atol=1e-14)
     assert np.all((np.abs(got) <= 1) | np.isnan(got))
 
 

@@ -18,7 +18,7 @@ MEANING = {
     "diversity by features": "mean cosine distance of two items of a list (ILD)",
     "novelty by interactions": "mean of −log2 p in bits, where p is the interactions of an item / those of all items",
     "novelty by users": "mean of −log2 p in bits, where p is the share of the users that had the item (MIUF)",
-    "coverage": "items that at least one list shows / items of the table; without an interval if no list alone changes it",
+    "coverage": "items that at least one list shows / items of the table; no interval if no list alone changes it",
     "Gini of exposure": (
         "how unevenly the items of the table are shown: 0 if all are shown in as many lists, near 1 if a few have all"
     ),
