@@ -10,7 +10,7 @@ from significance_tables import long, rng, told, wide
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
-from evalkit.studies import significance
+from evalkit.studies import interleaving, significance
 
 
 def answers(questions=20, samples=5, **columns) -> pd.DataFrame:
@@ -381,6 +381,17 @@ def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(nam
         assert {*read(table).systems} == {"a", "b"}
         assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
     assert f"not compared: {name}" in told(significance.read(table))
+
+
+@pytest.mark.parametrize("label", ["arm", "group"])
+def test_totals_of_an_ab_test_are_no_values_but_successes_and_trials(label):
+    table = pd.DataFrame({label: ["a", "b"], "users": [1000, 1010], "conversions": [100, 130]})
+    columns = f"system={label},successes=conversions,trials=users"
+    with pytest.raises(InputError, match=f"look like totals of each {label}; for shares set columns='{columns}'"):
+        significance.read(table)
+    assert significance.read(table, columns=columns).systems == ("a", "b")
+    with pytest.raises(InputError, match=f"users must have one row per user, got one per {label}; for totals use"):
+        interleaving.read(users=table, columns=f"arm={label}", metrics="conversions/users")
 
 
 def test_the_label_is_no_system():

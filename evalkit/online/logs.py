@@ -94,6 +94,12 @@ def read_users(
     rows = table.read(parts, user_fields(parts, columns, numbers, attributes))
     texts = _texts(rows)
     user = texts.get("user", np.arange(1, len(rows) + 1).astype(str))
+    if len(rows) == len({*texts["arm"]}) > 1:
+        part, arm = rows.blocks[0].part, rows.blocks[0].fields["arm"].column
+        raise InputError(
+            f"{part.name}: users must have one row per user, got one per {arm}; for totals use the significance report "
+            f"with columns='system={arm},successes=COLUMN,trials=COLUMN'"
+        )
     values = {name: rows.numbers(f"number {name}") for name in numbers}
     kept = {name: texts[f"attribute {name}"] for name in attributes}
     return UserTable(user, texts["arm"], values, kept, named(rows.blocks[0].fields), rows.sources)

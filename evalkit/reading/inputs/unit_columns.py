@@ -350,6 +350,19 @@ def refuse_bookkeeping(columns: Sequence[Column], where: str) -> None:
             )
 
 
+def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
+    """Raise InputError for columns that are totals of each row by their names: conversions of users."""
+    names = {column.key: column.name for column in columns}
+    sides = [next((names[key] for key in keys if key in names), "") for keys in bookkeeping.COUNTED]
+    if all(sides):
+        successes, trials = sides
+        raise InputError(
+            f"{where}: {successes!r} and {trials!r} look like totals of each {label}; for shares set "
+            f"columns='system={label},successes={successes},trials={trials}', else name the columns to compare: "
+            "systems='a,b'"
+        )
+
+
 def _is_metric(name: str) -> bool:
     """Whether a name is that of a usual metric, perhaps of a stage: ndcg@10, eval_loss, test_accuracy."""
     base = re.sub(r"^(train|test|val|valid|validation|eval)_|@.*", "", key(name))

@@ -249,6 +249,8 @@ class Long(Generic[Of]):
         cluster = columns.named(unit, "unit") if unit else None
         metric = named.get("metric") or columns.metric()
         free = columns.without(system, cluster, metric, *named.values())
+        if "value" not in named and system.distinct:
+            unit_columns.refuse_counts(free.numbers, system.name, columns.where)
         value, guess = (named["value"], "") if "value" in named else free.value()
         free = free.without(value)
         ids = [named["unit"]] if "unit" in named else free.units_of_cells()
@@ -299,6 +301,8 @@ class Wide(Generic[Of]):
             )
         unit_columns.refuse_totals(ids)
         if not named:
+            for label in [column.name for column in columns.texts if column.distinct][:1]:
+                unit_columns.refuse_counts(free.numbers, label, columns.where)
             unit_columns.refuse_bookkeeping(measured, columns.where)
         units = Units(ids, None if cluster in ids else cluster, columns.rows)
         return cls(units, measured, free.without(*measured))

@@ -38,6 +38,15 @@ ASIDE = (  # what describes a unit, or is computed from the values of the others
     *("diff", "difference", "delta", "best", "winner", "sum", "total", "avg", "average"),
     *("p", "p_val*", "pval*", "t", "t_stat*", "z", "df", "dof", "se", "stderr", "std_err", "ci_*"),
 )
+_SUCCESSES = (
+    *("conversions", "converted", "orders", "purchases", "clicks", "signups", "sign_ups", "successes", "hits", "wins"),
+    *("correct", "passed", "opens"),
+)
+_TRIALS = (
+    *("users", "visitors", "visits", "sessions", "impressions", "views", "participants", "exposures", "trials", "n"),
+    *("total", "samples", "requests", "sent", "subjects"),
+)
+COUNTED = (_SUCCESSES, _TRIALS)  # counts, as tables of totals call them
 _WORD = (
     r"totals?|sum|summe|gesamt|insgesamt|somme|mean|average|avg|mittelwert|durchschnitt|moyenne|promedio|median|std|"
     r"stdev|stddev|std ?dev|standard deviation|variance|count|25%|50%|75%"
