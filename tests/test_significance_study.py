@@ -82,9 +82,9 @@ def test_equal_units_are_counted_of_those_that_each_pair_shares():
 
 
 def test_the_baseline_that_leads_by_another_metric_is_told():
-    table = pd.concat([long(wide(), "gain"), long(wide(gain=-0.5), "loss of time")])
+    table = pd.concat([long(wide(), "gain"), long(wide(gain=-0.5), "minutes")])
     notes = told(significance.read(table, baseline="b"))
-    assert "a is significantly worse than b by loss of time (0.460 lower), while it is better by gain." in notes
+    assert "a is significantly worse than b by minutes (0.460 lower), while it is better by gain." in notes
 
 
 def test_every_way_to_test_is_named():

@@ -20,7 +20,8 @@ class Metric:
     first among equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or
     "scores of units". columns: further columns of the input that it is computed from. plain: what it measures in plain
     words, with {k} or {top} for the cut-off; empty where the formula says it. unit: of measurement: "1" for a pure
-    number, "actual" for that of the actual values, "nats", a column; empty where it is not known.
+    number, "actual" for that of the actual values, "nats", a column; empty where it is not known. assumed: nothing says
+    which values are better.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Metric:
     columns: tuple[str, ...] = ()
     plain: str = ""
     unit: str = "1"
+    assumed: bool = False
 
     def __hash__(self) -> int:
         """That of its name: one results' key is made of it for each pair of systems."""

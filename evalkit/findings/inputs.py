@@ -92,6 +92,13 @@ FOLDS_UNREAD = Kind(
     "Run the validation report on the same file: it checks the split and compares the folds.",
 )
 
+ASSUMED_DIRECTION = Kind(
+    "EK116",
+    "assumed direction",
+    "Nothing says whether higher or lower values of a metric are better: higher values were taken to be better.",
+    "Set `lower_is_better` to the metrics for which lower is better, in an A/B test `best`.",
+)
+
 # Labels, targets and judgements
 
 CLASS_SHARES = Kind(

@@ -9,7 +9,7 @@ from evalkit.findings import inputs, measured, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
-from evalkit.pages.shared_findings import columns_read, contrary, counts, moves, picked, slices
+from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, moves, picked, slices
 from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment_study import Experiment
@@ -157,6 +157,7 @@ def of_users(study: Experiment) -> list[Finding]:
     return [
         *bundled,
         methods.ARMS.note(arms, diagnostics.users(study)),
+        *assumed(study, "set best='low'"),
         *design(study),
         *_added_up(study),
         *_concentration(study),

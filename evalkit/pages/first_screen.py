@@ -84,6 +84,7 @@ def gloss(study: Study) -> Html:
     """What the metric that decides measures, in plain words, and which of its values are better."""
     metric = study.primary.metric
     side = {"high": "higher is better", "low": "lower is better"}.get(metric.best, "neither high nor low is better")
+    side += ", which is assumed: the name does not say it" if metric.assumed else ""
     return tables.gloss(page.metric_link(study.primary), f"{study.primary.plain} ({side}).")
 
 

@@ -22,6 +22,14 @@ def columns_read(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{role} = {name}" for role, name in columns.items())
 
 
+def assumed(study: Study, advice: str) -> list[Finding]:
+    """The metrics of which nothing says whether more is better, where systems are compared by them."""
+    names = [chosen.label for chosen in study.directed if chosen.metric.assumed and len(study.systems) > 1]
+    says = f"The {plural('name', len(names))} {listed(names)} {'says' if len(names) == 1 else 'say'} not"
+    text = f"{says} whether higher or lower values are better: higher was taken to be better. If lower is, {advice}."
+    return [inputs.ASSUMED_DIRECTION.warning(text, len(names))] if names else []
+
+
 def counts(by_name: Mapping[str, int]) -> str:
     """Names with their counts, in words."""
     return listed(f"{name} {n:,}" for name, n in by_name.items())

@@ -8,6 +8,7 @@ from evalkit.numbers import number, p_value
 from evalkit.pages import shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import (
+    assumed,
     columns_read,
     contrary,
     counts,
@@ -48,7 +49,8 @@ def _data(study: Significance) -> list[Finding]:
     text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
     read = inputs.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
     lists = [*unshared(study.accounts), *gaps(study.accounts)]
-    return [read, *study.data.findings, *unmatched(study.alone), *lists, *_known(study)]
+    direction = assumed(study, f"set lower_is_better={study.primary.label!r}")
+    return [read, *direction, *study.data.findings, *unmatched(study.alone), *lists, *_known(study)]
 
 
 def _added_up(study: Significance) -> list[Finding]:

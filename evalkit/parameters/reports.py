@@ -251,8 +251,8 @@ class Interleaving(Compared, Resources):
     metrics: tuple[Any, ...] = option(
         METRICS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
     )
-    best: str = option(
-        Choice(("high", "low")), "whether more (high) or less (low) of the metrics of users is better", "high"
+    best: str | None = option(
+        Choice(("high", "low")), "whether more (high) or less (low) of the metrics of users is better; None: by name"
     )
     before: str | None = option(TEXT, "a column of users from before the experiment, for CUPED")
     strata: str | None = option(TEXT, "a column of users from before the experiment, to stratify by")

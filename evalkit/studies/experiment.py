@@ -8,7 +8,7 @@ import numpy as np
 
 from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, codes
-from evalkit.catalogue import lookup
+from evalkit.catalogue import directions, lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import Metric
@@ -115,16 +115,17 @@ def _check_shares(o: parameters.Interleaving, arms: Sequence[str]) -> None:
         raise ParameterError(f"shares: must name the arms {', '.join(arms)}, got {', '.join(o.shares)}")
 
 
-def _metric(name: str, best: str, binary: Collection[str]) -> Metric:
+def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
     parts = logs.measured(name)
+    best = best or directions.of(parts[0])
     alone = len(parts) == 1
     what = f"mean of {name} over users" if alone else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
     plain = f"the mean of {name} in each arm" if alone else f"all {parts[0]} of an arm divided by all its {parts[1]}"
     equals = "numpy mean of an arm" if alone else "none as such"
     undefined = "the arm has no user" if alone else f"Σ {parts[1]} is 0"
-    kind = _kind(parts, binary)
-    return Metric(name, "users", kind, what, undefined, equals, "never", -np.inf, np.inf, best, plain=plain, unit=name)
+    about: dict[str, Any] = {"best": best or "high", "assumed": not best, "plain": plain, "unit": name}
+    return Metric(name, "users", _kind(parts, binary), what, undefined, equals, "never", -np.inf, np.inf, **about)
 
 
 def _kind(parts: Sequence[str], binary: Collection[str]) -> Kind:

@@ -95,7 +95,7 @@ def read(
     neutral: str | None = None,
     preference: Metrics | None = None,
     metrics: Metrics | None = None,
-    best: str = "high",
+    best: str | None = None,
     before: str | None = None,
     strata: str | None = None,
     cap: float = 0.99,

@@ -87,7 +87,7 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance
         kind = unit_tables.kind(parts, p.columns, p.systems, asked.held if asked else unit_roles.held)
         _check(kind, parts, p)
         if asked and (large := unit_sources.large(kind, asked, p)):
-            values, metrics = large.values, _directed(large.metrics, p.lower_is_better)
+            values, metrics = large.values, _directed(large.metrics, p)
             shared = study.settings(p, metrics, unit=values.name if values.clustered else None, limits=limits)
             return significance_sums.study_of(values, shared, p.given, p.looks, p.test_to_train)
     if kind == "trials":
@@ -112,19 +112,22 @@ def _check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None
         unit_tables.check_named(parts, p.columns, p.unit)
 
 
-def _directed(chosen: tuple[Chosen, ...], least: tuple[str, ...]) -> tuple[Chosen, ...]:
-    """The metrics with those of which less is better turned around."""
+def _directed(chosen: tuple[Chosen, ...], p: parameters.Significance) -> tuple[Chosen, ...]:
+    """The metrics with those of which less is better turned around; where such are named, more of the others is."""
     labels = [metric.label for metric in chosen]
-    for name in least:
+    for name in p.lower_is_better:
         if name not in labels:
             raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
-    return tuple(Chosen(replace(c.metric, best="low"), c.k) if c.label in least else c for c in chosen)
+    if "lower_is_better" not in p.given:
+        return chosen
+    best = {c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen}
+    return tuple(Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen)
 
 
 def _study(values: Input, p: parameters.Significance, limits: Limits) -> Significance:
     data = values.values
     clustered = len(np.unique(data.unit.astype(str))) < len(data.unit)
-    metrics = _directed(values.metrics, p.lower_is_better)
+    metrics = _directed(values.metrics, p)
     shared = study.settings(p, metrics, unit=data.name if clustered else None, limits=limits)
     study.check_systems(shared, data.systems)
     if p.test_to_train and clustered:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
+from evalkit.catalogue import directions
 from evalkit.catalogue.kinds import (
     Proportion,
 )
@@ -58,7 +59,9 @@ class Shares(Shown, Study):
         if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         metric = replace(
-            unit_sources.named(SHARE, "low" if p.lower_is_better else "high"),
+            unit_sources.named(
+                SHARE, "low" if p.lower_is_better else directions.of(data.columns["successes"]) or "high"
+            ),
             kind=Proportion(unit_sources.absent),
             formula="successes / trials",
             undefined="there is no trial",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.catalogue import lookup
+from evalkit.catalogue import directions, lookup
 from evalkit.catalogue.kinds import (
     PerUnit,
 )
@@ -100,7 +100,8 @@ def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Signific
         data = unit_tables.read_long(parts, p.columns, unit=p.unit, systems=p.systems, metrics=p.metrics)
     else:
         data = unit_tables.read_wide(parts, p.columns, unit=p.unit, systems=p.systems, metric=_one(p.metrics))
-    return Input(data, tuple(Chosen(named(name)) for name in data.metrics))
+    usual = dict.fromkeys(data.metrics, "high") if kind == "trec_eval" else {}
+    return Input(data, _named(data.metrics, parts, {**usual, **data.directions}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,17 +120,15 @@ def large(kind: str, asked: Asked, p: Significance) -> LargeInput | None:
 def _large_long(asked: Asked, p: Significance) -> LargeInput:
     _refuse_own("long", p.metrics)
     named = p.columns
-    return _of_values(values.read_long(asked.columns, named, unit=p.unit, systems=p.systems, metrics=p.metrics))
+    table = values.read_long(asked.columns, named, unit=p.unit, systems=p.systems, metrics=p.metrics)
+    return LargeInput(table, _named(table.metrics, asked.parts, {}))
 
 
 def _large_wide(asked: Asked, p: Significance) -> LargeInput:
     _refuse_own("wide", p.metrics)
     metric = _one(p.metrics)
-    return _of_values(values.read_wide(asked.columns, p.columns, unit=p.unit, systems=p.systems, metric=metric))
-
-
-def _of_values(table: InShards) -> LargeInput:
-    return LargeInput(table, tuple(Chosen(named(name)) for name in table.metrics))
+    table = values.read_wide(asked.columns, p.columns, unit=p.unit, systems=p.systems, metric=metric)
+    return LargeInput(table, _named(table.metrics, asked.parts, {}))
 
 
 def _large_losses(asked: Asked, p: Significance) -> LargeInput:
@@ -144,18 +143,21 @@ LARGE: Mapping[str, Callable[[Asked, Significance], LargeInput]] = {
 }
 
 
-def named(name: str, best: str | None = None) -> Metric:
-    """A metric of which only the name and the values are known; its direction from the catalogue, else more is better.
+def _named(names: Iterable[str], parts: Sequence[Part], known: Mapping[str, str]) -> tuple[Chosen, ...]:
+    """The metrics of these names, with the directions that are known or that a file states."""
+    stated = {name: best for part in parts for name, best in part.directions.items()} | {**known}
+    return tuple(Chosen(named(name, stated.get(name))) for name in names)
 
-    >>> named("log_loss").best, named("rmse").best, named("minutes").best
-    ('low', 'low', 'high')
+
+def named(name: str, best: str | None = None) -> Metric:
+    """A metric of which only the name and the values are known; without `best`, as the name says, else more is better.
+
+    >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
+    ('low', 'low', 'high', True)
     """
-    base = name.split("@")[0].lower()
-    base = lookup.ALIASES.get(base, base)
-    known = {table[base].best for table in lookup.TABLES.values() if base in table}
-    best = best or ("low" if known == {"low"} else "high")
+    best = best or directions.of(name)
     formula, undefined = "the mean of the values in the input", "the input holds no value"
-    about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best, "unit": ""}
+    about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best or "high", "unit": "", "assumed": not best}
     return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
 
 

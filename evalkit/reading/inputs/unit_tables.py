@@ -160,7 +160,7 @@ def read_long(
     numbers = roles.value.numbers()
     code, labels, varying = unit_roles.coded(roles.units)
     system, system_names = codes(roles.system.texts())
-    metric, metric_names = codes(roles.metric.texts() if roles.metric else np.full(len(numbers), VALUE))
+    metric, metric_names = codes(roles.metric.texts() if roles.metric else np.full(len(numbers), roles.value.name))
     shape = (len(labels), len(system_names), len(metric_names))
     cell: Ints = np.asarray(np.ravel_multi_index((code, system, metric), shape), np.int64)
     means, draws = unit_columns.means(cell, numbers, int(np.prod(shape)))

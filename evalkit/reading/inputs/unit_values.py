@@ -54,7 +54,8 @@ class UnitValues:
     name: what the input calls the unit, "row" where it names none. texts: further columns that could name clusters.
     id: what names each row where `unit` is what several rows are about, None where `unit` names it. findings: what was
     decided or left out on the way.
-    known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only.
+    known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only, and
+    directions: which values of a metric are better by it, "high", "low" or "neither".
     """
 
     unit: np.ndarray
@@ -67,6 +68,7 @@ class UnitValues:
     id: np.ndarray | None = None
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
     known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
 
 
@@ -149,6 +151,7 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         columns={"differences": f"{pair[0]} − {pair[1]}"},
         sources=(part.fingerprint(len(values)),),
         known={(metric, name): estimates[metric, name] for name in pair},
+        directions={row["name"]: row["best"] for row in report.get("metrics", [])},
     )
 
 

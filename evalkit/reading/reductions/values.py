@@ -179,7 +179,7 @@ def read_long(
     quote, roles_of = asked.engine.dialect.quote, ("system", "metric")
     cells = [f"{quote(f'text {column.name}')} AS {role}" for column, role in zip(named, roles_of, strict=False)]
     query = asked.rows([*_ids(asked, roles.units), *cells, f"{quote(f'number {roles.value.name}')} AS value"])
-    every = _names(asked, query, "system"), _names(asked, query, "metric") if roles.metric else (unit_values.VALUE,)
+    every = _names(asked, query, "system"), _names(asked, query, "metric") if roles.metric else (roles.value.name,)
     wanted = unit_values.wanted(every[0], systems, "systems"), unit_values.wanted(every[1], metrics, "metrics")
     key = _key(roles.units)
     if "unit" not in chosen and _repeated(asked, query, ", ".join([key, *roles_of[: len(named)]])):

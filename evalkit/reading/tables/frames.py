@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from evalkit import scratch
 from evalkit.arrays import InputError
+from evalkit.reading.tables import parquet
 from evalkit.reading.tables.dialects import DUCKDB, Dialect
 from evalkit.reading.tables.parquet import Parquet
 from evalkit.reading.tables.parts import IDS, Frames, Part, Selection, Source, stamp
@@ -61,6 +62,10 @@ class Frame(Part):
         kinds = {name: str(kind) for name, kind in zip(self.table.column_names, self.table.schema.types, strict=True)}
         return kinds | dict.fromkeys(self.halves, "halffloat")
 
+    @property
+    def directions(self) -> Mapping[str, str]:
+        return parquet.directions(self.table.schema)
+
     def select(
         self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
     ) -> Selection:
@@ -100,13 +105,14 @@ def _frame(data: Any) -> Frame:
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         why = "; ".join(str(argument).splitlines()[0] for argument in error.args)
         raise InputError(f"the frame cannot be read: {why}") from None
+    stated = table.schema.metadata
     kept = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
     table = table.select(kept) if len(kept) < table.num_columns else table  # pandas' own index has no name
     names = [str(name) or f"column {i}" for i, name in enumerate(table.column_names, start=1)]
     table = table.rename_columns(names)
     halves = tuple(name for name, kind in zip(names, table.schema.types, strict=True) if kind == pa.float16())
     types = [pa.float32() if name in halves else kind for name, kind in zip(names, table.schema.types, strict=True)]
-    table = table.cast(pa.schema(list(zip(names, types, strict=True))))
+    table = table.cast(pa.schema(list(zip(names, types, strict=True)))).replace_schema_metadata(stated)
     return Frame(name=NAME, columns=tuple(names), table=table, halves=halves, mixed=mixed)
 
 

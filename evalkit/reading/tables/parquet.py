@@ -3,6 +3,7 @@
 Types that need SQL to become text or doubles (decimals, times, texts that hold numbers) are left to DuckDB.
 """
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,10 @@ class Parquet(File):
     @property
     def stored(self) -> Mapping[str, str]:
         return {field.name: str(field.type) for field in types(self.path)}
+
+    @property
+    def directions(self) -> Mapping[str, str]:
+        return directions(types(self.path))
 
     def explain(self, selection: Selection) -> None:
         super().explain(selection)
@@ -124,6 +129,12 @@ def types(path: Path) -> Any:
         return _metadata(path).schema.to_arrow_schema()
     except _errors():
         raise duck.no_parquet(duck.shown(path)) from None
+
+
+def directions(schema: Any) -> Mapping[str, str]:
+    """Which values of each metric are better, where evalkit wrote the units of a report."""
+    about = json.loads((schema.metadata or {}).get(b"evalkit", b"{}"))
+    return {row["metric"]: row["best"] for row in about.get("metrics", [])}
 
 
 def _metadata(path: Path) -> Any:

@@ -96,6 +96,11 @@ class Part(ABC):
         return {}
 
     @property
+    def directions(self) -> Mapping[str, str]:
+        """Which values of a metric are better, "high", "low" or "neither", where the part itself states it."""
+        return {}
+
+    @property
     def cluster(self) -> Any | None:
         """The session of the cluster that alone can read it, for it has too many rows to be collected; else None."""
         return None
