@@ -1,9 +1,12 @@
 """Studies show themselves, and their figures and tables leave the page with its numbers."""
 
+import csv
 import io
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +23,8 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import exports, plots, tables
 from evalkit.drawing.exports import Cell, Table
 from evalkit.drawing.plots import Picture
+
+ROOT = Path(__file__).resolve().parents[1]
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 RNG = np.random.default_rng(3)
@@ -307,3 +312,57 @@ def test_tables_of_odd_names_are_tables(tmp_path):
     assert r"a $<$b$>$$|$ & -- \\" in lines
     assert (tmp_path / "t.tex").read_text() == odd.to_latex()
     assert "| a &lt;b>&#124; | – |" in odd.to_markdown(tmp_path / "t.md").splitlines()
+
+
+ODD = {  # a name, and how a CSV file and Markdown hold it
+    "=HYPERLINK(1)": ("'=HYPERLINK(1)", "=HYPERLINK(1)"),
+    "@SUM(A1)": ("'@SUM(A1)", "@SUM(A1)"),
+    "+cmd": ("'+cmd", "+cmd"),
+    "-1+A1": ("'-1+A1", "-1+A1"),
+    "[x](javascript:alert(1))": ("[x](javascript:alert(1))", r"\[x\](javascript:alert(1))"),
+    "[1, 2](javascript:y)": ("[1, 2](javascript:y)", r"\[1, 2\](javascript:y)"),
+    "<img src=x>": ("<img src=x>", "&lt;img src=x>"),
+    "`a|b`": ("`a|b`", r"\`a&#124;b\`"),
+    "*bold* _it_ $x$": ("*bold* _it_ $x$", r"\*bold\* \_it\_ \$x\$"),
+    "roc_auc": ("roc_auc", "roc_auc"),
+    "+3.1% [−1.0%, +7.2%]": ("+3.1% [−1.0%, +7.2%]", "+3.1% [−1.0%, +7.2%]"),
+    "−3%": ("−3%", "−3%"),
+}
+
+
+def _lines(texts):
+    """What CSV and Markdown hold of a name, without what is around it."""
+    rows = list(csv.reader(io.StringIO(texts["CSV"])))
+    marks = [line.removeprefix("| ").removesuffix(" |") for line in texts["Markdown"].splitlines() if "|" in line]
+    return rows, [marks[0], *marks[2:]]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_name_runs_in_no_spreadsheet_and_no_renderer(name):
+    cell = Cell(name.replace("<", "&lt;"))
+    odd = tables.Html("", "", (Table(name, [name, "auc"], [[cell, Cell("−0.031")]]),))
+    rows, marks = _lines({"CSV": odd.to_csv(), "Markdown": odd.to_markdown()})
+    spread, marked = ODD[name]
+    if "[−" not in name:  # an interval has columns of its own
+        assert rows[0][0] == spread
+    assert rows[1][0] == spread
+    assert rows[1][-1] == "-0.031"
+    assert odd.to_markdown().splitlines()[0] == f"**{marked}**"
+    assert marks == [f"{marked} | auc", f"{marked} | −0.031"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+@pytest.mark.parametrize("name", ODD)
+def test_the_buttons_of_a_page_write_names_as_python_does(name):
+    """The page's own formats, without a browser."""
+    code = (ROOT / "evalkit" / "page" / "evalkit" / "tables.js").read_text(encoding="utf-8").split("all(")[0]
+    rows = json.dumps([["system", name], [name, "−0.031"], ["[b]", "1"]])
+    ask = f"{code}; const f = FORMATS; const t = f.LaTeX({rows}, () => false).join('\\n');"
+    ask += (
+        f"console.log(JSON.stringify({{CSV: f.CSV({rows}).join('\\n'), Markdown: f.Markdown({rows}).join('\\n'), t}}))"
+    )
+    texts = json.loads(subprocess.run(["node", "-e", ask], capture_output=True, text=True, check=True).stdout)
+    (head, *_), (first, number, *_) = _lines(texts)[0][:2]
+    assert (head, first, number) == ("system", ODD[name][0], "-0.031")
+    assert _lines(texts)[1][:2] == [f"system | {ODD[name][1]}", f"{ODD[name][1]} | −0.031"]
+    assert "\n{}[b] & 1 \\\\" in texts["t"]

@@ -15,6 +15,9 @@ from evalkit.arrays import ParameterError
 NUMBER = r"[+−]?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|∞)|–"
 WITH_INTERVAL = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
 ALONE = re.compile(NUMBER)
+SIGNED = re.compile(rf"(?:{NUMBER}|-\d[\d.]*)%?(?: \[(?:{NUMBER})%?, (?:{NUMBER})%?\])?")
+INTERVAL = rf"\[(?:{NUMBER})%?, (?:{NUMBER})%?\](?![\[(:])"  # brackets that are no link
+MARKED = re.compile(rf"{INTERVAL}|([\\`*~$\[\]]|(?<!\w)_|_(?!\w))")
 WORDS = {"lead": r"\textbf{%s}", "ci": r"{\footnotesize %s}"}
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
@@ -70,12 +73,21 @@ class Table:
 
 def markdown(table: Table) -> str:
     """The table in Markdown, with its caption above and its note below."""
-    rows = [list(table.columns), [":--", *["--:"] * (len(table.columns) - 1)], *table.cells]
-    lines = [f"| {' | '.join(map(_markdown_cell, row))} |" for row in rows]
-    return "\n".join([f"**{table.caption}**", "", *lines, "", *([table.note, ""] if table.note else [])])
+    rows = [list(map(_plain, line)) for line in [table.columns, *table.cells]]
+    rows.insert(1, [":--", *["--:"] * (len(table.columns) - 1)])
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(
+        [f"**{_plain(table.caption)}**", "", *lines, "", *([_plain(table.note), ""] if table.note else [])]
+    )
 
 
-def _markdown_cell(text: str) -> str:
+def _plain(text: str) -> str:
+    r"""The text without anything that Markdown or HTML would take for markup; intervals and `roc_auc` have none.
+
+    >>> _plain("[x](javascript:y) <b> a|b `c` roc_auc 0.79 [0.75, 0.81]")
+    '\\[x\\](javascript:y) &lt;b> a&#124;b \\`c\\` roc_auc 0.79 [0.75, 0.81]'
+    """
+    text = MARKED.sub(lambda match: f"\\{match[1]}" if match[1] else match[0], " ".join(text.split()))
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
 
 
@@ -159,6 +171,16 @@ def _number(cell: str) -> Any:
     return float(cell.replace("−", "-").replace(",", "").replace("∞", "inf").replace("–", "nan"))
 
 
+def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
+    """The frame with an apostrophe before each text that a spreadsheet would run as a formula; numbers have none."""
+
+    def safe(cell: Any) -> Any:
+        runs = isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) and not SIGNED.fullmatch(cell)
+        return f"'{cell}" if runs else cell
+
+    return table.map(safe).rename(columns=safe)
+
+
 def written(text: str, path: str | PathLike[str] | None) -> str:
     """The text, written to the path if there is one."""
     if path is not None:
@@ -189,4 +211,4 @@ def workbook(frames: Sequence[pd.DataFrame], path: str | PathLike[str]) -> None:
         raise ImportError("to_excel needs the package openpyxl: pip install openpyxl") from None
     with pd.ExcelWriter(writable(path), engine="openpyxl") as writer:
         for number, table in enumerate(frames, start=1):
-            table.to_excel(writer, sheet_name=f"table {number}", index=False)
+            spreadsheet(table).to_excel(writer, sheet_name=f"table {number}", index=False)

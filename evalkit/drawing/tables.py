@@ -44,7 +44,9 @@ class Html:
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
         """The tables as CSV, which is also written if there is a path; several are divided by an empty line."""
-        return exports.written("\n".join(frame.to_csv(index=False) for frame in self.to_frames()), path)
+        return exports.written(
+            "\n".join(exports.spreadsheet(frame).to_csv(index=False) for frame in self.to_frames()), path
+        )
 
     def to_excel(self, path: str | PathLike[str]) -> None:
         """Write the tables as the sheets of a workbook; needs openpyxl."""

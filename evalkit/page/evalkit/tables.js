@@ -1,6 +1,9 @@
 // Tables: sort by a column, filter rows, fold long ones, copy.
 const FEW = 12, NUMBER = "([+−]?(?:\\d[\\d,]*(?:\\.\\d+)?(?:e[+-]?\\d+)?|∞)|–)", START = RegExp("^<?" + NUMBER), WHOLE = RegExp(`^${NUMBER}$`);
 const ESTIMATE = RegExp(`^${NUMBER} \\[${NUMBER}, ${NUMBER}\\]`);
+const SIGNED = RegExp(`^(${NUMBER}|-\\d[\\d.]*)%?( \\[${NUMBER}%?, ${NUMBER}%?\\])?$`), RUNS = /^[=+@-]/; // a spreadsheet runs a text that begins so
+const MARKED = RegExp(`\\[${NUMBER}%?, ${NUMBER}%?\\](?![\\[(:])|[\\\\\`*~$[\\]]|(?<!\\w)_|_(?!\\w)`, "g");
+const markdown = text => text.replace(MARKED, mark => mark[1] ? mark : "\\" + mark).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/\|/g, "&#124;");
 const words = cell => make("p", {innerHTML: cell.innerHTML.replace(/<br>|<div.*<\/div>/gs, " ")}).textContent.trim().replace(/\s+/g, " ");
 const plain = text => text.replace(/[,–]/g, "").replace("−", "-").replace("∞", "Infinity");
 const sortable = cell => { // its first number, else its words
@@ -13,12 +16,12 @@ const FORMATS = { // rows of texts, heads first; bold: the cell that is so
   CSV: rows => rows.map((row, r) => row.flatMap((text, i) => {
     const parts = ESTIMATE.exec(text), wide = rows.some(other => ESTIMATE.test(other[i]));
     return parts ? parts.slice(1) : !wide ? text : r ? [text, "", ""] : [text, text + " low", text + " high"];
-  }).map(text => WHOLE.test(text) ? plain(text) : `"${text.replace(/"/g, '""')}"`).join(",")),
-  Markdown: rows => rows.flatMap((row, r) => r ? [row] : [row, row.map(() => "--:")]).map(row => `| ${row.join(" | ")} |`),
+  }).map(text => WHOLE.test(text) ? plain(text) : `"${RUNS.test(text) && !SIGNED.test(text) ? "'" : ""}${text.replace(/"/g, '""')}"`).join(",")),
+  Markdown: rows => rows.flatMap((row, r) => r ? [row] : [row, row.map(() => "--:")]).map((row, r) => r === 1 ? row : row.map(markdown)).map(row => `| ${row.join(" | ")} |`),
   LaTeX: (rows, bold) => ["% \\usepackage{booktabs}", `\\begin{tabular}{l${"r".repeat(rows[0].length - 1)}}`, "\\toprule", ...rows.map((row, r) => row.map((text, i) => {
     const [value, ...rest] = latex(text).split(/\s(?=\[)/);
     return (bold(r, i) ? `\\textbf{${value}}` : value) + (rest[0] ? ` {\\footnotesize ${rest}}` : "");
-  }).join(" & ") + " \\\\" + (r ? "" : "\n\\midrule")), "\\bottomrule", "\\end{tabular}"],
+  }).join(" & ").replace(/^[[*]/, "{}$&") + " \\\\" + (r ? "" : "\n\\midrule")), "\\bottomrule", "\\end{tabular}"],
 };
 all("table.metrics").forEach((table, index) => {
   const heads = all("thead th", table), body = table.tBodies[0], box = table.parentNode;
