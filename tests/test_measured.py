@@ -9,7 +9,15 @@ import pandas as pd
 import pytest
 
 from evalkit.findings import measured
-from evalkit.pages import classes_page, ranking_page, rating_page, significance_findings, validation_findings
+from evalkit.pages import (
+    classes_page,
+    folds_page,
+    ranking_page,
+    rating_page,
+    significance_findings,
+    validation_findings,
+)
+from evalkit.statistics.significance import holm
 from evalkit.studies import classification, ranking, rating, significance, validation
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
@@ -71,8 +79,7 @@ def test_few_rows_of_several_folds_are_told():
     (text,) = messages(validation_findings.of(validation.read(table)), "EK520")
     assert text.startswith("60 rows pooled from 5 folds.")
     assert measured.POOLED in text
-    assert not messages(validation_findings.of(validation.read(table, metrics="accuracy")), "EK520")
-    assert not messages(validation_findings.of(validation.read(pd.concat([table] * 5, ignore_index=True))), "EK520")
+    assert not messages(validation_findings.of(validation.read(pd.concat([table] * 17, ignore_index=True))), "EK520")
 
 
 def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
@@ -104,3 +111,16 @@ def forecasts(n):
     actual = rng.normal(0, 1, n)
     columns = {f"forecast_{name}": actual + rng.normal(0, 1, n) for name in "ab"}
     return pd.DataFrame({"id": np.arange(n).astype(str), "actual": actual} | columns)
+
+
+@pytest.mark.parametrize(("rows", "decides", "honest"), [(200, "p", False), (1000, "p_pooled", True)])
+def test_the_folds_decide_where_few_rows_are_pooled(rows, decides, honest):
+    rng = np.random.default_rng(5)
+    label = np.tile(rng.integers(0, 2, rows), 2)
+    table = {"label": label, "score": label + rng.normal(0, 1, 2 * rows), "fold": np.tile(np.arange(rows) % 5, 2)}
+    table |= {"id": np.tile(np.arange(rows), 2), "model": np.repeat(["a", "b"], rows)}
+    study = validation.read(pd.DataFrame(table), metrics="roc_auc")
+    assert study.paired["adjusted"].tolist() == pytest.approx(np.clip(holm(study.paired[decides]), 0, 1))
+    assert study.answer["what"].startswith("pooled") is honest
+    first, second = folds_page.paired(study).html.split("<table")[1:]
+    assert ("adjusted p" in first, "adjusted p" in second) == (honest, not honest)

@@ -181,7 +181,7 @@ def test_repeated_folds_count_each_id_once(name):
     assert not naive["honest"]
     assert pooled["high"] - pooled["low"] > 1.8 * (naive["high"] - naive["low"])  # √5 = 2.2 for copies
     assert len(study.tests) == 20
-    assert study.paired.iloc[0]["n"] == 200
+    assert study.paired.iloc[0][["n", "unit"]].tolist() == [20, "fold"]
     text = whole_page(study)
     assert "200 ids, 5 repeats of 4 folds" in text
     assert "drawn 5 times: the 1,000 rows have 200 ids, each of them in 5 rows" in text

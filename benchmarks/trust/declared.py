@@ -63,6 +63,8 @@ DECLARED: tuple[Declared, ...] = (
         for folds, n, least, most in (
             ("five folds", 60, 0.83, 0.18),
             ("five folds", 200, 0.9, 0.1),
+            ("five folds, AUC", 60, 0.82, 0.18),
+            ("five folds, AUC", 150, 0.86, 0.14),
             ("five folds, roc_auc", 200, 0.87, 0.13),
             ("ten folds, brier", 200, 0.9, 0.1),
             ("groups in five folds", 200, 0.9, 0.1),

@@ -326,6 +326,8 @@ def _family(of: Any) -> Iterator[Number]:
 def _paired_folds(of: Any) -> Iterator[Number]:
     row = of.paired[of.paired["second"].isin([FIRST, SECOND])].iloc[0]
     yield Number("by fold", "difference", row["by_fold"], row["low"], row["high"], row["p"], 0.0)
+    decides = row["p" if of.few_pooled else "p_pooled"]
+    yield Number("test that decides", "difference", np.nan, np.nan, np.nan, decides)
 
 
 def _unlike(of: Any) -> Iterator[Number]:

@@ -199,6 +199,7 @@ def _validated() -> list[World]:
 
     return [
         *(world("five folds", n, folds(5)) for n in (60, 200, 1000)),
+        *(world("five folds, AUC", n, folds(5), metrics="roc_auc") for n in (60, 150)),
         world("five folds, roc_auc", 200, folds(5, 0.1), metrics="roc_auc"),
         world("five folds, roc_auc", 1000, folds(5, 0.3), metrics="roc_auc"),
         world("ten folds, brier", 200, folds(10), metrics="brier"),

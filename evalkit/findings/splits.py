@@ -120,7 +120,7 @@ FEW_POOLED = Kind(
     "EK520",
     "few rows out of fold",
     "Each fold has a model of its own, which depends on few rows; pooled intervals and tests take the models as fixed.",
-    "Read the mean of folds with its corrected interval and test beside the pooled ones, or use more rows.",
+    "The corrected interval and test of the mean of folds decide instead; use more rows for narrower ones.",
 )
 UNCHECKED = Kind(
     "EK601",

@@ -13,7 +13,7 @@ from evalkit.numbers import number, of_frame, p_value, signed
 from evalkit.pages import page, pieces
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.validation_diagnostics import fold_ends
-from evalkit.studies.validity import Validation
+from evalkit.studies.validity import FEW_POOLED, Validation
 from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
@@ -43,9 +43,9 @@ def intervals(study: Validation) -> Html:
         )
     note = (
         "Crossed out: assumes independent observations where there are none. Folds share training rows, rows of a "
-        "group "
-        "are correlated, and if folds differ significantly, the rows are not one homogeneous sample. In a simulation "
-        "with 200 rows, the t interval over 10 × 10 folds contained the true value in 43% of cases instead of 95%."
+        "group are correlated, if folds differ significantly, the rows are not one homogeneous sample, and below "
+        f"{FEW_POOLED:,} rows scores depend too much on the folds' models. In a simulation with 200 rows, the t "
+        "interval over 10 × 10 folds contained the true value in 43% of cases instead of 95%."
     )
     caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
     return tables.table(
@@ -117,29 +117,34 @@ def paired(study: Validation) -> Html:
         return tables.paragraph("The metric is undefined on every fold, so there are no paired differences.")
     pooled: list[list[Cell | str]] = []
     folded: list[list[Cell | str]] = []
-    whole, of_folds = of_frame(study.paired, "pooled", "pooled_low", "pooled_high"), of_frame(study.paired, "by_fold")
+    decides = folded if study.few_pooled else pooled
+    whole, by_fold = of_frame(study.paired, "pooled", "pooled_low", "pooled_high"), of_frame(study.paired, "by_fold")
     for row in study.paired.to_dict("records"):
         name = minus(row["first"], row["second"])
         limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed, whole)
-        pooled.append([name, limits, p_cell(row["p_pooled"]), p_cell(row["adjusted"]), Cell(row["verdict"], "text")])
-        limits = with_interval(row["by_fold"], row["low"], row["high"], signed, of_folds)
-        folded.append([name, limits, p_cell(row["p"]), f"<s>{p_cell(row['p_naive'])}</s>"])
-    first, label, level = study.paired.iloc[0], study.primary.label, f"{study.settings.level:.0%} interval"
-    n = f"{first['n']:,} {plural(first['unit'], first['n'])}"
+        pooled.append([name, limits, p_cell(row["p_pooled"])])
+        limits = with_interval(row["by_fold"], row["low"], row["high"], signed, by_fold)
+        folded.append([name, limits, f"<s>{p_cell(row['p_naive'])}</s>", p_cell(row["p"])])
+        decides[-1] += [p_cell(row["adjusted"]), Cell(row["verdict"], "text")]
+    label, level = study.primary.label, f"{study.settings.level:.0%} interval"
+    c = study.compare(study.primary, (study.subject, study.paired["second"].iloc[0]))
+    n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
     above = f"Differences in {label}, {level}, {n} {'of the test set' if study.holdout else 'pooled out of fold'}"
-    note = f"p by {first['method']}{f', adjusted by Holm over {len(study.paired)}' if len(study.paired) > 1 else ''}."
+    adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
+    few = f" Fewer than {FEW_POOLED:,} rows: the test by fold below decides. The pooled one takes the folds' models as "
+    note = f"p by {c.method}{few + 'fixed.' if study.few_pooled else adjusted + '.'}"
     below = f"The same by fold, {level}, {len(study.split.names)} folds"
     wrong = (
-        "p by Nadeau and Bengio's corrected t, not adjusted. Crossed out: the plain t-test ignores that folds share "
-        "rows; over 10 × 10 folds it declares two equal learners different in half of all cases."
+        f"p by Nadeau and Bengio's corrected t{adjusted if study.few_pooled else ', not adjusted'}. Crossed out: "
+        "the plain t-test ignores that folds share rows; over 10 × 10 folds it declares two equal learners different "
+        "in half of all cases."
     )
-    columns = ["first − second", "difference", "p", "adjusted p", "verdict"]
-    pooled_table = tables.table(above, columns, pooled, note, PAIRED)
+    last = ["adjusted p", "verdict"]
+    columns, of_folds = ["first − second", "difference", "p"], ["first − second", "mean difference", "naive p", "p"]
+    pooled_table = tables.table(above, columns + last * (decides is pooled), pooled, note, PAIRED)
     if study.holdout:
         return pooled_table
-    return tables.stack(
-        [pooled_table, tables.table(below, ["first − second", "mean difference", "p", "naive p"], folded, wrong)]
-    )
+    return tables.stack([pooled_table, tables.table(below, of_folds + last * (decides is folded), folded, wrong)])
 
 
 def estimates(study: Validation) -> Html:

@@ -117,7 +117,7 @@ def _pooled(study: Validation) -> list[Finding]:
     text = (
         f"{counted(study.split.distinct, study.row_name)} pooled from {len(study.split.names)} folds. {measured.POOLED}"
     )
-    return [splits.FEW_POOLED.note(text, study.split.distinct)] if diagnostics.few_pooled(study) else []
+    return [splits.FEW_POOLED.note(text, study.split.distinct)] if study.few_pooled else []
 
 
 def unchecked(study: Validation) -> list[Finding]:

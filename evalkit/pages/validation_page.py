@@ -176,7 +176,8 @@ def _baseline(study: Validation) -> list[str]:
         return []
     row = rows.iloc[0]
     e = study.estimate(study.primary, study.baseline)
-    difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
+    value, low, high = ("by_fold", "low", "high") if study.few_pooled else ("pooled", "pooled_low", "pooled_high")
+    difference = estimate(row[value], row[low], row[high], signed)
     answer = f"<strong>{row['verdict']}</strong> {first_screen.BETWEEN[row['verdict']]} {escape(study.baseline)}"
     return [
         f"{answer}, which uses no features and reaches {number(e.value)}: {difference}, "

@@ -11,7 +11,6 @@ from evalkit.studies.resplits import ONE_OUT
 from evalkit.studies.validity import Validation
 
 BINS = 120  # of the map of the folds
-POOLED_ROWS = 300  # below which what is pooled depends on the models of the folds more than its interval knows
 
 
 def cuts(study: Validation, threshold: float) -> dict[str, float]:
@@ -92,9 +91,3 @@ def fold_ends(study: Validation) -> tuple[float, float]:
     """The lowest and the highest value of the subject over the folds."""
     values = study.fold_values(study.subject)
     return float(np.nanmin(values)), float(np.nanmax(values))
-
-
-def few_pooled(study: Validation) -> bool:
-    """Whether the scores of several folds' models are measured together, on few rows."""
-    scored = any(not chosen.decided for chosen in study.settings.metrics)
-    return scored and not study.holdout and study.split.distinct < POOLED_ROWS

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
+FEW_POOLED = 1000  # rows tested, below which what is pooled depends on the folds' models more than its test knows
 POOLED = "pooled out of fold"
 HELD_OUT = "on the test rows"
 REPEATED = "pooled out of fold, ids with all their repeats"
@@ -266,10 +267,17 @@ class Validation(Shown, Study):
     def of_rows(self) -> dict[str, Any]:
         """The first of `intervals`, over rows or units: the one that needs no other splits.
 
-        Where folds are of different kinds, how they vary counts, and not how the rows within them do.
+        Where folds are of different kinds, or few rows are scored by their models, how folds vary counts, and not how
+        the rows within them do.
         """
         pooled = self.estimate(self.primary, self.subject)
-        return self._row(self.measured_on, pooled, self.unit_name, honest=not self.folds_differ)
+        by_fold = self.folds_differ or (self.few_pooled and not self.primary.decided)
+        return self._row(self.measured_on, pooled, self.unit_name, honest=not by_fold)
+
+    @property
+    def few_pooled(self) -> bool:
+        """Whether so few rows are predicted by several folds' models that the folds decide, and not the rows."""
+        return not self.holdout and self.split.distinct < FEW_POOLED
 
     def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
         low, high = self.primary.metric.low, self.primary.metric.high
@@ -286,25 +294,28 @@ class Validation(Shown, Study):
 
     @cached_property
     def paired(self) -> pd.DataFrame:
-        """The subject against each other system on the same folds: by fold corrected and naive, and pooled."""
+        """The subject against each other system on the same folds: by fold corrected and naive, and pooled.
+
+        adjusted, verdict, method, n, unit: of the one that decides, which is by fold where few rows are pooled.
+        """
         rows = []
         train, test = self.split.sides
-        others = [name for name in self.systems if name != self.subject]
-        compared = adjust([self.compare(self.primary, (self.subject, name)) for name in others], holm)
+        apart = {name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems}
+        apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
+        others = [name for name, d in apart.items() if d.size]
+        pooled = [self.compare(self.primary, (self.subject, name)) for name in others]
+        by_fold = [nadeau_bengio(apart[name], train=train, test=test, level=self.settings.level) for name in others]
+        deciding = adjust(by_fold if self.few_pooled else pooled, holm)
         direction = 1 if self.primary.metric.best == "high" else -1
-        for name, c in zip(others, compared, strict=True):
-            d = self.fold_values(self.subject) - self.fold_values(name)
-            d = d[~np.isnan(d)]
-            if not d.size:
-                continue
-            nb = nadeau_bengio(d, train=train, test=test, level=self.settings.level)
+        for name, nb, c, decides in zip(others, by_fold, pooled, deciding, strict=True):
+            d = apart[name]
             row: dict[str, Any] = {"first": self.subject, "second": name, "folds": d.size}
             row |= {"by_fold": nb.difference.value, "low": nb.difference.low, "high": nb.difference.high}
             row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value if d.size > 1 else np.nan}
             row |= {f"pooled{at}": getattr(c.difference, at[1:] or "value") for at in ("", "_low", "_high")}
-            word = verdict(c, margin=self.settings.margin, direction=direction)
-            row |= {"p_pooled": c.p_value, "adjusted": c.adjusted, "verdict": word}
-            rows.append(row | {"method": c.method, "n": c.difference.n, "unit": c.unit})
+            word = verdict(decides, margin=self.settings.margin, direction=direction)
+            row |= {"p_pooled": c.p_value, "adjusted": decides.adjusted, "verdict": word}
+            rows.append(row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit})
         return pd.DataFrame(rows)
 
     # What leaks
