@@ -38,7 +38,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise Refused with the message of argparse and a reference to the help."""
-        raise Refused(f"{message} (see {self.prog} --help)")
+        extra = message.removeprefix("unrecognized arguments: ").split(" ")[0]
+        raise Refused(f"{message}{requests.unquoted(extra)} (see {self.prog} --help)")
 
 
 def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) -> int:
@@ -60,12 +61,10 @@ def run() -> NoReturn:
     """The command as the shell starts it: run the command line and end the process.
 
     A stopped run ends at once: what is left of its kernel's client could wait for ever on sockets while Python closes.
-    Its kernel is stopped by then, and its temporary folder removed. What is there at the end goes with the process, so
-    that no garbage is looked for in it.
+    Its kernel is stopped by then, and its temporary folder removed.
     """
     gc.set_threshold(COLLECTED)
     status = main()
-    gc.freeze()
     if status in (INTERRUPTED, TERMINATED):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,8 +15,10 @@ import pytest
 from command_runs import CHECK, PUBLISH, evalkit, importable, notebook  # noqa: F401
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+import evalkit as ek
 from evalkit import __main__ as command
 from evalkit import kernels, report
+from evalkit.arrays import ParameterError
 from evalkit.commands import batch, doctor, runs
 from evalkit.commands.runs import Job, Outcome
 from evalkit.parameters import cells
@@ -280,6 +284,81 @@ def test_inspect_of_bad_rows_and_of_nothing(capsys, tmp_path):
     status, printed = inspected(capsys, tmp_path / "none.csv")
     assert (status, printed.err.count("\n")) == (2, 1)
     assert inspected(capsys, path, "--report", "clasification")[0] == 2
+
+
+def test_inspect_ends_without_a_word_on_stderr(tmp_path):
+    (tmp_path / "x.csv").write_text("label,score\n1,0.5\n0,0.4\n")
+    ended = subprocess.run([sys.executable, "-m", "evalkit", "inspect", tmp_path / "x.csv"], capture_output=True)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+OWN = "import evalkit as ek\n\n@ek.mean(best='high')\ndef saved({}):\n    return 1\n"
+USERS = "user,arm,orders\n1,a,3\n2,b,4\n"
+FOUR = "id,y_true,a,b\n1,1,.9,.8\n2,0,.1,.3\n"
+SCORED = "id,y_true,y_score,amount\n1,1,.9,8\n2,0,.1,3\n"
+
+
+@pytest.mark.parametrize(
+    "report, text, message",
+    [
+        ("interleaving", USERS, "a table with one row per user is given as users=FILE"),
+        (
+            "ranking",
+            "query,item,bm25,dense,grade\nq,a,1,2,1\n",
+            "for one column per system systems='NAME,NAME', or",
+        ),
+        ("classification", FOUR, "for one column per system systems='NAME,NAME', or call them score_NAME"),
+        ("rating", FOUR, "for one column per system systems='NAME,NAME', or call them forecast_NAME"),
+    ],
+)
+def test_inspect_says_how_a_table_of_another_form_is_given(capsys, tmp_path, report, text, message):
+    (tmp_path / "x.csv").write_text(text)
+    status, printed = inspected(capsys, tmp_path / "x.csv", "--report", report)
+    assert status == 2
+    assert message in printed.out
+
+
+@pytest.mark.parametrize(
+    "report, argument, text, message",
+    [
+        ("classification", "amuont", SCORED, "metrics: saved: x.csv has no column 'amuont'"),
+        ("classification", "amuont", SCORED, "did you mean 'amount'"),
+        (
+            "rating",
+            "forecast, lable",
+            "actual,forecast,label\n1,2,3\n2,3,4\n",
+            "metrics: saved: x.csv has no column 'lable'",
+        ),
+        ("interleaving", "ordrs", USERS, "metrics: saved: x.csv has no column 'ordrs'"),
+        ("ranking", "grads", "query,item,score,grade\nq,a,1,2\n", r"saved takes grads, .* \(did you mean 'grades'\?\)"),
+        ("significance", "lable", SCORED, r"saved takes lable, .* \(did you mean 'label'\?\)"),
+    ],
+)
+def test_a_misspelt_argument_of_an_own_metric_is_told(tmp_path, monkeypatch, report, argument, text, message):
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text(text)
+    Path("own.py").write_text(OWN.format(argument))
+    data = "users" if report == "interleaving" else "preds"
+    with pytest.raises(ParameterError, match=message):
+        getattr(ek, report)(**{data: "x.csv"}, metrics="own.py:saved")
+
+
+def test_a_metric_of_scores_on_predicted_classes_is_told_how_scores_are_named(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("id,y_true,y_pred,y_proba\n1,1,1,.6\n2,0,0,.2\n3,1,0,.3\n")
+    message = "it is a metric of binary classification, the input is read as multi-class .*, columns='score=NAME'"
+    with pytest.raises(ParameterError, match=message):
+        ek.classification(path, metrics="roc_auc")
+    assert ek.classification(path, metrics="roc_auc", columns="score=y_proba").estimates["value"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("arguments", ["classification -p preds a.csv b.csv", "-p preds a.csv b.csv classification"])
+def test_an_unquoted_pattern_is_told_to_be_quoted(capsys, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        Path(f"{name}.csv").write_text(SCORED)
+    assert command.main(["report", *arguments.split()]) == 2
+    assert "; put a pattern of files in quotes: -p preds '*.csv'" in capsys.readouterr().err
 
 
 def test_doctor_finds_nothing_missing_here_and_says_what_is(capsys, monkeypatch):

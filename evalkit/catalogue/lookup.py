@@ -24,6 +24,7 @@ from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
 from evalkit.catalogue.own import OwnMetric
 from evalkit.catalogue.own_inputs import INPUTS
+from evalkit.parameters.readers import did_you_mean
 
 TABLES: dict[str, dict[str, Metric]] = {}
 for _metric in (
@@ -59,17 +60,21 @@ def find(name: Any, structure: str) -> Chosen:
     if (file := name.strip(" :")).endswith(".py"):
         raise ParameterError(f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'")
     if not match or base not in known:
+        own = next((own for own, table in TABLES.items() if base in table), None)
         near = difflib.get_close_matches(base or name, [*known, *ALIASES], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
+        if own:
+            kinds = f"{HEADS[own]}, the input is read as {HEADS[structure]}".lower()
+            hint = f"; it is a metric of {kinds}{READ_AS.get(structure, '')}"
         cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
         raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
     return _checked(known[base], _cut(match[2], name), name)
 
 
-def columns(names: Iterable[Any]) -> list[str]:
-    """The further columns that own metrics are computed from."""
-    own = (_loaded(name) for name in names if not of_catalogue(name))
-    return [column for metric in own for column in metric.metric.columns]
+def columns(names: Iterable[Any]) -> dict[str, str]:
+    """Each further column that own metrics are computed from -> the metric."""
+    own = [_loaded(name).metric for name in names if not of_catalogue(name)]
+    return {column: metric.name for metric in own for column in metric.columns}
 
 
 def of_catalogue(name: Any) -> bool:
@@ -103,12 +108,16 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
         has = next(source.reads for source in INPUTS if structure in source.structures)
         raise ParameterError(
             f"metrics: {own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric of "
-            f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}"
+            f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}{_near(own.arguments, has)}"
         )
     if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
         raise ParameterError(f"metrics: {own.name} is a metric of the catalogue; give yours another name")
     _ = _checked(own, chosen.k, chosen.label)
     return chosen
+
+
+def _near(names: Iterable[str], known: Iterable[str]) -> str:
+    return "".join(did_you_mean(name, known) for name in names if name not in known)
 
 
 def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
@@ -164,6 +173,7 @@ HEADS = {
     **forecasts.HEADS,
     **preferences.HEADS,
 }
+READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
 USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 
 

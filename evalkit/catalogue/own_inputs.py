@@ -16,6 +16,7 @@ from evalkit.catalogue.preferences import Side
 from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
+from evalkit.parameters.readers import did_you_mean
 
 
 class Input(ABC):
@@ -66,7 +67,8 @@ class OfRows(Input):
     def values(self, structure: Rows, function: Function) -> dict[str, Any]:
         """The arguments of a function. Raises ParameterError for a column that a report does not read."""
         if missing := [name for name in function.columns if name not in structure.beside]:
-            raise function.refused(f"needs the column {missing[0]!r}, which this report does not read")
+            near = did_you_mean(missing[0], self.reads)
+            raise function.refused(f"needs the column {missing[0]!r}, which this report does not read{near}")
         read = {name: self.reads[name](structure) for name in function.arguments if name in self.reads}
         return read | {name: structure.beside[name] for name in function.columns}
 

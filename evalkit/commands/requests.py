@@ -51,9 +51,17 @@ def find(notebook: str, folder: Path) -> Path:
     from evalkit.parameters.readers import did_you_mean
 
     names = sorted(notebook_path.stem for notebook_path in folder.glob("*.ipynb"))
-    raise Refused(
-        f"no notebook named {notebook!r}{did_you_mean(notebook, names)}; there are: {', '.join(names) or 'none'}"
-    )
+    hint = did_you_mean(notebook, names)
+    raise Refused(f"no notebook named {notebook!r}{hint}; there are: {', '.join(names) or 'none'}{unquoted(notebook)}")
+
+
+def unquoted(name: str) -> str:
+    """What to do where a shell has replaced a pattern by the names of files, nothing where this is no file.
+
+    >>> unquoted("ranking")
+    ''
+    """
+    return "; put a pattern of files in quotes: -p preds '*.csv'" if Path(name).is_file() else ""
 
 
 def load(path: Path) -> Any:

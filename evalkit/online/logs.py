@@ -215,7 +215,9 @@ def _fields(
     values = {role.name: role.rules for role in roles}
     here = {role: name for role, name in chosen.items() if role in values}
     needed = [role.name for role in roles if role.required]
-    columns = roles_of.match(part.columns, list(values), here, part.name, attributes, named).resolved(needed)
+    of_users = "team" in needed and roles_of.match(part.columns, ["arm"], {}, part.name).has("arm")
+    otherwise = "; a table with one row per user is given as users=FILE" if of_users else ""
+    columns = roles_of.match(part.columns, list(values), here, part.name, attributes, named).resolved(needed, otherwise)
     fields = {role: Field(name, values[role]) for role, name in columns.items()}
     fields |= {f"number {name}": Field(name, rules.MEASURED) for name in numbers}
     return fields | {f"attribute {name}": Field(name, rules.ANY) for name in attributes}

@@ -16,6 +16,7 @@ from evalkit.reading.reductions import labels, large
 from evalkit.reading.tables import sources
 from evalkit.studies import binary_studies, classes, classes_sums, labels_sums, multilabel
 from evalkit.studies.row_study import RowStudy
+from evalkit.studies.study import check_columns
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
 
@@ -93,6 +94,7 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
+    check_columns(p.metrics, parts)
     budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
     attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else []), *lookup.columns(p.metrics)]))
     predicted = Predicted.of(

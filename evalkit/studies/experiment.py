@@ -23,7 +23,7 @@ from evalkit.reading.tables.parts import Part
 from evalkit.studies import experiment_sums
 from evalkit.studies.experiment_rows import RowsStudy
 from evalkit.studies.experiment_study import Experiment
-from evalkit.studies.study import Settings
+from evalkit.studies.study import Settings, check_columns
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 SAMPLE_COLUMNS = {"user": "block", "arm": "plan"}
@@ -40,6 +40,7 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, 
     if not names:
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
     o = replace(o, columns=columns, metrics=tuple(dict.fromkeys(names)))
+    check_columns(o.metrics, data)
     with tabled.engine_for(data, budget) as engine:
         return _reduced(engine, data, shared, o) if engine else _held(data, shared, o)
 

@@ -68,6 +68,7 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> Rating:
         attributes=settings.attributes,
         beside=settings.columns,
     )
+    study.check_columns(p.metrics, asked.parts)
     with tabled.engine_for(asked.parts, budget) as engine:
         if engine:
             return rating_sums.study_of(forecasts.read(engine, asked, settings.segments, p.unit), settings, p.given)

@@ -14,10 +14,12 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, InputError, ParameterError, codes
+from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.parameters import Compared
 from evalkit.progress import progress
+from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.slices import Slice, slices
@@ -81,6 +83,14 @@ def settings(
 def inputs(tables: Any, header: str | None, reading: Reading = USUAL.reading) -> list[Part] | None:
     """Return the files, frames and tables that a parameter names, None where it names none."""
     return None if tables is None else sources.parts(tables, header, reading)
+
+
+def check_columns(metrics: Iterable[Any], parts: Iterable[Part]) -> None:
+    """Raises ParameterError for a column of an own metric that a part lacks."""
+    columns = lookup.columns(metrics)
+    for part in parts:
+        for column, metric in columns.items():
+            roles_of.require(part.columns, column, part.name, f"metrics: {metric}")
 
 
 def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:

@@ -144,7 +144,8 @@ def layout_of(
     names, beside = [role.name for role in roles], dict.fromkeys(attributes, ATTRIBUTE)
     matches = roles_of.match(part.columns, names, chosen, part.name, attributes, beside)
     wide = {} if matches.has(own.name) else roles_of.wide(part.columns, f"{own.name}_", systems, part.name)
-    columns = matches.resolved([role.name for role in roles if role.required and not (role.own and wide)])
+    needed = [role.name for role in roles if role.required and not (role.own and wide)]
+    columns = matches.resolved(needed, matches.each_system(own.name, needed))
     free = [name for name in part.columns if name not in attributes]
     roles_of.one_way(own.name, free, columns, chosen, part.name)
     own_columns: Mapping[Any, str] = wide or {None: columns[own.name]}

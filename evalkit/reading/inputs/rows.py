@@ -131,7 +131,7 @@ class Ranked:
         needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
         if matches.lacking(needed) == [("grade",)] and not matches.unclear:
             raise _no_grade(part)
-        roles = matches.resolved(needed)
+        roles = matches.resolved(needed, matches.each_system("score", needed))
         _no_role(part, roles, self.beside)
         if wide:
             scores = _score_roles(wide)

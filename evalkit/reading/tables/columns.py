@@ -92,20 +92,22 @@ class Matches:
         choices = [(role,) if isinstance(role, str) else role for role in needed]
         return [choice for choice in choices if not self.has(*choice)]
 
-    def resolved(self, needed: Iterable[str | tuple[str, ...]] = ()) -> dict[str, str]:
+    def resolved(self, needed: Iterable[str | tuple[str, ...]] = (), otherwise: str = "") -> dict[str, str]:
         """Role -> column; needed: roles that must be there, of several in a tuple one.
+
+        otherwise: what else to do where one has no column.
 
         Raises, for all of them at once, InputError where two synonyms match one role or a needed one has no column,
         ParameterError where only columns that a parameter names are not there.
         """
         lacking = self.lacking(needed)
         if lacking or self.unclear:
-            raise self.error(lacking)
+            raise self.error(lacking, otherwise if lacking else "")
         if self.absent:
             raise _absent(self.absent, self.names, self.where)
         return self.columns
 
-    def error(self, lacking: Sequence[tuple[str, ...]]) -> InputError:
+    def error(self, lacking: Sequence[tuple[str, ...]], otherwise: str = "") -> InputError:
         """The error for roles that no column plays, of several in a tuple none, and for what is unclear or absent."""
         said = [
             f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in self.unclear.items()
@@ -118,7 +120,13 @@ class Matches:
             chosen |= {role: _near(role, self.names) for role, *_ in lacking}
             hint, do = no_header(self.names, lacking[0][0]), "set"
         pairs = ",".join(f"{role}={name}" for role, name in chosen.items())
-        return InputError(f"{self.where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}")
+        return InputError(f"{self.where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}{otherwise}")
+
+    def each_system(self, role: str, needed: Iterable[str | tuple[str, ...]]) -> str:
+        """How to say that each system has a column, where this role alone is lacking and two columns have none."""
+        alone = [some[0] for some in self.lacking(needed)] == [role]
+        free = alone and [name for name in self.names if name not in self.columns.values()][1:]
+        return f", or for one column per system systems='NAME,NAME', or call them {role}_NAME" if free else ""
 
 
 def match(
