@@ -417,15 +417,15 @@ def failed(root: Path, tests: list[str]) -> str:
     return lines[0] if lines else "" if ran.returncode in (0, 5) else f"pytest ended with {ran.returncode}"
 
 
-def caught(fault: Fault, *, whole: bool) -> str:
+def caught(fault: Fault, *, near: bool, whole: bool) -> str:
     """By which test a fault is caught: "" if by none, "stale" if its code is not there."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         copied(root)
         if not planted(fault, root):
             return "stale"
-        near = "" if whole else failed(root, related(fault, root))
-        return near or failed(root, ["tests", "evalkit"])
+        by = failed(root, related(fault, root)) if near else ""
+        return by or (failed(root, ["tests", "evalkit"]) if whole else "")
 
 
 def main() -> None:
@@ -433,6 +433,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("numbers", nargs="*", type=int, help="faults by number, by default all")
     parser.add_argument("--whole", action="store_true", help="run the whole suite at once")
+    parser.add_argument("--near", action="store_true", help="run only the tests that name the module")
     parser.add_argument("--check", action="store_true", help="only say which faults fit the code")
     chosen = parser.parse_args()
     numbers = chosen.numbers or range(1, len(FAULTS) + 1)
@@ -444,7 +445,7 @@ def main() -> None:
     alive = 0
     for number in numbers:
         fault = FAULTS[number - 1]
-        by = caught(fault, whole=chosen.whole)
+        by = caught(fault, near=not chosen.whole, whole=not chosen.near)
         alive += not by
         print(f"{number:3} {fault.path}: {fault.says}: {by or 'ALIVE'}", flush=True)
     print(f"{len(numbers)} faults, {alive} alive")
