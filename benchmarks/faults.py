@@ -60,8 +60,8 @@ FAULTS = (
     ),
     Fault(
         "metrics/calibration.py",
-        "+ 1)[1:-1] * (c.total - 1)",
-        "+ 1)[1:-1] * c.total",
+        "np.arange(1, bins) * (c.total - 1) / bins",
+        "np.arange(1, bins) * c.total / bins",
         "quantile bins one rank too high",
     ),
     Fault(
