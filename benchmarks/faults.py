@@ -4,8 +4,8 @@
     .venv/bin/python benchmarks/faults.py 3 17 --whole     # two of them, against the whole suite at once
     .venv/bin/python benchmarks/faults.py --check          # that every fault still fits the code; runs nothing
 
-Each fault replaces one piece of code in a copy of the working tree. The tests that name the module run first, then, if
-none fails, the others. A fault whose code has gone is listed as stale: write it anew at the place that has its meaning.
+Each fault replaces one piece of code in a copy of the working tree. The tests that import the module run first, and
+if none fails, the others. A fault whose code has gone is stale: write it anew at the place that has its meaning.
 """
 
 import argparse
@@ -398,10 +398,11 @@ def copied(root: Path) -> None:
 
 
 def related(fault: Fault, root: Path) -> list[str]:
-    """The module itself, for its examples, and the tests that name it, its own file first."""
+    """The module itself, for its examples, and the tests that import it, its own file first."""
     stem = Path(fault.path).stem
     tests = sorted(path for path in (root / "tests").rglob("test_*.py") if path.parent.name not in ("page", "spark"))
-    named = [path for path in tests if re.search(rf"\b{stem}\b", path.read_text(encoding="utf-8"))]
+    imports = re.compile(rf"^(?:from|import) .*\b{stem}\b", re.MULTILINE)
+    named = [path for path in tests if imports.search(path.read_text(encoding="utf-8"))]
     own = [path for path in named if stem in path.stem or path.stem.removeprefix("test_") in stem]
     order = [*own, *(path for path in named if path not in own)]
     return [f"evalkit/{fault.path}", *(str(path.relative_to(root)) for path in order)]
@@ -433,7 +434,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("numbers", nargs="*", type=int, help="faults by number, by default all")
     parser.add_argument("--whole", action="store_true", help="run the whole suite at once")
-    parser.add_argument("--near", action="store_true", help="run only the tests that name the module")
+    parser.add_argument("--near", action="store_true", help="run only the tests that import the module")
     parser.add_argument("--check", action="store_true", help="only say which faults fit the code")
     chosen = parser.parse_args()
     numbers = chosen.numbers or range(1, len(FAULTS) + 1)
