@@ -297,6 +297,21 @@ def test_questions_numbered_anew_in_each_data_set_are_not_taken_for_draws(shape)
     assert first(table[table["dataset"] == "arc"])["n"] == 10
 
 
+@pytest.mark.parametrize("shape", ["long", "wide"])
+@pytest.mark.parametrize("unit", ["question_id", "task"])
+@pytest.mark.parametrize("of", [int, str])
+def test_questions_numbered_anew_in_each_subject_are_not_taken_for_draws(shape, unit, of):
+    rows = [(of(s), i, rng(i + 7 * s).random(), rng(i + s).random()) for s in range(4) for i in range(10)]
+    table = pd.DataFrame(rows, columns=["subject", unit, "a", "b"])
+    if shape == "long":
+        table = table.melt(id_vars=["subject", unit], var_name="model", value_name="correct")
+    for read in (significance.read, summed):
+        with pytest.raises(InputError, match=f"rows of one {unit} differ in 'subject': .* set unit=subject to compare"):
+            read(table)
+    assert first(table, unit="subject")["n"] == 4
+    assert first(table, columns=f"unit={unit}")["n"] == 10
+
+
 def test_draws_told_apart_by_their_answers_are_draws():
     table = answers().drop(columns="sample")
     assert first(table.assign(response=[f"answer {i}" for i in range(len(table))]))["n"] == 20

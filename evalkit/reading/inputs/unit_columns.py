@@ -120,6 +120,12 @@ class Column(ABC):
         """Whether its name says that it is an id, a repetition, a rank, a position, a time or a weight."""
         return bool(self.uses & _NO_VALUE) or self.identifies
 
+    @property
+    def groups(self) -> bool:
+        """Whether its values can be groups within which units are numbered anew: text, or ids of something else."""
+        named = Use.UNIT in self.uses or self.identifies
+        return self.kind != "empty" and not self.draws and (named or (self.kind == "text" and not self.no_value))
+
 
 def kind_of(present: int, numbers: int, marks: int, *, clean: bool) -> Kind:
     """What cells hold. present: those that are not empty. numbers: meant as such. marks: of missing values."""
@@ -297,7 +303,7 @@ def refuse_other_units(cell: Ints, cells: int, columns: Sequence[HeldColumn], un
     rows = len(cell)
     if np.unique(cell).size == rows or any(column.draws for column in columns):
         return
-    texts = {c.name: _text_codes(c) for c in columns if c.kind == "text" and not c.no_value}
+    texts = {c.name: _text_codes(c) for c in columns if c.groups}
     few = {name: code for name, code in texts.items() if 2 * np.unique(code).size * cells <= rows}
     apart = {name: code for name, code in few.items() if _pairs(cell, code).max() >= np.unique(cell).size}
     if apart and np.unique(reduce(_pairs, apart.values(), cell)).size == rows:
@@ -309,8 +315,8 @@ def other_units(columns: Sequence[str], unit: str, where: str) -> InputError:
     names = " and ".join(map(repr, columns))
     return InputError(
         f"{where}: rows of one {unit} differ in {names}: if they are draws of one {unit}, set "
-        f"columns='unit={unit}'; if {names} names the metric, set columns='metric={columns[0]}'; if they "
-        "are different units, write both into one column"
+        f"columns='unit={unit}'; if {names} names the metric, set columns='metric={columns[0]}'; if each {unit} is "
+        f"another one there, set unit={columns[0]} to compare by these, or write both into one column"
     )
 
 

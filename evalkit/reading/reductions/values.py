@@ -273,7 +273,7 @@ def refuse_other_units(asked: Asked, rest: Asking, key: Sequence[str], cells: in
         return int(asked.table(f"SELECT count(*) AS n FROM ({distinct}) AS d")["n"][0].as_py())
 
     texts = {column.name: f"COALESCE({asked.engine.dialect.quote(f'text {column.name}')}, {none})"
-             for column in rest.texts if not column.no_value}  # fmt: skip
+             for column in rest.every if column.groups}  # fmt: skip
     few = {name: text for name, text in texts.items() if 2 * groups(text) * cells <= rows}
     alone = groups(*key) if few else 0
     apart = {name: text for name, text in few.items() if groups(*key, text) > alone}
