@@ -3,6 +3,7 @@
     make large                                            # both forms against the stored numbers, and each other
     .venv/bin/python tests/frozen/large.py compare rating --explain    # one line a place
     .venv/bin/python tests/frozen/large.py write          # stores the numbers of today
+    .venv/bin/python tests/frozen/large.py tiny           # stores those of the frozen cases by blocks of few rows
 
 `large.json.gz` has the numbers of the held form, and of the blocks what differs from it. Tables are written
 once into the ignored folder `.large`. `--form blocks` runs that form alone; `--memory` and `--threads` are its
@@ -21,6 +22,7 @@ import math
 import re
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -34,6 +36,7 @@ from frozen import compare, freeze, large_cases, needs
 from frozen.cases import Case
 
 FOLDER, STORED = freeze.ROOT / ".large", Path(__file__).parent / "large.json.gz"
+TINY = Path(__file__).parent / "blocks.json.gz"
 MOST = 2**23
 FORMS = {
     "held": Limits(reading=Reading(rows=MOST, lists=MOST, collected=MOST)),
@@ -60,19 +63,27 @@ def flat(tree: Any, path: str = "") -> Flat:
 
 
 def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
-    tree = compare.records(tree) if compare.is_columns(tree) else tree
-    if isinstance(tree, Mapping):
+    if columns := compare.is_columns(tree):
+        tree = {name: compare.plain(column) for name, column in tree.items()}
+        long = max(len(column) for column in tree.values() if isinstance(column, list))
+        tree = {name: some(column) if isinstance(column, list) else column for name, column in tree.items()}
+    if columns or isinstance(tree, list):
+        yield f"{path}.length", long if columns else len(tree)
+        rows = compare.records(tree) if columns else some(tree)
+        named = compare.named(rows, compare.naming(rows)) if compare.is_records(rows) else dict(enumerate(rows))
+        for name, row in named.items():
+            yield from _leaves(row, f"{path}[{name}]")
+    elif isinstance(tree, Mapping):
         for name, value in tree.items():
             if name not in LEFT_OUT:
                 yield from _leaves(value, f"{path}.{name}" if path else name)
-    elif isinstance(tree, list):
-        rows = compare.named(tree, compare.naming(tree)) if tree and compare.is_records(tree) else dict(enumerate(tree))
-        yield f"{path}.length", len(rows)
-        names = list(rows)
-        for place in sorted({i * (len(names) - 1) // (LONGEST - 1) for i in range(LONGEST)} if names else ()):
-            yield from _leaves(rows[names[place]], f"{path}[{names[place]}]")
     else:
         yield path, float(f"{tree:.15g}") if isinstance(tree, float) else tree
+
+
+def some(rows: list) -> list:
+    """The rows, of a long list the first, the last and some between them."""
+    return [rows[i * (len(rows) - 1) // (LONGEST - 1)] for i in range(LONGEST)] if len(rows) > LONGEST else rows
 
 
 def kind(path: str, value: Any) -> str:
@@ -114,7 +125,7 @@ def moved(old: Flat, new: Flat) -> Iterator[tuple[str, str, float]]:
             yield WIDTH, path, abs(b / a - 1) if a else abs(b)
         elif of == P:
             yield P, path, abs(math.log10(max(b, 1e-300)) - math.log10(max(a, 1e-300)))
-        else:
+        elif abs(b - a) > 1e-15:
             size = max(abs(a), width if width == width else 0.0)
             yield of, path, abs(b - a) / (size or 1.0)
 
@@ -136,27 +147,55 @@ def run(case: Case, form: str, more: Mapping[str, Any], *, spark: bool = False) 
         return flat(freeze.run(replace(case, parameters=parameters, needs=()), FOLDER))
 
 
+def read(path: Path) -> Any:
+    """What `written` wrote."""
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
 def load() -> dict[str, dict[str, Flat]]:
     """The stored numbers: case -> form -> path -> number."""
-    stored = json.loads(gzip.decompress(STORED.read_bytes())) if STORED.exists() else {}
-    return {name: {"held": held, "blocks": patched(held, change)} for name, (held, change) in stored.items()}
+    stored = read(STORED) if STORED.exists() else {}
+    return {name: {"held": held, "blocks": patched(held, changed)} for name, (held, changed) in stored.items()}
 
 
-def patched(held: Flat, change: Flat) -> Flat:
+def patched(held: Flat, changed: Flat) -> Flat:
     """The numbers of the blocks: those of the held form, but for what differs."""
-    return {path: value for path, value in (held | change).items() if value != compare.ABSENT}
+    return {path: value for path, value in (held | changed).items() if value != compare.ABSENT}
 
 
 def save(results: Mapping[str, Mapping[str, Flat]]) -> None:
-    """Write the held form of each case, and of the blocks what is not the same to 1e-12 of it."""
-    stored = {}
-    for case in large_cases.LARGE:
-        if forms := results.get(case.name):
-            held, blocks = forms["held"], forms["blocks"]
-            places = {path for _, path, far in moved(held, blocks) if far > compare.TOLERANCE}
-            stored[case.name] = (held, {path: blocks.get(path, compare.ABSENT) for path in sorted(places)})
+    """Write the held form of each case, and of the blocks what differs."""
+    kept = {case.name: results[case.name] for case in large_cases.LARGE if case.name in results}
+    written({name: (forms["held"], change(forms["held"], forms["blocks"])) for name, forms in kept.items()}, STORED)
+
+
+def change(held: Flat, blocks: Flat) -> Flat:
+    """Of the blocks what is not the same to 1e-12 of the held form."""
+    places = {path for _, path, far in moved(held, blocks) if far > compare.TOLERANCE}
+    return {path: blocks.get(path, compare.ABSENT) for path in sorted(places)}
+
+
+def written(stored: Any, path: Path) -> None:
+    """Write numbers, the same bytes each time."""
     text = json.dumps(stored, ensure_ascii=False, separators=(",", ":"))
-    STORED.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+# Tiny blocks of the frozen cases ------------------------------------------------------------------------------
+
+
+def tiny(case: Case, made: Path) -> Flat:
+    """The numbers of a frozen case that is read by blocks of a few hundred rows."""
+    return flat(freeze.run(replace(case, needs=(needs.LIMITS,)), made))
+
+
+def write_tiny() -> None:
+    """Store what differs from the frozen numbers where the frozen cases are read by tiny blocks."""
+    frozen = freeze.load(freeze.FOLDERS[False])
+    with tempfile.TemporaryDirectory() as made:
+        needs.tables(Path(made))
+        cases = large_cases.by_blocks()
+        written({case.name: change(flat(frozen[case.name]), tiny(case, Path(made))) for case in cases}, TINY)
 
 
 # Comparing ----------------------------------------------------------------------------------------------------
@@ -200,7 +239,7 @@ def check(case: Case, now: Mapping[str, Flat], stored: Mapping[str, Flat], *, ex
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description="Store the numbers of large cases, or compare with those stored.")
-    parser.add_argument("command", choices=("write", "compare"))
+    parser.add_argument("command", choices=("write", "compare", "tiny"))
     parser.add_argument("case", nargs="*", help="names of cases, or parts of names")
     parser.add_argument("--explain", action="store_true", help="one line a place that is beyond the bounds")
     parser.add_argument("--form", choices=FORMS, help="this form alone")
@@ -208,6 +247,9 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--spark", action="store_true", help="blocks by Spark")
     asked = parser.parse_intermixed_args()
+    if asked.command == "tiny":
+        write_tiny()
+        return 0
     results, failed = load(), 0
     for case in large_cases.LARGE:
         if asked.case and not any(part in case.name for part in asked.case):
@@ -225,9 +267,9 @@ def main() -> int:
                 failed = 1
         failed |= check(case, now, results.get(case.name, {}), explain=asked.explain)
         if asked.command == "write" and len(now) == len(FORMS) and not any("error" in form for form in now.values()):
-            results[case.name] = now
+            results = load() | {case.name: now}
+            save(results)
     if asked.command == "write":
-        save(results)
         print(f"{len(results)} cases, {STORED.stat().st_size:,} bytes")
         return 0
     return failed

@@ -16,6 +16,11 @@ from frozen import cases
 from frozen.cases import Case
 
 Table = dict[str, Any]
+PREFERENCES, CLASSES = cases.PREFERENCES, f"{cases.CLASS_METRICS}".replace("roc_auc_hand_till,", "")
+SCORES = f"roc_auc,average_precision,ks,log_loss,brier,ece_10,lift,{cases.DECISION_METRICS}".replace(
+    "lift,predicted", "predicted"
+)
+LABELS = cases.LABEL_METRICS
 ALL_FORECASTS = "mae,rmse,mse,bias,median_absolute_error,r2,r2_correlation,wape,smape,mape,pinball@90"
 
 
@@ -57,6 +62,129 @@ def forecasts(rng: np.random.Generator, rows: int) -> Table:
     return table | {"actual": actual} | said
 
 
+def folds_of_numbers(rng: np.random.Generator, rows: int) -> Table:
+    """One system's forecasts in five folds, without ids."""
+    table = forecasts(rng, rows)
+    return {
+        "system": np.full(rows, "near"),
+        "label": table["actual"],
+        "score": table["forecast_near"],
+        "fold": rng.integers(0, 5, rows),
+    }
+
+
+def scores(rng: np.random.Generator, rows: int, *, places: int, positive: float) -> Table:
+    """Labels of which few are 1, and two systems' probabilities, of so many decimal places; folds by user."""
+    table = shared(rng, rows)
+    label = (rng.random(rows) < positive).astype(int)
+    said = {
+        f"score_{name}": _rounded(label * 2 - 2 + table["drift"] + rng.normal(0, far, rows), places)
+        for name, far in (("good", 0.8), ("weak", 1.5))
+    }
+    fold = pd.Series(table["user"]).str[1:].astype(int).to_numpy() % 5
+    return table | {"label": label, "fold": fold} | said
+
+
+def _rounded(logit: np.ndarray, places: int) -> np.ndarray:
+    return np.round(1 / (1 + np.exp(-logit)), places)
+
+
+def classes(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Five classes, of which one is rare, and their probabilities, two systems long."""
+    table, names = shared(rng, rows), np.array([*"abcde"])
+    label = rng.choice(5, rows, p=[0.4, 0.3, 0.2, 0.097, 0.003])
+    parts = []
+    for system, far in (("near", 0.8), ("far", 1.4)):
+        score = np.exp(np.eye(5)[label] * 1.5 + rng.normal(0, far, (rows, 5)) + table["drift"][:, None] * np.arange(5))
+        share = np.round(score / score.sum(axis=1, keepdims=True), 4)
+        columns = {f"p_{name}": share[:, i] for i, name in enumerate(names)}
+        parts.append(pd.DataFrame(table | {"label": names[label], "system": system} | columns))
+    return pd.concat(parts).sample(frac=1, random_state=rng)
+
+
+def labels(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Four labels, of which one is rare, and their probabilities, two systems long."""
+    table, names = shared(rng, rows), ("art", "law", "science", "sport")
+    actual = rng.random((rows, 4)) < np.array([0.4, 0.2, 0.1, 0.003])
+    columns = {f"y_{name}": actual[:, i].astype(int) for i, name in enumerate(names)}
+    parts = []
+    for system, far in (("near", 0.8), ("far", 1.4)):
+        score = _rounded(actual * 2.5 - 2 + rng.normal(0, far, (rows, 4)) + table["drift"][:, None], 3)
+        said = {f"p_{name}": score[:, i] for i, name in enumerate(names)}
+        parts.append(pd.DataFrame(table | columns | {"system": system} | said))
+    return pd.concat(parts).sample(frac=1, random_state=rng)
+
+
+def values(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """A value of each of three systems a question, with ties, heavy tails and gaps; one has 0 and 1 alone."""
+    table = shared(rng, rows)
+    level = rng.normal(0.5, 0.2, rows) + table["drift"]
+    frame = pd.DataFrame({"question": table["id"], "user": table["user"], "store": table["store"]})
+    for name, gain in (("new", 0.003), ("old", 0.0)):
+        frame[name] = np.round(level + gain + 0.1 * rng.standard_t(2.5, rows), 2)
+    frame.loc[rng.random(rows) < 0.02, "old"] = np.nan
+    return frame.assign(base=(level + rng.normal(0, 0.1, rows) > 0.4).astype(float))
+
+
+def values_long(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """The same as one row a question, system and metric, and a second metric that is not there for all."""
+    wide = values(rng, rows).drop(columns=["user", "store"])
+    first = wide.melt("question", var_name="system", value_name="value").dropna(ignore_index=True)
+    second = first.assign(metric="minutes", value=np.round(3 - first["value"] ** 2, 3))[: 2 * rows]
+    return pd.concat([first.assign(metric="quality"), second]).sample(frac=1, random_state=rng)
+
+
+def users(rng: np.random.Generator, rows: int) -> Table:
+    """Users of three arms: amounts with heavy tails, few buyers, numbers from before, strata with gaps."""
+    arm, past = rng.choice(["a", "b", "c"], rows, p=[0.5, 0.25, 0.25]), rng.poisson(2, rows)
+    orders = rng.poisson((0.02 + past / 40) * (1 + 0.05 * (arm == "b")))
+    return {
+        "user": np.char.add("u", rng.permutation(rows).astype(str)),
+        "arm": arm,
+        "orders": orders,
+        "spent": np.round(orders * 10 * (1 + rng.pareto(2.5, rows)), 1),
+        "visits": 1 + rng.poisson(2 + orders),
+        "bought": (orders > 0).astype(int),
+        "past": past,
+        "country": rng.choice(np.array(["de", "fr", "it", None], object), rows, p=[0.5, 0.3, 0.15, 0.05]),
+    }
+
+
+def sessions(rng: np.random.Generator, rows: int) -> Table:
+    """Sessions of eight items of two teams and a neutral one, of users who return unequally often; shares of clicks."""
+    n = rows // 8
+    user = rng.choice(n // 4, n, p=_shares(rng.lognormal(0, 1, n // 4)))
+    of, position = np.repeat(np.arange(n), 8), np.tile(np.arange(1, 9), n)
+    team = np.array(["a", "b"])[(position + np.repeat(rng.integers(2, size=n), 8)) % 2]
+    clicked = rng.random(rows) < np.where(team == "a", 0.2, 0.22) / np.sqrt(position)
+    return {
+        "session": np.char.add("s", rng.permutation(n).astype(str))[of],
+        "user": np.char.add("u", user.astype(str))[of],
+        "position": position,
+        "team": np.where(rng.random(rows) < 0.1, "both", team),
+        "click": clicked * rng.choice([1.0, 0.1, 0.7], rows),
+        "item": rng.integers(500, size=rows).astype(str),
+        "device": rng.choice(np.array(["tv", "web", None], object), n, p=[0.5, 0.45, 0.05])[of],
+    }
+
+
+def lists(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Ranked lists of thirty items of two systems: grades, ties, gaps in the grades, queries of users."""
+    n = rows // 60
+    query = np.repeat(np.arange(n), 30)
+    grade = rng.choice([0, 0, 0, 0, 1, 2, np.nan], query.size)
+    user = rng.choice(n // 4, n, p=_shares(rng.lognormal(0, 1, n // 4)))
+    frame = pd.DataFrame({"query": np.char.add("q", query.astype(str)), "item": np.tile(np.arange(30), n)})
+    frame = frame.assign(grade=grade, user=user[query], device=rng.choice(["phone", "web"], n)[query])
+    parts = [
+        frame.assign(system=name, score=np.round(np.nan_to_num(grade) + rng.normal(0, far, query.size), 1))
+        for name, far in (("near", 1.0), ("far", 1.5))
+    ]
+    return (
+        pd.concat(parts).loc[lambda t: (t["system"] == "near") | (t["query"] != "q7")].sample(frac=1, random_state=rng)
+    )
+
+
 def without(table: Table, *names: str) -> Table:
     return {name: column for name, column in table.items() if name not in names}
 
@@ -65,6 +193,19 @@ TABLES: Mapping[str, Callable[[np.random.Generator], Any]] = {
     "forecasts": lambda rng: without(forecasts(rng, 1_200_000), "id", "user", "store"),
     "forecasts_with_ids": lambda rng: forecasts(rng, 300_000),
     "forecasts_long": lambda rng: long(forecasts(rng, 150_000), "forecast", rng),
+    "scores": lambda rng: without(scores(rng, 1_100_000, places=12, positive=0.3), "id", "user", "store", "fold"),
+    "scores_with_ids": lambda rng: scores(rng, 200_000, places=3, positive=0.02),
+    "scores_long": lambda rng: long(scores(rng, 150_000, places=4, positive=0.005), "score", rng),
+    "classes": lambda rng: classes(rng, 100_000),
+    "labels": lambda rng: labels(rng, 100_000),
+    "values": lambda rng: values(rng, 1_100_000).drop(columns=["user", "store"]),
+    "values_by_user": lambda rng: values(rng, 300_000),
+    "values_long": lambda rng: values_long(rng, 150_000),
+    "users": lambda rng: users(rng, 300_000),
+    "sessions": lambda rng: sessions(rng, 800_000),
+    "lists": lambda rng: lists(rng, 600_000),
+    "folds": lambda rng: long(scores(rng, 150_000, places=2, positive=0.2), "score", rng),
+    "folds_of_numbers": lambda rng: folds_of_numbers(rng, 150_000),
 }
 
 
@@ -84,11 +225,9 @@ def made(folder: Path, name: str) -> None:
 # Cases --------------------------------------------------------------------------------------------------------
 
 
-def case(report: str, table: str, name: str, **parameters: Any) -> Case:
-    """A report of a made table, which `preds` or another parameter names."""
-    given = parameters if any("{made}" in str(value) for value in parameters.values()) else {"preds": "{made}"}
-    given = {key: value.replace("{made}", f"{{made}}/{table}") for key, value in given.items()}
-    return getattr(cases, report)(f"{table}: {name}", table, **{**parameters, **given})
+def case(report: str, table: str, name: str, *, into: str = "preds", **parameters: Any) -> Case:
+    """A report of a made table, which a parameter names."""
+    return getattr(cases, report)(f"{table}: {name}", table, **{into: f"{{made}}/{table}"}, **parameters)
 
 
 LARGE = (
@@ -100,4 +239,64 @@ LARGE = (
         columns="{weight: whole}", segments="device",
     ),
     case("rating", "forecasts_long", "users", metrics="rmse,mae,r2", unit="user", baseline="far", margin=0.02),
+    case("classification", "scores", "rows", metrics=SCORES, segments="device"),
+    case("classification", "scores_with_ids", "weights", metrics=SCORES, columns="{weight: exact}"),
+    case("classification", "scores_with_ids", "users", metrics=SCORES, unit="user", segments="device", threshold=0.2),
+    case(
+        "classification", "scores_with_ids", "stores, weights", metrics=SCORES, unit="store",
+        columns="{weight: whole}", segments="device",
+    ),
+    case("classification", "scores_long", "rows", metrics="average_precision,roc_auc,f1", threshold="best_f1"),
+    case("classification", "classes", "rows", metrics=CLASSES, segments="device"),
+    case("classification", "classes", "users, weights", metrics=CLASSES, unit="user", columns="{weight: exact}"),
+    case("classification", "classes", "stores", metrics="macro_f1,accuracy,log_loss", unit="store"),
+    case("classification", "labels", "rows", metrics=LABELS, segments="device", threshold=0.4),
+    case("classification", "labels", "users, weights", metrics=LABELS, unit="user", columns="{weight: exact}"),
+    case("classification", "labels", "stores", metrics="micro_f1,macro_f1,hamming_loss", unit="store"),
+    case("significance", "values", "questions", unit="question", margin=0.001),
+    case("significance", "values_by_user", "users", unit="user", looks=3),
+    case("significance", "values_by_user", "stores", unit="store"),
+    case("significance", "values_long", "questions", unit="question", lower_is_better="minutes"),
+    case("significance", "scores_long", "losses", metrics="log_loss,brier"),
+    case("significance", "scores_long", "losses by user", metrics="brier", unit="user", level=0.9),
+    case("validation", "folds", "of users", columns="{group: user}", metrics="roc_auc,brier,accuracy,f1"),
+    case("validation", "folds_of_numbers", "rows"),
+    case("interleaving", "sessions", "log", into="log", neutral="both", segments="device", preference=PREFERENCES),
+    case(
+        "interleaving", "users", "adjusted", into="users", metrics="orders,spent,bought,spent/visits", before="past",
+        strata="country", segments="country", shares="a=2,b=1,c=1",
+    ),
+    case("interleaving", "users", "plain", into="users", metrics="spent,bought", baseline="a", cap=0.999, looks=3),
+    case("ranking", "lists", "queries", metrics="ndcg@10,map,mrr,gauc,precision@5", segments="device"),
+    case("ranking", "lists", "users", metrics="ndcg@10,mrr", unit="user", ks="5", baseline="far"),
 )  # fmt: skip
+
+
+# Frozen cases that have no reading by blocks, and rankings of which others go the same ways
+HELD = {
+    "classification": ("penguins, every metric",),
+    "ranking": (
+        "digits by segment",
+        "digits by unit",
+        "digits, 90%",
+        "digits, another seed",
+        "digits, baseline and margin",
+        "made",
+        "made by unit",
+    ),
+    "significance": (
+        "a report",
+        "folds",
+        "folds without their sizes",
+        "ranked lists",
+        "sample",
+        "shares",
+        "shares against a null",
+    ),
+}
+
+
+def by_blocks() -> list[Case]:
+    """The frozen cases that can be read by blocks, and are not already."""
+    frozen = [case for case in cases.CASES if not case.needs and "features" not in case.parameters]
+    return [case for case in frozen if case.name.partition(": ")[2] not in HELD.get(case.report, ())]
