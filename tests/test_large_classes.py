@@ -13,6 +13,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classes_page, classification_page, first_screen, page
+from evalkit.pages.shared_findings import power
 from evalkit.studies import classes, classes_sums, classification
 
 DATA = {"decided": (decided, DECIDED), "scored": (frame, METRICS)}
@@ -152,12 +153,16 @@ def test_bins_are_bounded_and_said():
     data = frame(5000, systems=("near",)).drop(columns="system")
     scores = [f"p_{name}" for name in NAMES]
     data[scores] = np.clip(data[scores] + rng.random((5000, 4)) / 1e3, 0, 1)
-    kept, reduced = held(data), summed(data, Limits(bins=2_000, reading=SHARDS))
+    given = {"metrics": "roc_auc_ovr,map_classes,accuracy,log_loss"}
+    kept, reduced = held(data, **given), summed(data, Limits(bins=2_000, reading=SHARDS), **given)
     a, b = (study.estimates.set_index("metric")["value"] for study in (kept, reduced))
-    assert 0 < reduced.bound < 0.01
-    assert abs(a["roc_auc_ovr"] - b["roc_auc_ovr"]) <= reduced.bound
-    np.testing.assert_allclose(b.drop("roc_auc_ovr"), a.drop("roc_auc_ovr"), rtol=1e-12)
-    assert "counted in bins" in classes_page.findings(reduced).text
+    areas, text = ["roc_auc_ovr", "map_classes"], classes_page.findings(reduced).text
+    for area, bound in zip(areas, reduced.bounds, strict=True):
+        assert 0 < bound < 0.02
+        assert 0 < abs(a[area] - b[area]) <= bound
+        assert power(bound) in text
+    np.testing.assert_allclose(b.drop(areas), a.drop(areas), rtol=1e-12)
+    assert "counted in bins" in text
     assert "counted in bins" not in classes_page.findings(kept).text
 
 

@@ -17,6 +17,7 @@ from evalkit.catalogue.multilabel import ROWS
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page, first_screen, multilabel_page, page
+from evalkit.pages.shared_findings import power
 from evalkit.statistics.statistic import OfRows
 from evalkit.studies import classification, labels_sums
 from evalkit.studies.multilabel import MultiLabelStudy
@@ -187,13 +188,16 @@ def test_bins_are_bounded_and_said():
     data = frame(5000, systems=("near",)).drop(columns="system")
     scores = [f"p_{name}" for name in NAMES]
     data[scores] = np.clip(data[scores] + rng.random((5000, 4)) / 1e3, 0, 1)
-    given = {"metrics": "roc_auc_macro,macro_f1,exact_match,ranking_loss"}
+    given = {"metrics": "roc_auc_macro,map_classes,macro_f1,exact_match,ranking_loss"}
     kept, reduced = held(data, **given), summed(data, Limits(bins=2_000, reading=SHARDS), **given)
     a, b = (study.estimates.set_index("metric")["value"] for study in (kept, reduced))
-    assert 0 < reduced.bound < 0.01
-    assert abs(a["roc_auc_macro"] - b["roc_auc_macro"]) <= reduced.bound
-    np.testing.assert_allclose(b.drop("roc_auc_macro"), a.drop("roc_auc_macro"), rtol=1e-12)
-    assert "counted in bins" in multilabel_page.findings(reduced).text
+    areas, text = ["roc_auc_macro", "map_classes"], multilabel_page.findings(reduced).text
+    for area, bound in zip(areas, reduced.bounds, strict=True):
+        assert 0 < bound < 0.02
+        assert 0 < abs(a[area] - b[area]) <= bound
+        assert power(bound) in text
+    np.testing.assert_allclose(b.drop(areas), a.drop(areas), rtol=1e-12)
+    assert "counted in bins" in text
     assert "counted in bins" not in multilabel_page.findings(kept).text
 
 

@@ -102,6 +102,9 @@ def test_what_needs_rows_in_memory_is_refused_of_a_large_table():
     why = "metrics: saved is computed from the column amount, which needs all rows in memory, got 3,000 rows"
     with pytest.raises(ParameterError, match=why):
         classified(frame().assign(amount=1.0), TWICE, metrics=[saved])
+    why = "metrics: gauc is a ranking of each unit's rows, which needs all rows in memory, got 3,000 rows"
+    with pytest.raises(ParameterError, match=why):
+        classified(frame(), TWICE, metrics="gauc", unit="user_id")
     for declare, side in ((ek.mean, lambda values: values), (ek.ratio, lambda values: (values, values))):
         part = declare(name="part", undefined="negative")(
             lambda label, score, s=side: s(np.where(label, score, np.nan))

@@ -12,12 +12,12 @@ from evalkit.pages import class_pictures, each_class, explorers, page, record
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN, reliability
 from evalkit.pages.shared_findings import (
+    binned,
     contrary,
     counts,
     few_clusters,
     few_rows,
     picked,
-    power,
     rows_read,
     skewed,
     slices,
@@ -214,7 +214,7 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
         *_not_highest(study),
         *_probabilities(study),
         *_incomplete(study),
-        *_binned(study),
+        *binned(study, "class"),
         *few_rows(diagnostics.rows_by_class(study), "Classes", listed),
         *few_clusters(study),
         *picked(study),
@@ -270,11 +270,3 @@ def _incomplete(study: ClassesStudy) -> list[Finding]:
         f"undefined there."
     )
     return [inputs.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []
-
-
-def _binned(study: ClassesStudy) -> list[Finding]:
-    text = (
-        f"The scores have so many distinct values that they are counted in bins: the AUC of a class moves by less than "
-        f"{power(study.bound)}, and curves and calibration as little; all other metrics are exact."
-    )
-    return [predictions.BINNED_SCORES.note(text, len(study.systems))] if study.bound else []

@@ -11,12 +11,12 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import number, percent, signed
 from evalkit.pages import class_pictures, each_class, explorers, page, record, shared_findings
 from evalkit.pages.shared_findings import (
+    binned,
     contrary,
     few_clusters,
     few_rows,
     idle,
     picked,
-    power,
     rounded,
     rows_read,
     skewed,
@@ -149,7 +149,7 @@ def every_finding(study: LabelsStudy) -> list[Finding]:
         *data,
         *_threshold(study),
         *_scores(study),
-        *_binned(study),
+        *binned(study, "label"),
         *_added_up(study),
         *few,
         *picked(study),
@@ -182,14 +182,6 @@ def _threshold(study: LabelsStudy) -> list[Finding]:
 def _scores(study: LabelsStudy) -> list[Finding]:
     text = "Scores outside 0 to 1 are not probabilities: calibration is left out."
     return [] if study.probabilities else [predictions.NO_PROBABILITIES.warning(text)]
-
-
-def _binned(study: LabelsStudy) -> list[Finding]:
-    text = (
-        f"The scores have so many distinct values that they are counted in bins: the AUC of a label moves by less than "
-        f"{power(study.bound)}, and average precision, curves and calibration as little; all other metrics are exact."
-    )
-    return [predictions.BINNED_SCORES.note(text, len(study.systems))] if study.bound else []
 
 
 def _added_up(study: LabelsStudy) -> list[Finding]:

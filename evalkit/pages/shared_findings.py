@@ -12,6 +12,7 @@ from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
 from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
+from evalkit.studies.one_by_one import EachStudy
 from evalkit.studies.ranking_diagnostics import by_system, total
 from evalkit.studies.study import Study
 from evalkit.studies.words import counted, enumerated, listed, plural, shortened
@@ -58,6 +59,17 @@ def _folds(unread: Collection[str]) -> list[Finding]:
     """That the input has a column of folds, which only the validation report reads."""
     text = "The input has a column fold, which this report does not read; the validation report checks the split."
     return [inputs.FOLDS_UNREAD.note(text)] if "fold" in unread else []
+
+
+def binned(study: EachStudy, part: str) -> list[Finding]:
+    """By how much the bins can move the areas of a class or label, where its scores are counted in bins."""
+    area, precision = (power(bound) for bound in study.bounds)
+    text = (
+        f"The scores have so many distinct values that they are counted in bins: the AUC of a {part} moves by less "
+        f"than {area}, its average precision by less than {precision}, and curves and calibration a little; all other "
+        f"metrics are exact."
+    )
+    return [predictions.BINNED_SCORES.note(text, len(study.systems))] if study.bounds.any() else []
 
 
 def class_named(label: str, column: str) -> str:

@@ -49,9 +49,11 @@ class Scores:
         """Nothing decides by a score."""
 
     @property
-    def width(self) -> float:
-        """By how much the bins change the AUC at most."""
-        return grid.auc_width(self.counts, grid.spread(self.bins))
+    def widths(self) -> tuple[float, float]:
+        """By how much the bins change the AUC and the average precision at most."""
+        spread = grid.spread(self.bins)
+        low, high = grid.average_precision_limits(self.counts, spread)
+        return grid.auc_width(self.counts, spread), high - low
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -303,10 +303,10 @@ def _refuse_unsummed(metrics: Sequence[Chosen], t: Large) -> None:
     """Raises ParameterError for a metric that cannot be computed from sums over rows that are read twice."""
     for chosen in metrics:
         if not chosen.base.metric.tabled:
-            why = " and ".join(chosen.metric.columns)
+            columns = " and ".join(chosen.metric.columns)
+            why = f"computed from the column {columns}" if columns else "a ranking of each unit's rows"
             raise ParameterError(
-                f"metrics: {chosen.label} is computed from the column {why}, "
-                f"which needs all rows in memory, got {t.rows:,} rows"
+                f"metrics: {chosen.label} is {why}, which needs all rows in memory, got {t.rows:,} rows"
             )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Ints, ParameterError
+from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.binary import AVERAGE_PRECISION, ROC_AUC
 from evalkit.catalogue.kinds import Loss
@@ -147,12 +147,12 @@ class SumsStudy(EachSums[Counted], ClassesStudy):
         return chosen.value(Rows(there, score, decision=decision, weight=weight, classes=len(shares)))
 
     @property
-    def bound(self) -> float:
-        """By how much counting scores in bins changes an AUC at most."""
+    def bounds(self) -> Floats:
+        """By how much counting scores in bins changes an AUC and an average precision at most."""
         if not self.scored:
-            return 0.0
+            return np.zeros(2)
         every = (scores for i in self.read.systems for scores in self.read.each(0, i))
-        return max(float(np.nan_to_num(scores.width)) for scores in every)
+        return np.nan_to_num([scores.widths for scores in every]).max(axis=0)
 
 
 # Two readings ---------------------------------------------------------------------------------------------------------

@@ -174,10 +174,10 @@ class SumsStudy(EachSums[Counted], LabelsStudy):
         return chosen.value(Rows(actual, score, self.read.first.cuts[self._place(self.leader)], weight))
 
     @property
-    def bound(self) -> float:
-        """By how much counting scores in bins changes an AUC at most."""
+    def bounds(self) -> Floats:
+        """By how much counting scores in bins changes an AUC and an average precision at most."""
         every = (self.read.scores(0, j, i) for i in self.read.systems for j in self.read.labels)
-        return max(float(np.nan_to_num(scores.width)) for scores in every)
+        return np.nan_to_num([scores.widths for scores in every]).max(axis=0)
 
 
 def _true(rows: Rows) -> Bools:

@@ -7,6 +7,7 @@ from functools import cached_property
 from heapq import nlargest
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints
@@ -108,9 +109,9 @@ class EachStudy(RowStudy):
         """The metric of a prediction that is the same for every row: the largest class, the shares of all."""
 
     @property
-    def bound(self) -> float:
-        """By how much counting scores in bins changes an AUC at most."""
-        return 0.0
+    def bounds(self) -> Floats:
+        """By how much counting scores in bins changes an AUC and an average precision at most."""
+        return np.zeros(2)
 
     @property
     def sources(self) -> tuple[Source, ...]:
