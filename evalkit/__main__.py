@@ -51,6 +51,8 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
         return options.run(options)
     except Refused as error:
         return runs.say(str(error), REFUSED)
+    except OSError as error:  # a temporary folder that cannot be made, a closed pipe
+        return runs.say(f"run failed: {error.filename or 'output'}: {error.strerror}", FAILED)
     except KeyboardInterrupt:
         return runs.say("interrupted, nothing written", INTERRUPTED)
     except Terminated:

@@ -1,5 +1,6 @@
 """Temporary folders named after their process, so that those of a killed run can be removed."""
 
+import errno
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+OWN = 0o700  # what the owner of a folder may do
 OURS = re.compile(r"evalkit-(\d+)-.*")
 
 
@@ -15,7 +17,11 @@ def new_folder(parent: Path | None = None) -> Path:
     """Make a folder in `parent` or the system's temporary folder; the caller removes it. Raises OSError."""
     parent = parent or Path(tempfile.gettempdir())
     sweep(parent)
-    return Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=parent))
+    path = Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=parent))
+    if path.stat().st_mode & OWN != OWN:
+        path.rmdir()
+        raise PermissionError(errno.EACCES, "umask must let you read what you write; set umask 022", str(parent))
+    return path
 
 
 @contextmanager

@@ -138,7 +138,7 @@ def test_a_bad_file_is_named(tmp_path):
 
 def test_no_click_at_all_is_refused():
     rule = "outcome must be above 0 on at least one item of an arm, got 0 on all"
-    with pytest.raises(InputError, match=f"data frame: {rule}"):
+    with pytest.raises(InputError, match=rule):
         interleaving.read(log(outcome=[0] * 20), **SMALL)
 
 

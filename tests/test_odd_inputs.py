@@ -1,6 +1,7 @@
 """Inputs that are no table of measured values: each is refused by an InputError of one line, which exits with 2."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import folders, sources
@@ -217,3 +219,81 @@ def test_the_largest_value_makes_a_page():
     users = pd.DataFrame({"arm": ["a", "b"] * 30, "orders": values})
     row = interleaving.read(users=users, metrics="orders", world="none").users.comparisons.iloc[0]
     assert np.isfinite([row["difference"], row["low"], row["high"], row["p"]]).all()
+
+
+HALF, SHARES = np.arange(60) % 2, np.random.default_rng(3).random(60)
+
+
+@pytest.mark.parametrize(
+    "read, given",
+    [
+        (classification, {"y_true": HALF, "y_score": {"a": SHARES * 1e-309, "b": SHARES[::-1] * 1e-309}}),
+        (classification, {"y_true": HALF, "y_score": np.full(60, 1.2e19)}),
+        (rating, {"y_true": np.full(60, 1.2e19), "y_pred": {"a": np.full(60, 1.2e19), "b": np.full(60, 1.21e19)}}),
+        (rating, {"y_true": SHARES, "y_pred": np.full(60, 1.2e19)}),
+    ],
+)
+def test_numbers_at_the_ends_of_the_doubles_make_a_page(tmp_path, read, given):
+    read.read(**given).save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+# Arrays as other libraries have them ------------------------------------------------------------------------------
+
+
+class Tensor:
+    """An array with a gradient, which numpy may not read: what torch has."""
+
+    def __init__(self, values, error=None):
+        self.values, self.error, self.ndim, self.shape = values, error, values.ndim, values.shape
+
+    def __len__(self):
+        return len(self.values)
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        if self.error:
+            raise RuntimeError(self.error)
+        return self.values
+
+
+SPARSE = {
+    "sparse": (csr_array(HALF.reshape(-1, 1)), csr_array(SHARES.reshape(-1, 1))),
+    "tensor": (Tensor(HALF), Tensor(SHARES)),
+    "list": (HALF.tolist(), SHARES.tolist()),
+}
+
+
+@pytest.mark.parametrize("form", SPARSE)
+def test_sparse_arrays_and_tensors_in_scikit_learns_order_are_read_as_arrays(form):
+    label, score = SPARSE[form]
+    plain = classification.read(y_true=HALF, y_score=SHARES).estimates
+    pd.testing.assert_frame_equal(classification.read(label, score).estimates, plain)
+    forecast = rating.read(y_true=HALF, y_pred=SHARES).estimates
+    pd.testing.assert_frame_equal(rating.read(label, score).estimates, forecast)
+
+
+def test_the_unit_may_be_an_array_beside_arrays():
+    frame = pd.DataFrame({"y_true": HALF, "y_score": SHARES, "user": np.arange(60) // 3})
+    by_column = classification.read(frame, unit="user").estimates
+    for unit in (frame["user"], frame["user"].to_numpy(), frame["user"].tolist()):
+        estimates = classification.read(y_true=HALF, y_score=SHARES, unit=unit).estimates
+        pd.testing.assert_frame_equal(estimates, by_column)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"unit": HALF, "preds": "x.csv"}, r"unit must be one text, got array\(\[0, 1, "),
+        ({"level": np.array([0.9, 0.8])}, r"level must be a number .*, got array\(\[0.9, 0.8\]\)"),
+        ({"y_true": HALF, "y_score": Tensor(SHARES, "no kernel\nat all")}, "score cannot be read as .*: no kernel$"),
+        ({"preds": SHARES}, "got ndarray; give arrays as a dict of columns"),
+    ],
+)
+def test_arrays_that_cannot_be_meant_are_refused_in_one_line(given, message):
+    assert re.search(message, refusal(classification.read, **given))

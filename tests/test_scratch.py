@@ -39,3 +39,12 @@ def test_a_run_that_is_terminated_leaves_nothing(tmp_path):
     assert errors == "evalkit: terminated, nothing written\n"
     assert not list(held.iterdir())
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="umask")
+def test_a_umask_that_closes_files_to_their_owner_is_told_in_one_line(tmp_path):
+    command = [sys.executable, "-m", "evalkit", "report", "ranking", "-o", str(tmp_path / "out")]
+    ended = subprocess.run(command, cwd=TOP, umask=0o777, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert "umask must let you read what you write; set umask 022" in ended.stderr
+    assert not (tmp_path / "out").exists()

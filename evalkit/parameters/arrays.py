@@ -44,8 +44,17 @@ class Arrays:
     positive: str | None = None
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Field[Any]], given: Mapping[str, Any], positive: str | None = None) -> "Arrays":
-        """From the arguments that were given. Raises ParameterError where the labels or all predictions lack."""
+    def of(
+        cls,
+        arguments: Mapping[str, Field[Any]],
+        given: Mapping[str, Any],
+        beside: Mapping[str, Any],
+        positive: str | None = None,
+    ) -> "Arrays":
+        """From the arguments that were given. Raises ParameterError where the labels or all predictions lack.
+
+        beside: further columns that all systems share.
+        """
         about = {name: argument_of(entry) for name, entry in arguments.items()}
         shared = {about[name].column: values for name, values in given.items() if not about[name].own}
         own = {about[name].column: _by_system(name, values) for name, values in given.items() if about[name].own}
@@ -53,7 +62,7 @@ class Arrays:
         if first not in given or not own:
             others = " or ".join(name for name, argument in about.items() if argument.own)
             raise ParameterError(f"{first} and {others}: both must be given, got {', '.join(given)}")
-        return cls(shared, own, positive)
+        return cls(shared | dict(beside), own, positive)
 
 
 def _by_system(name: str, values: Any) -> Mapping[str | None, Any]:

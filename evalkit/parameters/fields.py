@@ -268,9 +268,13 @@ class Parameters:
         stated = {name: value for name, value in raw.items() if name in options}
         if in_memory and "preds" in changed:
             raise ParameterError(f"preds and {next(iter(in_memory))}: give one, a table or arrays")
+        beside = {}
+        if in_memory and hasattr(unit := raw.get("unit"), "__len__") and not isinstance(unit, str):
+            beside = {"unit": unit}
+            stated["unit"] = changed["unit"] = "unit"
         values = _read(options, defaults | stated)
         if in_memory:
-            values["preds"] = Arrays.of(arguments, in_memory, values.get("positive"))
+            values["preds"] = Arrays.of(arguments, in_memory, beside, values.get("positive"))
         return cls(**values, given=changed)
 
     @property
@@ -322,12 +326,15 @@ def documented(report: type[Parameters]) -> Callable[[Function], Function]:
         lines = {name: entry.metadata[InPython].help for name, entry in report.arguments().items()}  # type: ignore[call-overload]
         lines |= {name: option_of(entry).help for name, entry in report.options().items()}
         known, public = inspect.signature(read).parameters, report.__name__.lower()
+        arrays = list(report.arguments())[:2]  # labels and predictions, as scikit-learn's metrics take them
 
         @wraps(read)
         def named(*data: Any, **arguments: Any) -> Any:
             if unknown := next((name for name in arguments if name not in known), None):
                 near = readers.did_you_mean(unknown, known)
                 raise TypeError(f"{public}() got an unexpected keyword argument {unknown!r}{near}")
+            if len(data) == len(arrays) == 2 and not isinstance(data[0], str | PathLike):
+                return read(**dict(zip(arrays, data, strict=True)), **arguments)
             return read(*data, **arguments)
 
         named.__name__ = read.__qualname__ = public  # a pickle finds `named` by its own __qualname__, `read`

@@ -85,8 +85,10 @@ def _yaml(text: str) -> Any:
         raise ParameterError(f"a list must not be nested so deeply, got {_cut(text)}") from None
 
 
-def _cut(text: str) -> str:
-    return repr(text) if len(text) <= 80 else f"{text[:80]!r}…"
+def _cut(value: Any) -> str:
+    """A value in one line of at most 80 characters."""
+    shown = " ".join(repr(value).split())
+    return shown if len(shown) <= 80 else f"{shown[:80]}…"
 
 
 def _from_node(node: Any) -> Any:
@@ -107,11 +109,15 @@ def text(name: str, value: Any) -> str | None:
     >>> text("baseline", 7)
     '7'
     """
-    if value is None or value == "None":
+    if _is_nothing(value):
         return None
     if isinstance(value, str | Real) and not isinstance(value, bool):
         return str(value)
-    raise ParameterError(f"{name} must be one text, got {value!r}")
+    raise ParameterError(f"{name} must be one text, got {_cut(value)}")
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value == "None")
 
 
 def texts(name: str, value: Any) -> list[str]:
@@ -182,7 +188,7 @@ def integer(name: str, value: Any, least: int = 1) -> int | None:
     >>> integer("seed", "0", least=0)
     0
     """
-    if value is None or value == "None":
+    if _is_nothing(value):
         return None
     number = _number(value)
     if not (number.is_integer() and number >= least):
@@ -199,12 +205,12 @@ def number(name: str, value: Any, above: float = -math.inf, below: float = math.
     Traceback (most recent call last):
     evalkit.arrays.ParameterError: level must be a number between 0 and 1, got 95
     """
-    if value is None or value == "None":
+    if _is_nothing(value):
         return None
     read = _number(value)
     if above < read < below:
         return read
-    raise ParameterError(f"{name} must be {number_words(above, below)}, got {value!r}")
+    raise ParameterError(f"{name} must be {number_words(above, below)}, got {_cut(value)}")
 
 
 def number_words(above: float, below: float) -> str:
@@ -238,7 +244,7 @@ def size(name: str, value: Any, least: int) -> int | None:
 
 def folder(name: str, value: Any) -> Path | None:
     """Return the path of a folder that exists, None if none is given."""
-    if value is None or value == "None":
+    if _is_nothing(value):
         return None
     path = Path(value if isinstance(value, Path) else str(text(name, value))).expanduser()
     if not str(value) or not path.is_dir():
@@ -308,6 +314,6 @@ def _number(value: Any) -> float:
     """The number that a value represents, otherwise NaN, which every reader refuses."""
     if isinstance(value, str):
         return float(value) if NUMBER.fullmatch(value.strip()) else math.nan
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
+    if isinstance(value, bool) or not hasattr(value, "__float__") or getattr(value, "ndim", None):
         return math.nan
     return float(value)

@@ -18,6 +18,7 @@ from evalkit.studies.reliability import Reliability
 
 SPREAD = 25  # bins of forecasts
 TAIL = 0.005  # share of rows that each end of an axis may leave out
+POINTS = 256  # doubles that an axis must be wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,8 @@ def window(columns: Sequence[Distribution]) -> tuple[float, float]:
     """
     ends = [column.window(TAIL) for column in columns]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    least = POINTS * float(np.spacing(max(-low, high)))
+    return (low, high) if high - low > least else (low - max(0.5, least), high + max(0.5, least))
 
 
 def _cut(frame: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:

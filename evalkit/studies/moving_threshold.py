@@ -96,11 +96,13 @@ def shortest(low: float, high: float) -> float:
 
     >>> shortest(0.7311, 0.73549), shortest(-2.0, -1.25), shortest(0.2, 0.2000001), shortest(-0.5, 0.0)
     (0.735, -1.3, 0.2000001, 0.0)
+    >>> shortest(0.0, 3e-310)
+    3e-310
     """
     if high == 0:
         return 0.0
     top = math.floor(math.log10(abs(high)))
-    for places in range(-top, 17 - top):
+    for places in range(-top, min(17 - top, 309)):  # 10.0**309 is infinite: numbers so small keep all their digits
         number = float(f"{math.floor(high * 10.0**places) / 10.0**places:.{max(places, 0)}f}")
         if low < number <= high:
             return number

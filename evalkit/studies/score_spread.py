@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import ROUNDING, Floats, ratio
 from evalkit.metrics import curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import widest
@@ -36,7 +36,7 @@ def edges(study: Scored, tables: Mapping[str, Counts], bins: int = BINS) -> Floa
         return np.arange(bins + 1) / bins
     ends = np.array([c.threshold[[-1, 0]] for c in tables.values()])
     low, high = ends[:, 0].min(), ends[:, 1].max()
-    return np.linspace(low, high if high > low else low + 1, bins + 1)
+    return np.linspace(low, high if high > low else low + max(1.0, abs(low) * ROUNDING), bins + 1)
 
 
 def _binned(name: str, c: Counts, edges: Floats) -> pd.DataFrame:

@@ -50,10 +50,22 @@ def joined(data: Any) -> Any:
     Raises InputError if columns differ in length, or one is not one value per row.
     """
     if isinstance(data, Arrays):
-        return _table(data)
+        shared = {role: _plain(role, values) for role, values in data.shared.items()}
+        each = {role: {name: _plain(role, v) for name, v in systems.items()} for role, systems in data.own.items()}
+        return _table(Arrays(shared, each, data.positive))
     if isinstance(data, Mapping) and data and all(map(is_column, data.values())):
         return _frame(named("data", data))
     return data
+
+
+def _plain(name: str, values: Any) -> Any:
+    """A sparse array in full, a tensor as an array without its gradient, anything else as it is."""
+    try:
+        if hasattr(values, "detach"):
+            return np.asarray(values.detach().cpu())
+        return values.toarray() if hasattr(values, "toarray") else values
+    except Exception as error:
+        raise InputError(f"{name} cannot be read as an array: {str(error).partition(chr(10))[0]}") from None
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
@@ -77,6 +89,7 @@ def _column(name: str, values: Any) -> Any:
     """A column as an Arrow array; those of polars, pandas and Arrow keep their type."""
     import pyarrow as pa
 
+    values = _plain(name, values)
     try:
         if hasattr(values, "__arrow_c_stream__"):
             return pa.chunked_array(values)

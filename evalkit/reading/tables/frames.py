@@ -97,7 +97,8 @@ def _frame(data: Any) -> Frame:
 
     if not hasattr(data, "__arrow_c_stream__"):
         kinds, got = "pandas, polars, Arrow, Spark", type(data).__name__
-        raise InputError(f"data must be a path, a list of paths or a data frame ({kinds}), got {got}")
+        arrays = "; give arrays as a dict of columns" if hasattr(data, "__array__") else ""
+        raise InputError(f"data must be a path, a list of paths or a data frame ({kinds}), got {got}{arrays}")
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The DataFrame has column names of mixed type")
