@@ -11,8 +11,9 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
+from evalkit.findings.finding import NOTE
 from evalkit.metrics import counts
-from evalkit.pages import binary_plots, classification_page, first_screen, page
+from evalkit.pages import binary_page, binary_plots, classification_page, first_screen, page
 from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes_study import ClassesStudy
@@ -292,7 +293,16 @@ def test_constant_scores():
 
 def test_duplicates_are_told():
     twice = pd.concat([frame(60), frame(60).assign(id=lambda f: f["id"] + 1000)])
-    assert "60 rows have the same label and the same scores as another row" in whole(classification.read(twice))
+    assert "60 rows have the same label and the same scores as another row: they may be duplicates" in whole(
+        classification.read(twice)
+    )
+
+
+def test_rows_with_few_distinct_scores_are_ties_and_no_warning():
+    coarse = frame(500).assign(score=lambda f: f["score"].round(2))
+    study = classification.read(coarse[coarse["system"] == "good"])
+    (finding,) = [one for one in binary_page.every_finding(study) if one.kind.code == "EK206"]
+    assert (finding.severity, "ties are likely, for no system has more than" in finding.message) == (NOTE, True)
 
 
 def test_weights_and_units():

@@ -216,7 +216,8 @@ WEIGHTS = Kind(
 REPEATED_ROWS = Kind(
     "EK206",
     "repeated rows",
-    "Rows with the same label and the same scores as another row; a warning above 20% of the rows.",
+    "Rows with the same label and the same scores as another row; a warning above 20% of the rows, unless scores have "
+    "so few distinct values that ties are likely.",
     "Remove duplicates if the scores have so many distinct values that ties are unlikely.",
 )
 REPEATED_FOLDS = Kind(

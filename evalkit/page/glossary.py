@@ -200,7 +200,9 @@ TERMS = (
     Term(
         "rank interval",
         "The ranks that a system may truly have: from 1 plus the number of systems that are significantly better to "
-        "the number of systems less those that are significantly worse. The intervals hold for all systems at once.",
+        "the number of systems less those that are significantly worse. The intervals hold for all systems at once. "
+        "They come from one joint test of all pairs (step-down max-T), not from the verdicts of the page, and can "
+        "therefore separate more or fewer systems than these.",
         ("rank intervals",),
     ),
     Term(

@@ -280,8 +280,10 @@ def _binned(study: BinaryStudy) -> list[Finding]:
 
 def _repeated(study: BinaryStudy) -> list[Finding]:
     """Rows whose label and scores another row has too: ties, or rows that came twice."""
-    n, many = diagnostics.repeated(study)
-    text = f"{n:,} rows have the same label and the same scores as another row: duplicates, unless ties are likely."
+    n, few = diagnostics.repeated(study)
+    why = f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
+    text = f"{n:,} rows have the same label and the same scores as another row: {why}."
+    many = n > diagnostics.MANY * study.facts.rows and not few
     return [inputs.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)] if n else []
 
 

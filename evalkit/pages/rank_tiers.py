@@ -23,7 +23,8 @@ def tiers(study: Study) -> Html:
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
     columns |= {"tier": text("tier"), f"{plural(study.unit_name, 2)} to tell it from the next": text("needed", _count)}
     note = (
-        f"Rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all pairs). "
+        f"Rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all pairs), "
+        "a joint test that may separate other systems than the verdicts, which are by Holm correction. "
         "Systems of one tier do not differ significantly; those of neighbouring tiers need not either. The last column "
         "is for 80% power after Holm's first step over these pairs, as if the observed difference were the true one."
     )

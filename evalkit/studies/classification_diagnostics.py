@@ -107,10 +107,16 @@ def unforeseen(study: BinaryStudy) -> dict[str, float]:
 HARDLY, MUCH = 0.001, 0.1  # a probability; a share of the log loss
 
 
-def repeated(study: BinaryStudy) -> tuple[int, bool]:
-    """Rows whose label and scores another row has too, 0 if they are a hundredth or less; True above a fifth."""
-    n = study.repeated or 0
-    return (n if n > 0.01 * study.facts.rows else 0), n > 0.2 * study.facts.rows
+TIED = 3  # rows of one score: of more, ties are likely
+MANY = 0.2  # the share of repeated rows above which they are warned of, unless ties are likely
+
+
+def repeated(study: BinaryStudy) -> tuple[int, int]:
+    """Rows whose label and scores another row has too, 0 if they are a hundredth or less; distinct scores if few."""
+    rows, n = study.facts.rows, study.repeated or 0
+    values = [distinct_scores(study, name) for name in study.order]
+    few = max((value or rows for value in values), default=rows)
+    return (n if n > 0.01 * rows else 0), (few if few * TIED < rows else 0)
 
 
 def binned(study: BinaryStudy) -> list[dict[str, Any]]:
