@@ -219,6 +219,33 @@ def test_the_choice_widens_intervals_and_leaves_equal_decisions_equal(more):
     assert "made again on each bootstrap sample" in text(classification_page.findings(study))
 
 
+@pytest.mark.parametrize("differ", [0, 1])
+def test_systems_that_decide_nearly_alike_are_not_claimed_to_be_equal(differ):
+    """A model beside its own rounded scores: of the rows to come some will be decided differently."""
+    table = twins(3).assign(score_b=lambda d: d["score_a"])
+    table.loc[np.argsort(np.abs(table["score_a"]))[:differ], "score_b"] *= -1
+    metrics = "f1,f2,jaccard,precision,lift,balanced_accuracy,youden,mcc,kappa,recall,accuracy"
+    c = classification.read(table, threshold=0.0, metrics=metrics).comparisons
+    row = 1 / (table["label"] == 1).sum()  # one more
+    assert c.eval("high - low").min() > row
+    assert (c["p"] > 0.1).all()
+
+
+def test_scores_of_exactly_0_or_1_are_not_trusted_to_be_right_every_time():
+    """Rounded scores seem better in most samples, until one that is certain is wrong and costs 36 nats."""
+    table = twins(2).assign(score_a=lambda d: 1 / (1 + np.exp(-2.5 * d["score_a"])))
+    table = table.assign(score_b=table["score_a"].round(1), label=(table["score_a"] > 0.5).astype(int))
+    given = {"metrics": "log_loss"}
+    study = classification.read(table, **given)
+    (c,) = study.comparisons.to_dict("records")
+    assert (c["p"] < 0.05) == (c["low"] > 0 or c["high"] < 0)
+    assert c["low"] < 0 < c["high"]
+    assert c["high"] - c["low"] > 0.5
+    assert "allow for more of them being wrong" in text(classification_page.findings(study))
+    by_unit = classification.read(table.assign(user=np.arange(200) % 50), unit="user", **given)
+    assert "do not allow for more of them being wrong" in text(classification_page.findings(by_unit))
+
+
 def test_a_target_that_no_threshold_reaches_is_undefined():
     mixed = pd.DataFrame({"label": [0, 1, 0, 1], "score": [0.9, 0.8, 0.7, 0.6]})
     study = classification.read(mixed, threshold="precision>=0.95", metrics="roc_auc,f1,precision")

@@ -106,6 +106,19 @@ def _points(of: Any) -> Iterator[Number]:
         yield Number("value", chosen.label, value, np.nan, np.nan)
 
 
+def _apart(of: Any) -> Iterator[Number]:
+    """Differences of systems that are not equally good: large samples tell the true ones."""
+    for n in _comparisons(of):
+        yield Number("apart", n.name, n.value, n.low, n.high)
+
+
+def _apart_points(of: Any) -> Iterator[Number]:
+    """The same without limits."""
+    for chosen in of.settings.metrics:
+        first, second = (of.measure(chosen, name).value for name in (FIRST, SECOND))
+        yield Number("apart", chosen.label, first - second, np.nan, np.nan)
+
+
 def _rows(table: str, frame: pd.DataFrame, names: Iterable[str]) -> Iterator[Number]:
     """The rows of a frame with limits, each named by the columns that do; by its place where that is a number."""
     for number, row in enumerate(frame.to_dict("records")):
@@ -143,6 +156,7 @@ def _lists(of: Any) -> Iterator[Number]:
 VALUES: dict[str, Frame] = {
     "lists": _lists,
     "values": _estimates,
+    "apart": _apart,
     "elsewhere": lambda of: _rows("elsewhere", _alone(of).elsewhere, ["base_rate", "metric"]),
     "gains": lambda of: _rows("lift", _alone(of).gains, ["depth"]),
     "by_class": lambda of: _each_class("class", _alone(of).by_class, "class"),
@@ -158,7 +172,7 @@ VALUES: dict[str, Frame] = {
 }
 
 
-POINTS: dict[str, Frame] = {"values": _points}
+POINTS: dict[str, Frame] = {"values": _points, "apart": _apart_points}
 
 # Differences and tests ----------------------------------------------------------------------------------------------
 

@@ -39,6 +39,29 @@ def binary(base: float, *, digits: int | None = None) -> Draw:
     return draw
 
 
+def own_rounded(base: float, digits: int) -> Draw:
+    """The second system has the scores of the first, rounded to so many digits."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        columns = _two_classes(rng, n, base)
+        rounded = columns["score_a"].round(digits)
+        return {"preds": pd.DataFrame({"id": ids(n)} | columns).assign(score_b=rounded)}
+
+    return draw
+
+
+def twins(base: float) -> Draw:
+    """Two systems that differ in little: what they see of the truth differs by a tenth of its spread."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        columns = _two_classes(rng, n, base)
+        seen = np.log(columns["score_a"] / (1 - columns["score_a"]))
+        scores = {f"score_{name}": logistic(seen + rng.normal(0, 0.15, n)) for name in "ab"}
+        return {"preds": pd.DataFrame({"id": ids(n)} | columns | scores)}
+
+    return draw
+
+
 def sharper(base: float, noise: float) -> Draw:
     """Rows that the first of two systems sees more sharply: the second through so much noise."""
 

@@ -16,12 +16,14 @@ from of_rows import (
     labels,
     lognormal,
     normal,
+    own_rounded,
     rating,
     rating_by_user,
     right_means,
     series,
     sharper,
     student,
+    twins,
     weighted,
 )
 from of_units import (
@@ -94,11 +96,22 @@ def _thresholds() -> list[World]:
     users = World("threshold of best F1 by user", report, 50, binary_by_user(0.3), best | UNIT, many=FEW * 10)
     return [
         *(World("threshold of best F1, 30% positive", report, n, binary(0.3), best, **large) for n in (200, 1000)),
-        World("threshold of best F1, 10% positive", report, 1000, binary(0.1), best, **large),
-        *(World("threshold of least cost", report, n, binary(0.3), cost, **large) for n in (200, 1000)),
+        World("threshold of least cost", report, 200, binary(0.3), cost, **large),
         World("threshold of recall 0.9", report, 200, binary(0.3), reach, **large),
         users,
         World("threshold of best F1, weights", report, 400, weighted(binary(0.3)), best, **large),
+    ]
+
+
+def _nearly_alike() -> list[World]:
+    """Systems that decide, or score, nearly alike: a model beside its own rounded scores, and twins."""
+    report, decided = "classification", {"metrics": "f1,precision,balanced_accuracy,mcc,recall,accuracy,log_loss"}
+    rounded = {"frames": ("apart",), "many": 200_000, "large": 12}
+    both = {"metrics": "average_precision,f1,precision,roc_auc,log_loss"}
+    return [
+        *(World("own scores rounded to .01", report, n, own_rounded(0.3, 2), decided, **rounded) for n in (200, 600)),
+        World("own scores rounded to .1", report, 500, own_rounded(0.1, 1), decided, **rounded),
+        *(World("twins, 5% positive", report, n, twins(0.05), both, ("differences",)) for n in (300, 1000)),
     ]
 
 
@@ -228,6 +241,7 @@ def _power() -> list[World]:
 WORLDS = (
     *_two_classes(),
     *_thresholds(),
+    *_nearly_alike(),
     *_classes_and_labels(),
     *_numbers(),
     *_lists(),

@@ -23,6 +23,7 @@ from evalkit.pages.shared_findings import (
     slices,
     weights,
 )
+from evalkit.statistics.statistic import Layout
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies import decision_curve, score_spread
 from evalkit.studies.binary import BinaryStudy
@@ -216,7 +217,7 @@ def _classes(study: BinaryStudy) -> list[Finding]:
         findings.append(inputs.ONE_CLASS.warning(text))
     elif of_two.smaller < diagnostics.SOME:
         rows = counted(of_two.smaller, "row")
-        text = f"Only {rows} of the smaller class: intervals are wide, and that of AUC is Newcombe's."
+        text = f"Only {rows} of the smaller class: intervals are wide, and that of AUC is Newcombe's. {measured.TWINS}"
         findings.append(inputs.SMALL_CLASS.warning(text, of_two.smaller))
     return findings
 
@@ -240,7 +241,8 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
     clipped = diagnostics.clipped(study)
     wrong = nonzero({name: study.wrong[name] for name in clipped})
     more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
-    text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}."
+    told = measured.CERTAIN_INCLUDED if study.layout is Layout.PLAIN else measured.CERTAIN_LEFT_OUT
+    text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}. {told}"
     severity = WARNING if wrong else NOTE
     certain = [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []
     return certain + _unforeseen(study)

@@ -198,7 +198,9 @@ WITHOUT_EACH = Method(interval_methods.left_out_or_delta, LEFT, methods.without_
 ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
 RATIO = Method(interval_methods.jackknife_of_few, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
 MCNEMAR = "McNemar's test with Tango's interval"
-PREDICTIVE = "weighted generalised score test (Kosinski)"
+A_ROW = "with one row more on which decisions differ"
+OF_DECISIONS = f"{FIRST_ORDER}, {A_ROW}"
+PREDICTIVE = f"weighted generalised score test (Kosinski), {A_ROW}"
 SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
@@ -217,7 +219,7 @@ LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_orig
 PLAIN: dict[type[Kind], Method] = {
     Share: SHARE,
     OwnShare: Method(interval_methods.wilson, "Wilson", methods.predictive_values, PREDICTIVE),
-    Loss: Method(interval_methods.mean_of_losses, SKEWED, methods.flips_or_t, "sign flips, paired t above 20,000 rows"),
+    Loss: Method(interval_methods.mean_of_losses, SKEWED, methods.losses, "sign flips, paired t above 20,000 rows"),
     PerUnit: MEAN,
     Ratio: RATIO,
     RatioOfRows: RATIO,
@@ -229,18 +231,18 @@ PLAIN: dict[type[Kind], Method] = {
     Weighted: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
     Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, BY_CLASS),
     Area: Method(interval_methods.delong, AREA, methods.two_areas, "DeLong's variance, Welch's t"),
-    Order: Method(interval_methods.of_table, OWN_SCALE, methods.welch, FIRST_ORDER),
+    Order: Method(interval_methods.of_table, OWN_SCALE, methods.by_rows, "t on the influence of each row"),
     AtRate: Method(interval_methods.at_rate, OWN_SCALE, methods.welch, FIRST_ORDER),
     Skill: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
     Coefficient: Method(interval_methods.of_table, SANDWICH, methods.welch, FIRST_ORDER),
     Gap: Method(interval_methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
     Calibration: ALONE,
-    Decision: Method(interval_methods.of_cells, OF_CELLS, methods.of_few_decided, FEW),
-    Overlap: Method(interval_methods.overlap, OVERLAP, methods.welch, FIRST_ORDER),
-    OfShares: Method(interval_methods.of_shares, "MOVER of Wilson's limits", methods.welch, FIRST_ORDER),
-    Lift: Method(interval_methods.lift, LIFT, methods.two_lifts, PREDICTIVE + " of the precision"),
+    Decision: Method(interval_methods.of_cells, OF_CELLS, methods.of_few_decided, f"{FEW}, {A_ROW}"),
+    Overlap: Method(interval_methods.overlap, OVERLAP, methods.welch_of_decisions, OF_DECISIONS),
+    OfShares: Method(interval_methods.of_shares, "MOVER of Wilson's limits", methods.welch_of_decisions, OF_DECISIONS),
+    Lift: Method(interval_methods.lift, LIFT, methods.two_lifts, f"{PREDICTIVE}, of the precision"),
     Depth: Method(interval_methods.depth, LIFT, methods.welch, FIRST_ORDER),
-    AtRates: Method(interval_methods.at_rates, AT_RATES, methods.welch, FIRST_ORDER),
+    AtRates: Method(interval_methods.at_rates, AT_RATES, methods.welch_of_decisions, OF_DECISIONS),
     Transformed: LIKE_ITS_ORIGINAL,
 }
 OF_KISH = "delta method, on Kish's degrees of freedom"
@@ -354,7 +356,7 @@ def _method(kind: Kind, layout: Layout, *, rechosen: bool) -> Method:
     return CHOSEN if rechosen and kind.thresholded else TABLE[layout][type(kind)]
 
 
-FLIPPING = (methods.flips, methods.flips_or_t, methods.flips_or_influence, methods.flips_of_sums)
+FLIPPING = (methods.flips, methods.losses, methods.flips_or_t, methods.flips_or_influence, methods.flips_of_sums)
 
 
 def flipped(a: Any, b: Any) -> Floats | None:

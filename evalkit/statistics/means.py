@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, finite, ratio
-from evalkit.statistics.intervals import Estimate, check_level, standard_error, wilson
+from evalkit.arrays import Bools, Floats, finite, ratio
+from evalkit.statistics.intervals import Estimate, check_level, standard_error, t_interval, wilson
 
 HALL = "t, corrected for skewness"
 CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that are certain"
+SURE = "paired t, with Wilson's limits for predictions that are certain"
 EFFECTIVE = "Wilson, effective sample size"
 ROUNDING = 1e-12
 BEND, SLOPE = 0.5, 0.3  # below BEND the cube root in the inverse of Hall's g goes on as a line with this slope
@@ -53,16 +54,53 @@ def mean_of_losses(
     (0.875, 0.22, 8.492)
     """
     units = finite("values", values)
-    wrong = units >= worst * (1 - ROUNDING)
-    certain = int(np.sum(wrong | (units <= ROUNDING))) if np.isfinite(worst) else 0
+    wrong, sure = certain(units, worst)
     rest = mean(np.where(wrong, 0.0, units), level=level, ends=ends)
-    if not certain:
+    if not sure.any():
         return rest
-    share, times = wilson(int(wrong.sum()), certain, level=level), worst * certain / units.size
+    share, times = wilson(int(wrong.sum()), int(sure.sum()), level=level), worst * float(sure.mean())
     value = rest.value + times * share.value
     low = value - np.hypot(rest.value - rest.low, times * (share.value - share.low))
     high = value + np.hypot(rest.high - rest.value, times * (share.high - share.value))
     return Estimate(value, float(low), float(high), level, units.size, CERTAIN)
+
+
+def certain(units: Floats, worst: float) -> tuple[Bools, Bools]:
+    """The units predicted with certainty that are wrong, and all of them; none where no loss is that large."""
+    wrong = units >= worst * (1 - ROUNDING)
+    return wrong, (wrong | (units <= ROUNDING)) & np.isfinite(worst)
+
+
+def certain_alone(first: Floats, second: Floats, worst: float) -> list[tuple[Bools, Bools]]:
+    """Of each of two systems on the same units `certain`, without those of which the other says the same."""
+    (wrong, sure), (other, too) = certain(first, worst), certain(second, worst)
+    alike = sure & too & (wrong == other)
+    return [(wrong, sure & ~alike), (other, too & ~alike)]
+
+
+def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: float) -> Estimate:
+    """The difference of two mean losses of the same units, with the same allowance for predictions that are certain.
+
+    To t of the other losses MOVER adds Wilson's limits of the share that is wrong where only one system is certain.
+
+    >>> e = difference_of_losses(np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5]), 36.0, level=0.95)
+    >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
+    (0.01, -15.15, 0.023)
+    """
+    n, sides = first.size, certain_alone(first, second, worst)
+    rest = np.where(sides[0][0], 0.0, first) - np.where(sides[1][0], 0.0, second)
+    e = t_interval(float(rest.mean()), standard_error(rest - rest.mean()), n=n, level=level, method=SURE)
+    value, below, above = e.value, (e.value - e.low) ** 2, (e.high - e.value) ** 2
+    value += worst / n * (int(sides[0][0].sum()) - int(sides[1][0].sum()))
+    for sign, (wrong, alone) in zip((1, -1), sides, strict=True):
+        if alone.any():
+            share, times = (
+                wilson(int((wrong & alone).sum()), int(alone.sum()), level=level),
+                worst * float(alone.mean()),
+            )
+            down, up = (times * (share.value - share.low), times * (share.high - share.value))[::sign]
+            below, above = below + down**2, above + up**2
+    return Estimate(value, value - float(np.sqrt(below)), value + float(np.sqrt(above)), level, n, SURE)
 
 
 def bounded(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, ratio
+from evalkit.arrays import Bools, Floats, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.sums import Sums, both
@@ -17,6 +17,7 @@ from evalkit.statistics import (
     folds,
     independent,
     intervals,
+    means,
     permutation,
     power,
     proportions,
@@ -34,8 +35,10 @@ AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
 }
 GAPS = "Agresti–Min, Welch t"
 BY_CLASS = "delta method by class, Welch t"
+BY_ROWS = "influence of rows, t"
 CHOSEN = "bootstrap, threshold chosen again"
 UNDEFINED, NONE = "undefined", "none (biased upward)"
+FEW = 0.25  # rows, in each class and direction, that are added to those on which two systems decide differently
 POWER = 0.8  # of the differences that are said to show
 
 
@@ -83,6 +86,19 @@ def flipped_sums(difference: Sums, keep: Bools, unit: np.ndarray | None, o: Opti
 def flips_or_t(a: Any, b: Any, o: Options) -> Comparison:
     units = int(a.sums.defined.sum()) if a.unit is None else a.n
     return (t_test if units > o.limits.flipped else flips)(a, b, o)
+
+
+def losses(a: Any, b: Any, o: Options) -> Comparison:
+    """The same, but where only one system is certain of some rows: if one of these is wrong, its loss is far larger."""
+    keep, worst = both(a.sums, b.sums), a.chosen.metric.kind.worst
+    first, second = a.sums.numerator[keep], b.sums.numerator[keep]
+    if not any(alone.any() for _, alone in means.certain_alone(first, second, worst)):
+        return flips_or_t(a, b, o)
+
+    def interval(level: float) -> Estimate:
+        return means.difference_of_losses(first, second, worst, level=level)
+
+    return significance.by_limits(interval, level=o.level, unit=o.unit, method=means.SURE)
 
 
 def flips_or_influence(a: Any, b: Any, o: Options) -> Comparison:
@@ -159,7 +175,8 @@ def influence(a: Any, b: Any, o: Options) -> Comparison:
 def chosen(a: Any, b: Any, o: Options) -> Comparison:
     """The same where thresholds were chosen on the rows, from samples on which both are chosen again."""
     value, freedom = a.value - b.value, max(a.freedom, 1.0)
-    error = float(np.fmax(a.difference_error(b), np.nanstd(a.redrawn - b.redrawn)))
+    spread = np.fmax(a.difference_error(b), np.nanstd(a.redrawn - b.redrawn))
+    error = float(np.sqrt(spread**2 + _row_more(a, b).sum()))
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=CHOSEN)
 
 
@@ -191,8 +208,24 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
 
 def of_few_decided(a: Any, b: Any, o: Options) -> Comparison:
     """The same of what a threshold decides, from the counts of rows on which the decisions differ."""
-    value, error, freedom = a.value - b.value, a.difference_error(b), a.freedom_left(b)
+    value, freedom = a.value - b.value, a.freedom_left(b)
+    error = float(np.sqrt(a.difference_error(b) ** 2 + _row_more(a, b).sum()))
     return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+
+
+def _row_more(a: Any, b: Any) -> Floats:
+    """What one row more on which decisions differ adds to the variance, of the positive rows and of the negative ones.
+
+    Where few differ their number is hardly known, and where none does the difference would claim certainty.
+    """
+    bins = (side.chosen.metric.kind.bins(side.tables.cut) for side in (a, b))
+    return np.sum([FEW * np.diff(moved, axis=1)[:, 0] ** 2 for moved in bins], axis=0)
+
+
+def welch_of_decisions(a: Any, b: Any, o: Options) -> Comparison:
+    """`welch` of what a threshold decides, with one row more on which decisions differ."""
+    variance, rows = a.apart(b)
+    return significance.welch_t(a.value - b.value, variance + _row_more(a, b), rows, level=o.level, unit=o.unit)
 
 
 def paired_t(a: Any, b: Any, o: Options) -> Comparison:
@@ -203,6 +236,13 @@ def paired_t(a: Any, b: Any, o: Options) -> Comparison:
 def welch(a: Any, b: Any, o: Options) -> Comparison:
     """How much each row moves the difference; a bootstrap with normal limits rejects more often than it says."""
     return significance.welch_t(a.value - b.value, *a.apart(b), level=o.level, unit=o.unit)
+
+
+def by_rows(a: Any, b: Any, o: Options) -> Comparison:
+    """`welch` on as many degrees of freedom as there are rows, less 1: on fewer, few positives never reject."""
+    variance, rows = a.apart(b)
+    value, error = a.value - b.value, float(np.sqrt(variance.sum()))
+    return significance.error_t(value, error, n=int(rows.sum()), level=o.level, unit=o.unit, method=BY_ROWS)
 
 
 def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
@@ -218,7 +258,8 @@ def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
 
 def predictive_values(a: Any, b: Any, o: Options) -> Comparison:
     """The score test of two systems' precisions, whose rows overlap."""
-    return proportions.predictive_values(a.hits(), b.hits(), a.shared(b), n=a.n, level=o.level, unit=o.unit)
+    more = float(_row_more(a, b).sum())
+    return proportions.predictive_values(a.hits(), b.hits(), a.shared(b), n=a.n, more=more, level=o.level, unit=o.unit)
 
 
 def two_lifts(a: Any, b: Any, o: Options) -> Comparison:

@@ -80,6 +80,7 @@ def predictive_values(
     shared: Ints,
     *,
     n: int,
+    more: float = 0.0,
     level: float = 0.95,
     unit: str = "row",
 ) -> Comparison:
@@ -87,7 +88,7 @@ def predictive_values(
 
     first, second: (hits, rows predicted positive). shared: a 2 × 2 table of the rows that both predict positive, by hit
     or no hit of the first and of the second. The variance is computed under equal precisions, so it is above 0 even if
-    all rows of one system are hits.
+    all rows of one system are hits. more: what is added to the variance, which is 0 if all predictions agree.
     Kosinski 2013, doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
@@ -100,7 +101,7 @@ def predictive_values(
     together = float(apart @ shared @ apart) / whole
     variance = max(equal * (1 - equal) - 2 * together, 0.0) * (1 / rows + 1 / other_rows)
     value = hits / rows - other_hits / other_rows
-    return error_z(value, float(np.sqrt(variance)), n=n, level=level, unit=unit, method=PREDICTIVE)
+    return error_z(value, float(np.sqrt(variance + more)), n=n, level=level, unit=unit, method=PREDICTIVE)
 
 
 def two_proportions(

@@ -18,6 +18,7 @@ from evalkit.statistics.flip_ranges import extremes
 from evalkit.statistics.intervals import (
     Estimate,
     bca_interval,
+    falling_root,
     satterthwaite,
     standard_error,
     t_interval,
@@ -32,6 +33,7 @@ from evalkit.statistics.results import Comparison as Comparison
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
 Adjustment = Callable[[ArrayLike], Floats]
+SMALLEST = 1e-12  # p of an interval that never reaches 0
 WELCH = "influence of rows, Welch t"
 
 
@@ -272,6 +274,21 @@ def influence_bootstrap(
         unit=unit,
         method="BCa bootstrap",
     )
+
+
+def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str, method: str) -> Comparison:
+    """A difference with the p at which its interval, as a function of the level, just reaches 0.
+
+    >>> c = by_limits(lambda at: z_interval(1.0, 0.5, n=9, level=at, method="z"), level=0.95, unit="row", method="z")
+    >>> round(c.p_value, 4)
+    0.0455
+    """
+
+    def inside(p: float) -> float:
+        e = interval(1 - p)
+        return 1.0 if e.low <= 0 <= e.high else -1.0
+
+    return compare(interval, falling_root(inside, SMALLEST, 1.0), level=level, unit=unit, method=method)
 
 
 # Families of comparisons
