@@ -93,8 +93,7 @@ def test_p_is_below_alpha_exactly_when_0_is_outside(d, level):
     assert (c.p_value < round(1 - level, 12)) == outside(c)
     assert 0 < c.p_value <= 1
     assert c.difference.low <= c.difference.value <= c.difference.high
-    assert c.difference.low <= c.equivalence.low
-    assert c.equivalence.high <= c.difference.high
+    assert c.equivalence.low <= c.difference.value <= c.equivalence.high
     t = sig.paired_t(d, level=level)
     if not np.isnan(t.p_value):
         assert (t.p_value < round(1 - level, 12)) == outside(t)
@@ -278,6 +277,15 @@ def test_equivalence_is_two_one_sided_tests():
         assert (max(upper, lower) < 0.05) == (-margin < equivalence.low and equivalence.high < margin)
     assert (equivalence.low, equivalence.high) == pytest.approx((mean_t(d, level=0.9).low, mean_t(d, level=0.9).high))
     assert equivalence.level == 0.9
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_few_skewed_differences_are_equivalent_only_within_limits_that_allow_for_the_tail(side):
+    d = side * (stats.expon.ppf((np.arange(20) + 0.5) / 20) - 0.9)
+    c, symmetric = flip(d), flip(np.concatenate([d[:10], -d[:10]]))
+    limits = sorted([side * c.equivalence.low, side * c.equivalence.high])
+    assert limits[1] > side * d.mean() + 1.2 * (side * d.mean() - limits[0])
+    assert symmetric.difference.low < symmetric.equivalence.low < symmetric.equivalence.high < symmetric.difference.high
 
 
 # Level and coverage

@@ -45,7 +45,7 @@ def test_the_sample_has_the_answers_of_the_ranking_report(sample):
 def test_the_verdicts_of_the_sample(sample):
     words = sample.headline.set_index("second")["verdict"].to_dict()
     better = dict.fromkeys(("pca8_euclid", "row_column_sums", "binary_overlap_ties"), "better")
-    assert words == {"lda_cosine": "equivalent"} | better
+    assert words == {"lda_cosine": "cannot tell"} | better  # a tail of few queries: the limit of equivalence is .054
     notes = told(sample)
     assert "pixel_cosine is significantly worse than lda_cosine by average_precision (0.102 lower), while" in notes
     assert "Skewed differences of pixel_cosine − lda_cosine" in notes
@@ -140,7 +140,7 @@ def test_a_system_without_a_value_in_any_fold_is_refused_by_name():
 def test_equivalence_and_non_inferiority_by_the_margin(sample):
     text = significance_page.equivalence(sample).text
     first = next(line for line in text.splitlines() if line.startswith("pixel_cosine − lda_cosine"))
-    assert first.split()[-2:] == ["yes", "yes"]
+    assert first.split()[-3:] == ["not", "established", "yes"]  # up to .054: few queries are in the tail
     without = significance.read(wide())
     assert significance_page.equivalence(without).html == ""
     assert "No margin was set" in first_screen.verdict(without).text

@@ -91,6 +91,19 @@ def exponential(rng: Generator, size: Any) -> np.ndarray:
     return rng.exponential(1, size) - 1
 
 
+TAILS = {"exponential": exponential, "lognormal": lambda rng, size: rng.lognormal(0, 1, size) - np.exp(0.5)}
+
+
+def at_margin(tail: str) -> Draw:
+    """Skewed differences whose mean is 1, with the tail beyond it: few are large, so most means are too small."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        level = rng.normal(5, 1, n)
+        return {"preds": pd.DataFrame({"unit": ids(n), "a": level + 1 + TAILS[tail](rng, n), "b": level})}
+
+    return draw
+
+
 def several(count: int, differences: Errors) -> Draw:
     """A wide table of so many systems that are equally good."""
 

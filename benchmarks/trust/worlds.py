@@ -29,6 +29,7 @@ from of_rows import (
 from of_units import (
     RANKING,
     arms,
+    at_margin,
     better,
     clustered,
     exponential,
@@ -179,6 +180,11 @@ def _units() -> list[World]:
         *(
             World("equivalence at the margin", report, n, better(0.5), {"margin": 0.5}, ("equivalence",))
             for n in (25, 100)
+        ),
+        *(
+            World(f"{tail} differences at the margin", report, n, at_margin(tail), {"margin": 1.0}, ("equivalence",))
+            for tail in ("exponential", "lognormal")
+            for n in (20, 80)
         ),
         World("nine systems, one the baseline", report, 50, several(9, normal), {"baseline": "a"}, ("family",)),
         *(World("values by user", report, n, clustered, UNIT, many=FEW) for n in USERS),
