@@ -1,5 +1,6 @@
 """Joint sign flips: the numbers of pairs of systems are those of the matrix of all their differences."""
 
+from contextlib import contextmanager
 from itertools import combinations, product
 
 import numpy as np
@@ -133,3 +134,26 @@ def test_a_value_that_is_not_finite_is_refused():
     table[4, 1] = np.inf
     with pytest.raises(InputError, match="differences"):
         joint_flips.adjusted(Pairs.of(table, *pairs_of(table)), rng=rng())
+
+
+@pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
+def test_pairs_of_few_units_are_flipped_in_every_way_and_show_how_far_they_are(units, monkeypatch):
+    """The block's sums of systems give what the sums of each pair do, with ties and a pair of equal systems."""
+    shown = []
+
+    @contextmanager
+    def progress(what, total):
+        yield lambda done: shown.append((done, total))
+
+    monkeypatch.setattr(joint_flips, "progress", progress)
+    table = np.random.default_rng(units).normal([0.6, 0, 0, 0, 0, 0.2], size=(units, 6)).round(1)
+    table[:, 2] = table[:, 1]
+    first, second = np.triu_indices(6, 1)
+    p = joint_flips.adjusted(Pairs.of(table, first, second), rng=np.random.default_rng(1))
+    each = table[:, first] - table[:, second]
+    scaled = each / np.where((size := np.sqrt((each**2).sum(axis=0))) > 0, size, 1)
+    sums = np.abs([signflip.enumerated(column) for column in scaled.T])
+    order = np.argsort(-sums[:, 0], kind="stable")
+    shares = [(sums[order[i:]].max(axis=0) >= sums[j, 0] - 1e-9).mean() for i, j in enumerate(order)]
+    np.testing.assert_allclose(p[order], np.maximum.accumulate(shares), rtol=1e-12)
+    assert shown == [(max(done - 1, 0), sums.shape[1]) for done in range(0, sums.shape[1], 2**12)]

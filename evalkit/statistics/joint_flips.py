@@ -6,6 +6,7 @@ which are few, not those of their pairs; differences of units are made for some 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,9 +14,12 @@ from evalkit.arrays import Bools, Floats, Ints, finite
 from evalkit.progress import progress
 from evalkit.statistics import signflip
 
+FIRST = 13  # units whose signs are all visited in one block: 4,096 sums of a system
 APART = 0.01  # pairs closer than this share of their systems' size are flipped themselves
 TOGETHER = 2**16  # drawn sums that are compared at once, so that they stay in the processor's cache
 MADE = 2**21  # differences of units that are made at once
+
+Summed = Callable[[Floats], Floats]  # columns, (n, k) -> their sums under the sign vectors of a block, (k, draws)
 
 
 def _as_they_are(differences: Floats) -> Floats:
@@ -154,47 +158,58 @@ def exceeded(pairs: Pairs, size: Floats, observed: Floats, *, rng: np.random.Gen
     """
     n, m = len(pairs.values), len(pairs)
     inverse = np.divide(1.0, size, out=np.zeros(m), where=size != 0)
-    if n <= signflip.ENUMERATED:
-        return _enumerated(pairs, inverse, observed)
     times, scale = np.zeros(m, np.int64), pairs.scale
     close = (size < APART * scale) | (scale == 0)
-    chunk, drawn = max(signflip.HELD // m, 1), 0  # whole blocks are drawn
-    with progress("drawing signs", draws) as draw:
-        while drawn < draws:
+    every = n <= signflip.ENUMERATED
+    blocks = _enumerated(n) if every else _drawn(n, max(signflip.HELD // m, 1), rng, draws)
+    drawn, total = 0, 1 << (n - 1) if every else draws
+    with progress("flipping signs" if every else "drawing signs", total) as draw:
+        for summed in blocks:
             draw(drawn)
-            signs = signflip.signs(n, rng, min(chunk, draws - drawn))
-            _count(times, pairs, signs, close, inverse, observed)
-            drawn += signs.size
+            drawn += _count(times, pairs, summed, close, inverse, observed)
     return times, drawn
 
 
-def _enumerated(pairs: Pairs, inverse: Floats, observed: Floats) -> tuple[Ints, int]:
-    """The same from every sign vector."""
-    m, n = len(pairs), len(pairs.values)
-    times, largest = np.zeros(m, np.int64), np.zeros(1 << (n - 1))
-    columns = pairs.differences(np.arange(m)) * inverse
-    for j in reversed(range(m)):
-        np.maximum(largest, np.abs(signflip.enumerated(columns[:, j])), out=largest)
-        times[j] = np.sum(largest[1:] >= observed[j])
-    return times, largest.size - 1
+def _enumerated(n: int) -> Iterator[Summed]:
+    """Every sign vector of n units, up to its sign and but the first: the first units take all signs in each block."""
+    first = min(n, FIRST)
+
+    def summed(columns: Floats, number: int) -> Floats:
+        rest = 1.0 - 2.0 * (number >> np.arange(n - first) & 1)
+        sums = signflip.enumerated(np.ascontiguousarray(columns[:first].T))
+        sums += (rest @ columns[first:])[:, None]
+        return sums[:, not number :]
+
+    return (partial(summed, number=number) for number in range(1 << (n - first)))
 
 
-def _count(times: Ints, pairs: Pairs, signs: Floats, close: Bools, inverse: Floats, observed: Floats) -> None:
-    """Add to `times` in how many of these draws the largest of each pair and later ones is `observed`.
+def _drawn(n: int, chunk: int, rng: np.random.Generator, draws: int) -> Iterator[Summed]:
+    """At least so many random sign vectors, about `chunk` in each block; whole blocks are drawn."""
+    drawn = 0
+    while drawn < draws:
+        signs = signflip.signs(n, rng, min(chunk, draws - drawn))
+        yield partial(signflip.summed, signs=signs)
+        drawn += signs.size
+
+
+def _count(times: Ints, pairs: Pairs, summed: Summed, close: Bools, inverse: Floats, observed: Floats) -> int:
+    """Add to `times` in how many of these draws the largest of each pair and later ones is `observed`; return all.
 
     Some pairs at a time, the last first. close: pairs that are flipped themselves.
     """
-    drawn, largest = signflip.summed(pairs.values, signs), np.zeros(signs.size)
-    some = max(TOGETHER // signs.size, 1)
+    drawn = summed(pairs.values)
+    largest, some = np.zeros(drawn.shape[1]), max(TOGETHER // max(drawn.shape[1], 1), 1)
     for stop in range(len(times), 0, -some):
         part = slice(max(stop - some, 0), stop)
         sums = drawn[pairs.first[part]]
         sums -= drawn[pairs.second[part]]
         if (near := np.flatnonzero(close[part])).size:
-            sums[near] = signflip.summed(pairs.differences(part.start + near), signs)
+            sums[near] = summed(pairs.differences(part.start + near))
         np.abs(sums, out=sums)
         sums *= inverse[part, None]
         np.maximum(sums[-1], largest, out=sums[-1])
-        np.maximum.accumulate(sums[::-1], axis=0, out=sums[::-1])
+        for i in range(len(sums) - 2, -1, -1):  # maximum.accumulate takes twenty times as long
+            np.maximum(sums[i], sums[i + 1], out=sums[i])
         times[part] += np.count_nonzero(sums >= observed[part, None], axis=1)
         largest = sums[0]
+    return len(largest)

@@ -25,14 +25,15 @@ NOISE = 1e-12  # a transform in doubles cannot tell smaller probabilities from 0
 
 
 def enumerated(values: Floats) -> Floats:
-    """Σ ± values for every choice of signs, the first one kept: 2^(n−1) sums, the plain sum first.
+    """Σ ± values for every choice of signs, the first one kept: 2^(n−1) sums, the plain sum first; (…, n) in.
 
     >>> enumerated(np.array([1.0, 3.0]))
     array([ 4., -2.])
     """
-    sums = values[:1].copy()
-    for value in values[1:]:
-        sums = np.concatenate([sums + value, sums - value])
+    sums = values[..., :1].copy()
+    for i in range(1, values.shape[-1]):
+        value = values[..., i, None]
+        sums = np.concatenate([sums + value, sums - value], axis=-1)
     return sums
 
 
