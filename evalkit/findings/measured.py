@@ -21,7 +21,8 @@ FAR_SCORES = (
 CHOICE_INCLUDED = (
     "Intervals and tests allow for the choice, which is made again on each bootstrap sample: they are about the "
     "threshold that the rule would choose with unlimited rows. Those of slices and of the slider take the threshold as "
-    "given."
+    "given. In simulations of 200 to 1,000 rows, 95% intervals of accuracy and MCC contained the true value in 90 to "
+    "94% of cases, with weights in 85 to 86%."
 )
 CHOICE_LEFT_OUT = (
     "Intervals and tests take the threshold as given. In simulations with a threshold of best F1, 95% intervals of "
