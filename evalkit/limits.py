@@ -37,7 +37,8 @@ class Limits:
 
     flipped: units up to which signs are flipped; of more, t is as good, and quicker. resamples: of the lower
     limit of KS. bands: of a curve, and draws of labels from the scores.
-    bins, slice_bins: of the scores of all rows, and of a slice of them, where rows are not kept.
+    bins, slice_bins: of the scores of all rows, and of a slice of them, where rows are not kept. drawn: rows of a
+    sample of them.
     holdouts, repeats, samples: how often an estimator's rows are split by holdouts, k-folds and bootstrap samples.
     averaged: draws of the folds that one repeated k-fold takes the mean of.
     worth: seconds of fits from which starting a second process pays. reading: of rows.
@@ -48,6 +49,7 @@ class Limits:
     bands: int = 400
     bins: int = 2**20
     slice_bins: int = 2**16
+    drawn: int = 2**20
     holdouts: int = 200
     repeats: int = 10
     samples: int = 50

@@ -55,8 +55,8 @@ def long(wide):
     return pd.concat(parts).sample(frac=1, random_state=3)
 
 
-def summed(data, limits=Limits(reading=SHARDS), **more):  # noqa: B008 - frozen
-    """The study of a table that is read twice."""
+def summed(data, limits=Limits(flipped=1, reading=SHARDS), **more):  # noqa: B008 - frozen
+    """The study of a table that is read in blocks."""
     return rating.study_of(Rating.of({"preds": data, **more}), limits)
 
 

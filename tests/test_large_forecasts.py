@@ -1,7 +1,8 @@
-"""Forecasts that are read twice and never kept: the numbers of memory."""
+"""Forecasts that are read once, block by block: the numbers of memory."""
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,11 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import explorers, first_screen, forecasts_page, page, rating_page
+from evalkit.statistics.sample import HeldRows
 from evalkit.studies import forecast_spread, mean_reliability, rating
-from evalkit.studies.rating_rows import RowsStudy
-from evalkit.studies.rating_sums import SumsStudy
 
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
-OTHER = ("r2", "r2_correlation", "wape")  # with other methods of few rows
+OTHER = ("wape",)  # with another method of few rows
 
 
 def same(a, b, rel=1e-10):
@@ -35,8 +35,8 @@ def same(a, b, rel=1e-10):
 
 
 def same_studies(kept, reduced, rel=1e-10):
-    assert isinstance(kept, RowsStudy)
-    assert isinstance(reduced, SumsStudy)
+    assert isinstance(kept.sample, HeldRows)
+    assert not isinstance(reduced.sample, HeldRows)
     for name in ("estimates", "comparisons", "by_segment", "tenths", "parts", "spread"):
         same(getattr(kept, name), getattr(reduced, name), rel)
     same(kept.extremes(), reduced.extremes())
@@ -74,14 +74,68 @@ def test_a_hundred_thousand_rows_at_any_memory(case):
     data, given = frame(100_000, units=25_000), MANY[case]
     kept, reading = held(data, **given), Reading(rows=1_000, shard=12_000, row=20_000, units=100)
     for memory in ("1GB", "250MB"):
-        reduced = summed(data, Limits(reading=reading), memory=memory, threads=2, **given)
+        reduced = summed(data, Limits(flipped=1, reading=reading), memory=memory, threads=2, **given)
         for name in ("estimates", "comparisons", "by_segment"):
             same(getattr(kept, name), getattr(reduced, name))
         for name in kept.order:
             counted = reduced.errors[name]
-            values, rows = np.unique(kept.errors[name].values, return_counts=True)
-            assert np.array_equal(counted.values, values)
-            assert np.array_equal(counted.rows, rows)
+            assert np.array_equal(counted.values, kept.errors[name].values)
+            assert np.array_equal(counted.rows, kept.errors[name].rows)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_few_units_have_the_methods_of_memory(case):
+    given = {"metrics": METRICS, "segments": "country", **CASES[case]}
+    kept, reduced = rating.read(frame(), **given), summed(frame(), Limits(reading=SHARDS), **given)
+    for name in ("estimates", "by_segment"):
+        a, b = (getattr(study, name) for study in (kept, reduced))
+        for side in ("value", "low", "high"):
+            rel = 1e-9 if side == "value" else 2e-5  # rows of weight 0 that take no part are units all the same
+            np.testing.assert_allclose(b[side], a[side], rtol=rel, err_msg=f"{name} {side}")
+    a, b = kept.comparisons, reduced.comparisons  # signs are drawn for units in another order
+    np.testing.assert_allclose(b["difference"], a["difference"], rtol=1e-9)
+    np.testing.assert_allclose(b["high"] - b["low"], a["high"] - a["low"], rtol=0.02)
+
+
+def test_heavy_tails_have_the_limits_of_memory():
+    rng = np.random.default_rng(5)
+    actual = rng.gamma(2, 2, 30_000)
+    data = pd.DataFrame({"actual": actual} | {f"forecast_{n}": actual + rng.standard_t(2.5, 30_000) for n in "ab"})
+    kept, reduced = (read(data, metrics="r2,r2_correlation,wape,rmse,mae") for read in (held, summed))
+    for name in ("estimates", "comparisons"):
+        a, b = (getattr(study, name) for study in (kept, reduced))
+        np.testing.assert_allclose(b["high"] - b["low"], a["high"] - a["low"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("case", ["plain", "units"])
+def test_rows_drawn_say_how_sure_they_are(case):
+    given = {"metrics": "median_absolute_error,mae", **CASES[case]}
+    reading, data = Reading(rows=100, shard=2_000, row=10**9, units=100), frame(20_000, units=3_000)
+    few = Limits(flipped=1, reading=reading, drawn=4_000)
+    kept, reduced = held(data, **given), summed(data, few, **given)
+    assert 0.001 < reduced.unsure < 0.08
+    for name in ("estimates", "comparisons", "tenths"):
+        a, b = (getattr(study, name) for study in (kept, reduced))
+        numbers = [column for column in a if column in ("value", "difference", "bias", "forecast", "actual")]
+        np.testing.assert_allclose(b[numbers], a[numbers], rtol=1e-10)
+        np.testing.assert_allclose(b["high"] - b["low"], a["high"] - a["low"], rtol=3.5 * reduced.unsure)
+    shuffled = summed(data.sample(frac=1, random_state=2), few, threads=2, **given)
+    assert np.array_equal(np.sort(shuffled.kept.sample.rows.key), np.sort(reduced.kept.sample.rows.key))
+    same(reduced.estimates, shuffled.estimates)
+    assert "drawn by a hash" in rating_page.findings(reduced).text
+    assert "drawn by a hash" not in rating_page.findings(kept).text
+    cells = reduced.crossed("near", "error", (np.array([-99.0, 99.0]), np.array([-99.0, 99.0])))
+    assert cells.sum() == pytest.approx(20_000)
+
+
+def test_equal_rows_without_ids_are_drawn_as_one():
+    rng = np.random.default_rng(8)
+    actual, forecast = rng.integers(1, 6, (2, 3_000)).astype(float)
+    data = pd.DataFrame({"actual": actual, "forecast": forecast})
+    study = summed(data, Limits(reading=SHARDS, drawn=30))
+    assert len(study.kept.sample.rows) == 25
+    assert study.kept.sample.drawn.times[0].sum() == 3_000
+    assert study.unsure == 0
 
 
 def test_bands_are_those_of_memory():
@@ -103,7 +157,7 @@ def test_bins_are_bounded_and_said():
     actual = rng.gamma(2, 2, 5000)
     data = pd.DataFrame({"actual": actual, "forecast": actual + rng.normal(0, 1, 5000)})
     kept, reduced = held(data, metrics=METRICS.replace("mase,", "")), summed(
-        data, Limits(bins=400, reading=SHARDS), metrics=METRICS.replace("mase,", "")
+        data, Limits(bins=400, flipped=1, reading=SHARDS), metrics=METRICS.replace("mase,", "")
     )  # fmt: skip
     a, b = (study.estimates.set_index("metric")["value"] for study in (kept, reduced))
     assert 0 < reduced.bound < 0.1
@@ -128,7 +182,7 @@ def test_the_page_says_the_same():
     kept, reduced = held(frame(), **given), summed(frame(), **given)
     assert words(reduced) == words(kept)
     assert explorers.recorded(reduced) == {}
-    by_unit = summed(frame(), unit="user_id")
+    by_unit = summed(frame(), Limits(reading=SHARDS, drawn=300), unit="user_id")
     assert "Bands of the reliability diagrams: none" in rating_page.findings(by_unit).text
     assert "Grey" not in forecasts_page.reliability_plot(by_unit).alt
     bundle = rating_page.results(reduced)._repr_mimebundle_()["application/vnd.evalkit+json"]
@@ -147,6 +201,14 @@ BAD = {
     "id twice": (lambda d: d.assign(id=d["id"].replace("row 200", "row 20")), {}),
     "no such system": (lambda d: d, {"systems": "near,none"}),
     "long: actual values differ": (lambda d: put(long(d), "actual", 5, 99.5).astype({"actual": float}), {}),
+    "infinite forecast": (lambda d: d.assign(forecast_far=np.where(d.index == 300, np.inf, d["forecast_far"])), {}),
+    "empty actual value": (lambda d: d.assign(actual=d["actual"].where(d.index != 77)), {}),
+    "negative weight": (lambda d: d.assign(exact=np.where(d.index == 9, -1, 1)), {"columns": "{weight: exact}"}),
+    "no id": (lambda d: d.assign(id=d["id"].where(d.index != 8)), {}),
+    "no unit": (lambda d: d.assign(user_id=d["user_id"].where(d.index != 8)), {"unit": "user_id"}),
+    "long: id twice": (lambda d: long(d).pipe(lambda x: pd.concat([x, x[:1]])), {}),
+    "long: unit differs": (lambda d: put(long(d), "user_id", 5, "other"), {"unit": "user_id"}),
+    "long: infinite forecast": (lambda d: put(long(d), "forecast", 6, np.inf).astype({"forecast": float}), {}),
     "long: nothing shared": (lambda d: long(d).pipe(lambda x: x.assign(id=x["id"] + x["system"])), {}),
 }
 
@@ -156,11 +218,12 @@ def test_bad_inputs_are_refused_as_in_memory(case):
     spoilt, given = BAD[case]
     data = spoilt(frame(500))
     messages = []
-    for read in (rating.read, summed):
+    many = Limits(reading=Reading(rows=100, shard=200, row=10**9, units=10))
+    for read in (rating.read, summed, partial(summed, limits=many)):
         with pytest.raises((InputError, ParameterError)) as caught:
             read(data, **given)
         messages.append(str(caught.value))
-    assert messages[0] == messages[1]
+    assert messages[0] == messages[1] == messages[2]
 
 
 def test_a_loss_that_leaves_out_other_rows_needs_the_rows():

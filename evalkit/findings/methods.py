@@ -89,6 +89,13 @@ PICKED = Kind(
     "Decide by the adjusted p-values, and evaluate the system that was picked on new data.",
 )
 
+DRAWN = Kind(
+    "EK415",
+    "rows drawn",
+    "Of a table too large to be held, some pictures and half-widths come from rows that a hash draws, the same ones in "
+    "every order, each counted for the rows that it stands for; a warning if a half-width may be off by more than 5%.",
+    "Do not read more digits into these limits; take units that are smaller and more, or fewer rows, for exact ones.",
+)
 SIMULATED = Kind(
     "EK701",
     "simulated data",

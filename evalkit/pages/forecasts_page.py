@@ -9,7 +9,7 @@ from evalkit.numbers import decimals, number, signed
 from evalkit.pages import pieces
 from evalkit.pages.probabilities import DRAWN
 from evalkit.studies import forecast_spread, mean_reliability
-from evalkit.studies.rating_study import Rating
+from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted
 
 pieces.listed(__name__)

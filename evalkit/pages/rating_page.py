@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit.catalogue.forecast_kinds import Quantile
 from evalkit.drawing import curve_plots, forecast_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
@@ -13,10 +14,12 @@ from evalkit.numbers import number, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.shared_findings import contrary, few_units, picked, power, rows_read, skewed, slices, weights
 from evalkit.studies import diagnostics, forecast_spread, mean_reliability, rating_diagnostics
-from evalkit.studies.rating_study import Rating
+from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, listed, plural
 
 pieces.listed(__name__)
+
+SURE = 0.05  # by how much a half-width may be off
 
 
 def title(study: Rating) -> Html:
@@ -174,6 +177,7 @@ def every_finding(study: Rating) -> list[Finding]:
         *_heavy(study),
         *_binned(study),
         *_bands(study),
+        *_drawn(study),
         *weights(study.weighted),
         *_few(study),
         *picked(study),
@@ -230,6 +234,16 @@ def _bands(study: Rating) -> list[Finding]:
         f"{study.unit_name} are not kept, from which they are drawn."
     )
     return [] if study.banded else [methods.BANDS.note(text)]
+
+
+def _drawn(study: Rating) -> list[Finding]:
+    drawn, n = len(study.kept.sample.rows), len(study.account)
+    of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
+    of += ["half-widths of medians"] if any(isinstance(c.metric.kind, Quantile) for c in study.settings.metrics) else []
+    known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
+    text = f"From {drawn:,} of {n:,} rows, drawn by a hash, come {listed(of)}{known}. All else comes from all rows."
+    make = methods.DRAWN.warning if study.unsure > SURE else methods.DRAWN.note
+    return [] if study.data or study.kept.sample.stands_for == 1 else [make(text, drawn)]
 
 
 def _few(study: Rating) -> list[Finding]:

@@ -186,6 +186,7 @@ FIRST_ORDER = "Welch's t on the influence of each row"
 DELTA = "delta method"
 BY_ROW = Method(interval_methods.delta, DELTA, methods.influence, DELTA)
 FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
+BY_FOURTHS = replace(BY_ROW, interval=interval_methods.summed_of_few)
 BY_FEW = replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW)
 HALL = "skewness-corrected t (Hall)"
 MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
@@ -275,8 +276,8 @@ CLUSTERED = WEIGHTED | {
 SUMMED = PLAIN | {
     Loss: Method(interval_methods.summed_mean, MEANS, methods.paired_t, "paired t"),
     PerUnit: Method(interval_methods.mean_of_summed, SKEWED, methods.summed_t, "paired t"),
-    RatioOfRows: BY_ROW,
-    OfMeans: BY_ROW,
+    RatioOfRows: BY_FOURTHS,
+    OfMeans: BY_FOURTHS,
 }
 DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
 UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
@@ -300,7 +301,8 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.WEIGHTED: WEIGHTED,
     Layout.SUMMED: SUMMED,
     Layout.SUMMED_VARIED: WEIGHTED
-    | dict.fromkeys((Loss, RatioOfRows, Smooth, OfMeans), BY_ROW)
+    | dict.fromkeys((Loss, Smooth), BY_ROW)
+    | dict.fromkeys((RatioOfRows, OfMeans), BY_FOURTHS)
     | {kind: replace(WEIGHTED[kind], test=methods.influence, test_is=OF_KISH) for kind in OF_PARTS},
     Layout.DIVIDED: dict.fromkeys(
         (PerUnit, Ratio),

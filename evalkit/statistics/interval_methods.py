@@ -20,6 +20,7 @@ from evalkit.statistics import (
     independent,
     intervals,
     means,
+    student,
 )
 from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.independent import Arm, HeldArm
@@ -169,6 +170,19 @@ def _to_the_top(statistic: Any, moved: Floats, error: float, o: Options, method:
     more: Any = {"n": statistic.n, "level": o.level, "method": method}
     high = statistic.chosen.metric.high
     return closed_forms.ranged_t(statistic.value, error, freedom=freedom, low=-np.inf, high=high, **more)
+
+
+def summed_of_few(statistic: Any, o: Options) -> Estimate:
+    """`delta`; where fourth powers of what units move were added up, on the freedom that their kurtosis leaves."""
+    if statistic.fourths is None:
+        return delta(statistic, o)
+    squares, fourths, n = statistic.fourths
+    freedom = student.freedom_of(squares, fourths, n, statistic.freedom)
+    metric = statistic.chosen.metric
+    more: Any = {"n": statistic.n, "level": o.level, "method": statistic.how}
+    low = -np.inf if metric.kind.joint else metric.low  # as `left_out_or_delta` and `jackknife_of_few` have it
+    error = statistic.error()
+    return closed_forms.ranged_t(statistic.value, error, freedom=freedom, low=low, high=metric.high, **more)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:

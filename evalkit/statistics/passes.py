@@ -15,6 +15,7 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.grid import Grid
+from evalkit.metrics.kept import products
 from evalkit.metrics.rows import Shard
 from evalkit.statistics.binned_scores import Columns
 from evalkit.statistics.of_sums import Moments
@@ -22,7 +23,6 @@ from evalkit.statistics.resampling import ALONE
 
 BLOCK = 2**17  # rows whose columns are held at once
 LONG = 2**14  # numbers in a row from which they are worth a chunk of their own
-LEAST = 64  # rows whose products are added up at once
 FACTS = -1  # the key of the row that counts rows
 BINS = ("low", "high", "positive", "negative")
 SHARED = ("rows", "positive", "negative")
@@ -220,19 +220,6 @@ def cubed(x: Floats) -> Floats:
     for start in range(0, x.shape[1], step):
         piece = x[:, start : start + step]
         whole += np.einsum("ij,ij,ij->i", piece, piece, piece)
-    return whole
-
-
-def products(x: Floats) -> Floats:
-    """x @ x.T in pieces so small that BLAS wakes no other threads, which would only wait for each other.
-
-    Of many columns pieces have at least a few rows, as otherwise adding the pieces up takes longer than making them.
-    """
-    step = max(LEAST, ALONE // 2 // len(x) ** 2)
-    whole = np.zeros((len(x), len(x)))
-    for start in range(0, x.shape[1], step):
-        piece = x[:, start : start + step]
-        whole += piece @ piece.T
     return whole
 
 

@@ -49,6 +49,7 @@ class Statistic:
     chosen: Chosen
 
     redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
+    fourths: ClassVar[None] = None  # sums of squares and fourth powers of what units move, where they were added up
 
     def meets(self, other: Any) -> bool:
         """Whether any unit has both values."""

@@ -8,7 +8,7 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.metrics.distribution import Distribution
 from evalkit.studies.mean_reliability import window
-from evalkit.studies.rating_study import BIAS, Rating
+from evalkit.studies.rating import BIAS, Rating
 
 CELLS = 32  # of a side of the picture of actual against forecast
 BINS = 40  # of errors
@@ -19,7 +19,7 @@ def cells(study: Rating, systems: list[str]) -> pd.DataFrame:
 
     Cells without rows are left out, and the rows beyond the axes, which hold the central 99%.
     """
-    sides = edges([study.forecasts[name] for name in study.windows(systems)], CELLS), edges([study.target], CELLS)
+    sides = edges([study.forecasts[name] for name in systems], CELLS), edges([study.target], CELLS)
     frames = [_cells(study.crossed(name, "actual", sides), sides).assign(system=name) for name in systems]
     return pd.concat(frames, ignore_index=True)
 
@@ -39,7 +39,7 @@ def _cells(rows: Floats, sides: tuple[Floats, Floats]) -> pd.DataFrame:
 
 def errors(study: Rating, systems: list[str]) -> pd.DataFrame:
     """The share of rows, or of their weight, whose error lies in a bin: system, low, high, share."""
-    ends = edges([study.errors[name] for name in study.windows(systems)], BINS)
+    ends = edges([study.errors[name] for name in systems], BINS)
     frames = []
     for name in systems:
         share = study.errors[name].histogram(ends) / study.errors[name].total

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalkit.catalogue.forecast_kinds import Quantile
-from evalkit.studies.rating_study import Rating
+from evalkit.studies.rating import Rating
 
 HEAVY = 0.25  # the share of the squared error in 1% of the rows from which RMSE is driven by a few
 

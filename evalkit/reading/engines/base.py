@@ -1,6 +1,7 @@
 """What an engine does for a reader: answers in SQL, and rows reduced shard by shard; and the budget that it keeps."""
 
 import os
+import pickle
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -58,6 +59,23 @@ class Engine(Protocol):
         that are the same to the last bit each time; Spark leaves them out, as its partitions come in any order.
         """
 
+    def total(
+        self,
+        query: str,
+        by: str | None,
+        of: Callable[[Any], Any],
+        where: str,
+        total: int = 0,
+        then: Sequence[str] = (),
+        **frames: Any,
+    ) -> Any:
+        """The sum by `+` of what `of` makes of every shard of the answer; None where it makes None of all.
+
+        by, total, then: as of `reduce`; `of`, and what it makes, must be fit to be pickled.
+        """
+        table = self.reduce(query, by, Pickled(of), where, _added, total, then, **frames)
+        return _whole(table)
+
     def stream(self, query: str, by: str | None, where: str, **frames: Any) -> Iterator[Any]:
         """The answer itself, a shard at a time as an Arrow table, and in its order where the engine keeps one.
 
@@ -77,6 +95,40 @@ class Engine(Protocol):
         """Row, from 1, or 0 where rows have no number, and value of a row of a selection where the condition holds."""
         row = self.where(selection, wrong, f"{self.dialect.quote(role)} AS value", 1)[0]
         return row["n"], row["value"]
+
+
+@dataclass(frozen=True)
+class Pickled:
+    """What `of` makes of a shard, as a table of one cell."""
+
+    of: Callable[[Any], Any]
+
+    def __call__(self, table: Any) -> Any:
+        return _cell(self.of(table))
+
+
+def _cell(value: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.table({"kept": pa.array([pickle.dumps(value)], pa.large_binary())})
+
+
+def _whole(table: Any) -> Any:
+    """The sum of what the cells hold."""
+    whole = None
+    for cell in table["kept"]:
+        part = pickle.loads(cell.as_buffer())
+        whole = added(whole, part)
+    return whole
+
+
+def added(whole: Any, part: Any) -> Any:
+    """The sum of two, of which either may be None."""
+    return whole if part is None else part if whole is None else whole + part
+
+
+def _added(table: Any) -> Any:
+    return _cell(_whole(table))
 
 
 def checked(engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = ()) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.progress import progress
 from evalkit.reading.engines import stretches
-from evalkit.reading.engines.base import Budget, Engine, Reduction
+from evalkit.reading.engines.base import Budget, Engine, Reduction, added
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.dialects import DUCKDB, Dialect
 from evalkit.reading.tables.parts import Selection
@@ -88,6 +88,24 @@ class DuckDB(Engine):
                 whole = merge(pa.concat_tables([whole, result]))
             return whole
 
+    def total(
+        self,
+        query: str,
+        by: str | None,
+        of: Callable[..., Any],
+        where: str,
+        total: int = 0,
+        then: Sequence[str] = (),
+        **frames: Any,
+    ) -> Any:
+        """As `Engine.total`; `of` is told how many rows came before each shard."""
+        whole = None
+        with progress("reading", total, "rows") as draw:
+            shards = _after(_counted(self.stream(query, by, where, then, **frames), draw))
+            for part in side_by_side.ordered(lambda shard: of(*shard), shards, self.budget.workers):
+                whole = added(whole, part)
+        return whole
+
     def stream(self, query: str, by: str | None, where: str, then: Sequence[str] = (), **frames: Any) -> Iterator[Any]:
         if by:
             return self.shards(query, by, where, then, **frames)
@@ -145,6 +163,16 @@ def _counted(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[Any
         del shard  # the next one is made while others are reduced: each is kept by its thread alone
         done += rows
         draw(done)
+
+
+def _after(shards: Iterator[Any]) -> Iterator[tuple[Any, int]]:
+    """The shards, each with the number of rows before it."""
+    before = 0
+    for shard in shards:
+        rows = len(shard)
+        yield shard, before
+        del shard
+        before += rows
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from evalkit.reading.engines.base import Engine, Reduction
 from evalkit.reading.tables import spark_tables
 from evalkit.reading.tables.dialects import SPARK, Dialect
 from evalkit.reading.tables.parts import Part, Selection
+from evalkit.reading.tables.rules import Refused
 
 BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
 FOLDS = 4  # workers that merge the results of a long table; one more merges theirs, as a single one is collected
@@ -187,4 +188,4 @@ def _read(content: Any) -> Any:
     if spark_worker.is_table(content):
         return spark_worker.read(content)
     name, words = pickle.loads(content[1:])
-    raise {"InputError": InputError, "ParameterError": ParameterError}[name](words)
+    raise {"InputError": InputError, "ParameterError": ParameterError, "Refused": Refused}[name](words)

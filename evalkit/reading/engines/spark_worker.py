@@ -20,7 +20,7 @@ from typing import Any
 TABLE, ERROR = b"T", b"E"  # how a content begins: a table, or the words of an error
 CELL = 2**20  # bytes of a cell at most: of a larger one the JVM, whose heap may be 1 GB, makes several copies at once
 CELLS = "of bigint, place bigint, places bigint, cell binary"
-REFUSALS = ("InputError", "ParameterError")
+REFUSALS = ("InputError", "ParameterError", "Refused")
 
 
 def packed() -> bytes:

@@ -261,12 +261,12 @@ def _no_unit(t: Tabled, unit: str, rows: int) -> InputError:
 
 def refuse_id_twice(t: Tabled) -> None:
     """Raises InputError where an id stands in two rows."""
-    if (id := _id_having(t, "count(*) > 1")) is not None:
+    if (id := id_having(t, "count(*) > 1")) is not None:
         _, place, _ = _having(t, id, "1")[1]
         raise pairing.twice(place, id, None if t.wide else t.systems[0])
 
 
-def _id_having(t: Tabled, condition: str) -> str | None:
+def id_having(t: Tabled, condition: str) -> str | None:
     """The first id whose rows together keep the condition; None where there is none."""
     ids = t.ask("id", f"GROUP BY id HAVING {condition} ORDER BY 1 LIMIT 1")["id"]
     return ids[0].as_py() if len(ids) else None
@@ -292,7 +292,7 @@ def refuse(t: Tabled) -> InputError:
     short |= {f"number true {name}": f"label{i}" for i, name in enumerate(t.plan.labels)}
     for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
         at = short.get(role, "unit")
-        if (id := _id_having(t, f"count(*) = {len(t.systems)} AND min({at}) <> max({at})")) is not None:
+        if (id := id_having(t, f"count(*) = {len(t.systems)} AND min({at}) <> max({at})")) is not None:
             rows = sorted(_having(t, id, cell(t.engine, role)))
             values = [value if field.is_number else field.plain(value) for _, _, value in rows]
             place, value = next((row[1], value) for row, value in zip(rows, values, strict=True) if value != values[0])

@@ -16,6 +16,10 @@ HIGHEST = 2**53  # above it a double does not hold every whole number
 MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 
 
+class Refused(InputError):
+    """A block of rows cannot be meant; which file and row that is, the reader of the blocks finds out."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """text: what follows "must". breaks: which numbers break it. sql: the same of {x}, where {finite} is its condition
@@ -111,14 +115,15 @@ class Field:
         """Whether it is read as doubles."""
         return any(rule.breaks for rule in self.rules)
 
-    def checked(self, values: Any, part: Part) -> Any:
+    def checked(self, values: Any, part: Part | None, before: int | None = 0) -> Any:
         """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN where one is empty.
 
-        Raises InputError for the first value that breaks the first rule that any value breaks.
+        before: rows of the part that came earlier; None where they have no numbers. Raises InputError for the first
+        value that breaks the first rule that any value breaks, and Refused where the part is not known.
         """
         if not self.is_number:
             if PRESENT in self.rules and values.null_count:
-                raise PRESENT.error(part, self.column, None, _first(_empty(values)) + 1)
+                raise self._error(PRESENT, part, None, _first(_empty(values)), before)
             return values
         numbers, empty = doubles(values)
         for rule in self.rules:
@@ -127,8 +132,13 @@ class Field:
             wrong = wrong & ~empty if rule.optional else wrong
             if wrong.any():
                 row = _first(wrong)
-                raise rule.error(part, self.column, None if empty[row] else numbers[row], row + 1)
+                raise self._error(rule, part, None if empty[row] else numbers[row], row, before)
         return numbers if numbers.all() else numbers + 0.0  # −0.0 and 0.0 are one number
+
+    def _error(self, rule: Rule, part: Part | None, got: Any, row: int, before: int | None) -> InputError:
+        if part is None:
+            return Refused(f"{self.column} must {rule.text}")
+        return rule.error(part, self.column, got, 0 if before is None else before + row + 1)
 
 
 Fields = Mapping[str, Field]  # by the role that a column has while it is read

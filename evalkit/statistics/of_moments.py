@@ -1,0 +1,390 @@
+"""A metric of rows that were read block by block: from the moments of its terms, or of a median from rows drawn.
+
+How much a unit moves a metric is a multiple of its terms, so that value, error and the error of a difference follow
+from one table of moments, whatever the metric; only the derivative is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, ParameterError, ratio
+from evalkit.catalogue.forecast_kinds import Middle, OfMeans, Quantile
+from evalkit.catalogue.kinds import Centre, Effects, Loss, RatioOfRows
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics.kept import Block, Bundle, Counts, Moments, Parted, Sample
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
+from evalkit.statistics.statistic import Layout, Statistic
+
+HOW = "influence sums"
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """Moments of the products of two terms of a metric; the terms of a function of means lie around `near`."""
+
+    moments: Moments
+    near: Floats
+
+
+def layout_of(moments: Moments, design: Layout) -> Layout:
+    """How rows lie where every unit is at hand; else that they were added up. design: how they lie."""
+    if moments.each is not None:
+        return design
+    return Layout.SUMMED if design is Layout.PLAIN else Layout.SUMMED_VARIED
+
+
+@dataclass(frozen=True, eq=False)
+class OfMoments(Statistic):
+    """moments: of the columns of its rows, by row or by unit, of which the first is the weight. place: of its terms.
+
+    design: how the rows lie. squares: of its terms, where they are known.
+    """
+
+    moments: Moments
+    place: slice
+    design: Layout
+    squares: Squares | None = None
+
+    how: ClassVar[str] = HOW
+    unit: ClassVar[None] = None  # what is kept of each unit is added up already
+
+    @property
+    def layout(self) -> Layout:
+        """How rows lie where every unit is at hand; else that they were added up."""
+        return layout_of(self.moments, self.design)
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows are independent and count alike."""
+        return self.design is Layout.PLAIN
+
+    @property
+    def kind(self) -> Any:
+        """The kind of the metric, or of the one that it transforms."""
+        return self.chosen.base.metric.kind
+
+    @cached_property
+    def totals(self) -> Floats:
+        """The sums of the terms."""
+        return self.moments.totals[self.place]
+
+    @cached_property
+    def of(self) -> float:
+        """The value before it is transformed."""
+        return float(self.kind.of_terms(self.totals))
+
+    @property
+    def value(self) -> float:
+        """The metric."""
+        kind: Any = self.chosen.metric.kind
+        return self.of if kind.original is None else kind.f(self.of)
+
+    @property
+    def n(self) -> int:
+        """Units, or the rows that take part."""
+        return round(self.totals[1]) if self.plain and isinstance(self.kind, Loss) else self.moments.n
+
+    @cached_property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error: Kish's number of units, less 1."""
+        return self.n - 1.0 if self.plain else self.moments.kish(0) - 1
+
+    def _slopes(self, near: Floats | float = 0.0) -> Floats:
+        """How much each unit moves the metric, as multiples of its terms, of which the numbers lie around `near`."""
+        if not isinstance(self.kind, OfMeans):
+            return np.array(ratio([1.0, -self.of], self.totals[1]))
+        means = ratio(self.totals[1:], self.totals[0])
+        slopes = self.kind.f(means)[1]
+        return np.array(ratio([-slopes @ (means - near), *slopes], self.totals[0]))
+
+    @cached_property
+    def form(self) -> Floats:
+        """The same as multiples of all columns."""
+        form = np.zeros(len(self.moments.mean))
+        form[self.place] = self._slopes()
+        return form
+
+    def error(self) -> float:
+        """The standard error, to first order."""
+        return self._error(self.form)
+
+    def difference_error(self, other: OfMoments) -> float:
+        """The standard error of the difference on the same rows."""
+        return self._error(self.form - other.form)
+
+    def _error(self, form: Floats) -> float:
+        return float(np.sqrt(self.moments.square(form) * ratio(self.freedom + 1, self.freedom)))
+
+    def skewness(self) -> float:
+        """The skewness of the losses of the rows that take part; those of the others are 0 in the sums."""
+        m, at, value = self.moments, self.place.start, self.of
+        by, out = m.mean[at] - value, m.n - self.n
+        cube = m.third[at] + 3 * m.second[at, at] * by + m.n * by**3 + out * value**3
+        square = m.second[at, at] + m.n * by**2 - out * value**2
+        return float(cube / self.n / (square / self.n) ** 1.5) if square > 1e-14 * m.n * value**2 else 0.0
+
+    @property
+    def fourths(self) -> tuple[float, float, int] | None:  # type: ignore[override]
+        """The sums of the squares and of the fourth powers of what units move, up to one factor; and the units."""
+        if self.squares is None:
+            return None
+        return *self.squares.moments.powers(self._slopes(self.squares.near) * self.totals[0]), self.moments.n
+
+    # Where every unit is at hand
+
+    @cached_property
+    def _each(self) -> Floats:
+        assert self.moments.units is not None
+        return self.moments.units[self.place]
+
+    @cached_property
+    def sums(self) -> Sums:
+        """The terms of every unit, of a mean or a ratio of sums."""
+        top, size = self._each
+        if not isinstance(self.kind, Loss):
+            return Sums(top, size)
+        assert self.moments.units is not None
+        top = np.where((size > 0) | (self.moments.units[0] == 0), top, np.nan)  # NaN where no row takes part
+        return Sums(top) if self.plain else Sums(top, size)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """How much every unit moves the metric."""
+        return Effects(self.value, self._slopes() @ self._each)
+
+    def without_each(self) -> Floats:
+        """The metric without each unit, of a function of means."""
+        sets: Floats = self.kind.of_sets(self.totals[:, None] - self._each)
+        return sets
+
+
+@dataclass(frozen=True, eq=False)
+class OfDrawn(Statistic):
+    """A median that is known from all rows, with its error from those that were drawn.
+
+    member: the rows drawn that it is the median of. system: the number of its system.
+    """
+
+    middle: Middle
+    sample: Sample
+    system: int
+    member: Bools | slice
+    layout: Layout
+    n: int
+    freedom: float
+
+    how: ClassVar[str] = HOW
+
+    @property
+    def value(self) -> float:
+        """The median."""
+        return self.middle.value
+
+    @cached_property
+    def moved(self) -> Floats:
+        """How much each row drawn moves the median."""
+        rows, moved = self.sample.rows, np.zeros(len(self.sample.rows))
+        kind: Any = self.chosen.metric.kind
+        own = rows.rows(self.system)
+        moved[self.member] = (own.weights * kind.moved(own, None, (0.0, 0.0), self.middle))[self.member]
+        return moved
+
+    def error(self) -> float:
+        """The standard error, to first order."""
+        return self._error(self.moved)
+
+    def difference_error(self, other: OfDrawn) -> float:
+        """The standard error of the difference on the same rows."""
+        return self._error(self.moved - other.moved)
+
+    def _error(self, moved: Floats) -> float:
+        return float(np.sqrt(self.sample.square(moved)[0] * ratio(self.freedom + 1, self.freedom)))
+
+    @property
+    def unsure(self) -> float:
+        """By what share the error may be off."""
+        return self.sample.square(self.moved)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class OfSums(Statistic):
+    """A mean of which only the sums are known. square: of what units move it. skew: of what they add."""
+
+    layout: Layout
+    value: float
+    n: int
+    freedom: float
+    square: float
+    skew: float = 0.0
+
+    how: ClassVar[str] = HOW
+
+    def error(self) -> float:
+        """The standard error."""
+        return float(np.sqrt(self.square * ratio(self.freedom + 1, self.freedom)))
+
+    def skewness(self) -> float:
+        """The skewness of what units add."""
+        return self.skew
+
+
+# Several metrics of several systems -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Kept(Bundle):
+    """What is kept of rows; groups are numbers of slices, 0 for all rows, and systems and metrics are numbers too.
+
+    moments: by group. squares: of products of terms, by group, metric and system. errors: by group and system, of which
+    a median is that of the sizes.
+    """
+
+    moments: dict[int, Moments | Parted]
+    squares: dict[tuple[int, int, int], Moments]
+    errors: dict[tuple[int, int], Counts]
+    sample: Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What metrics ask of a block, by their numbers: all of them of all rows, the first alone of each slice.
+
+    centres: of each system, near which actual values and forecasts lie, for the digits. near: by metric and system,
+    near which the terms lie. few: units whose terms are kept side by side.
+    """
+
+    metrics: tuple[Chosen, ...]
+    centres: Sequence[Centre]
+    near: Mapping[tuple[int, int], Floats]
+    few: int
+
+    @staticmethod
+    def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int) -> Terms:
+        """heads: some first rows of each system."""
+        every = np.concatenate([head.truth for head in heads])
+        own = [(head, head.said[i if len(head.said) > 1 else 0]) for i, head in enumerate(heads)]
+        centres = [(float(every.mean()), float(said.mean() if len(said) else every.mean())) for _, said in own]
+        near = {}
+        for m, chosen in enumerate(metrics):
+            kind: Any = chosen.metric.kind
+            for i, (head, said) in enumerate(own if kind.totalled else []):
+                terms = kind.terms(Rows(head.truth, said, beside=head.beside), chosen.k, centres[i])
+                around = isinstance(kind, OfMeans) and len(said)
+                near[m, i] = np.array([0.0, *(np.mean(term) if around else 0.0 for term in terms[1:])])
+        return Terms(tuple(metrics), centres, near, few)
+
+    @property
+    def quantile(self) -> bool:
+        """Whether slices have a median."""
+        return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Quantile)
+
+    def moments(self, block: Block, group: int) -> Moments | Parted:
+        """Of the weight, of how far each system is off, and of the terms of each system and metric, all by weight."""
+        return (Parted if block.parted else Moments).of(block, partial(self._columns, group=group), self.few)
+
+    def squares(self, block: Block, group: int) -> dict[tuple[int, int, int], Moments]:
+        """Of the products of two terms of those metrics whose limits ask for fourth powers."""
+        kinds = {m: self.metrics[m].metric.kind for m in ([] if block.parted else self._of(group))}
+        asked = [m for m, kind in kinds.items() if isinstance(kind, OfMeans | RatioOfRows)]
+        every = [(m, i) for m in asked for i in range(len(block.said))]
+        return {(group, *at): Moments.of(block, partial(self._around, at=at), 0, squared=True) for at in every}
+
+    def place(self, group: int, m: int, i: int) -> slice:
+        """Where the terms of a metric of a system stand among the columns of `moments`."""
+        systems, metrics = range(len(self.centres)), self._of(group)
+        sizes = [len(self.near.get((own, system), ())) for system in systems for own in metrics]
+        at = i * len(metrics) + m
+        start = 1 + len(systems) + sum(sizes[:at])
+        return slice(start, start + sizes[at])
+
+    def _of(self, group: int) -> range:
+        return range(len(self.metrics[:1] if group else self.metrics))
+
+    def _columns(self, block: Block, group: int) -> Floats:
+        w, off = block.weights, np.abs(block.said - block.truth)
+        every = ((m, i) for i in range(len(off)) for m in self._of(group) if (m, i) in self.near)
+        return np.array([w, *(w * off), *(w * term for at in every for term in self._terms(block, *at))])
+
+    def _terms(self, block: Block, m: int, i: int) -> Sequence[Floats]:
+        kind: Any = self.metrics[m].metric.kind
+        rows = Rows(block.truth, block.said[i], beside=block.beside)
+        terms: Sequence[Floats] = kind.terms(rows, self.metrics[m].k, self.centres[i])
+        return terms
+
+    def _around(self, block: Block, at: tuple[int, int]) -> Floats:
+        return np.asarray((np.array(self._terms(block, *at)) - self.near[at][:, None]) * block.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """What a study measures on where rows are not at hand: what was kept of them. design: how they lie."""
+
+    systems: tuple[str, ...]
+    terms: Terms
+    kept: Kept
+    design: Layout
+
+    @property
+    def layout(self) -> Layout:
+        """How the rows lie, where every unit is at hand."""
+        return layout_of(self.kept.moments[0].moments, self.design)
+
+    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
+        """The metric of a system in a group; a slice is all rows."""
+        group, i, m = 0 if isinstance(member, slice) else member, self.systems.index(system), self.number(chosen)
+        moments = self.kept.moments[group].moments
+        if isinstance(chosen.base.metric.kind, Quantile):
+            plain, n, inside = self.design is Layout.PLAIN, moments.n, self._inside(group)
+            freedom = n - 1.0 if plain else moments.kish(0) - 1
+            layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
+            return OfDrawn(chosen, self.middle(chosen, group, i), self.kept.sample, i, inside, layout, n, freedom)
+        squares = self.kept.squares.get((group, m, i))
+        of_squares = None if squares is None else Squares(squares, self.terms.near[m, i][1:])
+        return OfMoments(chosen, moments, self.terms.place(group, m, i), self.design, of_squares)
+
+    def number(self, chosen: Chosen) -> int:
+        """The number of the metric, or of the one that it transforms."""
+        return self.terms.metrics.index(chosen.base)
+
+    def middle(self, chosen: Chosen, group: int, i: int) -> Middle:
+        """The median of the sizes of the errors."""
+        key, c = (group, i), self.kept.errors[group, i].merged
+        if key not in self._middles:
+            weighted, kind = bool(len(c.sums)), chosen.base.metric.kind
+            squares = float(c.sums[1].sum() if weighted else c.rows.sum())
+            self._middles[key] = kind.middle(c.counted(weighted=weighted).sizes(), squares, weighted=weighted)  # type: ignore[attr-defined]
+        return self._middles[key]
+
+    @cached_property
+    def _middles(self) -> dict[tuple[int, int], Middle]:
+        return {}
+
+    def _inside(self, group: int) -> Bools | slice:
+        columns = self.kept.sample.rows.slices
+        return np.any([column == group for column in columns], axis=0) if group else slice(None)
+
+    def refuse_unlike(self) -> None:
+        """Raises ParameterError for a loss of which systems leave out other rows: which they are only rows tell."""
+        for chosen in self.terms.metrics:
+            if isinstance(chosen.metric.kind, Loss):
+                every: Any = [self.measure(chosen, name, slice(None)) for name in self.systems]
+                if len({one.totals[1] for one in every}) > 1:
+                    raise ParameterError(
+                        f"metrics: {chosen.label} leaves rows out that differ by system, which needs all rows in "
+                        "memory; choose the systems one by one"
+                    )
+
+
+def refuse_unsummed(metrics: Sequence[Chosen], rows: int) -> None:
+    """Raises ParameterError for a metric that sums and counted errors do not tell."""
+    for chosen in metrics:
+        kind = chosen.base.metric.kind
+        if not (kind.totalled or isinstance(kind, Quantile)):
+            raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {rows:,} rows")
