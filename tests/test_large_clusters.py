@@ -11,7 +11,7 @@ from test_large_values import close, same_studies, told, words
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.pages import significance_page
-from evalkit.studies import units
+from evalkit.studies import diagnostics, units
 from evalkit.studies.significance_sums import ClustersStudy, SumsStudy
 
 LABELS = ["new", "old", "base"]
@@ -65,6 +65,15 @@ def of_clusters(kept, reduced):
         for pair in kept.pairs:
             close(kept.paired(chosen, pair).freedom, reduced.paired(chosen, pair).freedom)
             close(kept.effect(chosen, pair)[1], reduced.effect(chosen, pair)[1], 1e-10)
+
+
+@pytest.mark.parametrize("given", [{"unit": "user"}, {}], ids=["users", "units"])
+@pytest.mark.parametrize("baseline", LABELS)
+def test_beside_a_baseline_the_two_best_others_are_compared_as_in_memory(baseline, given):
+    table = of_users(wide()) if given else wide()
+    kept, reduced = (diagnostics.best_two(read(table, baseline=baseline, **given)) for read in (held, summed))
+    assert kept[["first", "second", "n"]].equals(reduced[["first", "second", "n"]])
+    close(kept["difference"], reduced["difference"], 1e-10)
 
 
 @pytest.mark.parametrize("make", [wide, drawn, long], ids=["wide", "draws", "long"])

@@ -213,7 +213,7 @@ def study_of(
     if test_to_train and t.clustered:
         raise ParameterError(SEVERAL)
     study.check_systems(settings, t.systems)
-    shape = len(t.systems), _pairs(t.systems, settings.baseline)
+    shape = len(t.systems), list(combinations(range(len(t.systems)), 2))  # `best_two` has no baseline
     if t.clustered:
         of_clusters = cluster_passes.First(*shape)
         clusters = of_clusters.whole(t.reduce(of_clusters, of_clusters.merge))
@@ -233,8 +233,3 @@ def _centres(t: InShards, known: Known) -> Floats:
     """The means of the columns; raises InputError for what these show to be wrong."""
     t.refuse(known)
     return np.array([known.mean(i) for i in range(len(t.metrics) * len(t.systems))])
-
-
-def _pairs(systems: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:
-    """The pairs of systems that are compared, by their numbers."""
-    return [pair for pair in combinations(range(len(systems)), 2) if baseline in (None, *(systems[i] for i in pair))]
