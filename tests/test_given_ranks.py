@@ -194,3 +194,15 @@ def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
 
 def test_from_grades_has_ranks_without_gaps():
     assert from_grades([[1, 0], [1]]).retrieved.rank.tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("first, late, gaps", [(1, 0, 0), (2, 1, 0), (3, 1, 0)])
+def test_a_list_that_starts_at_rank_2_is_counted_as_starting_late(first, late, gaps):
+    ranked = table(("q1", "a", first), ("q1", "b", first + 1), ("q2", "a", 1)).assign(grade=[0, 1, 1])
+    (account,) = runs.read(ranked).accounts.values()
+    assert (account.late, account.gaps) == (late, gaps)
+
+
+def test_a_grade_of_0_is_a_judgement_and_only_one_below_0_is_not():
+    ranked = table(("q1", "a", 1), ("q1", "b", 2), ("q1", "c", 3)).assign(grade=[1, 0, -1])
+    assert runs.read(ranked).negative == 1

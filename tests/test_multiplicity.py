@@ -114,3 +114,11 @@ def test_refusals():
         mult.pocock(0)
     with pytest.raises(ParameterError, match="level must lie between 0 and 1, got 5"):
         mult.obrien_fleming(3, level=5)
+
+
+def test_max_t_of_sums_of_systems_that_add_up_equals_that_of_the_differences():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.03, 1, (2, 2000))
+    d = np.column_stack([a, b, a - b, a + b, 3 * a - b])  # of rank 2: three eigenvalues are 0, by rounding below it
+    of_sums = mult.max_t_of_sums(d.sum(axis=0), d.T @ d, rng=np.random.default_rng(1))
+    np.testing.assert_allclose(of_sums, mult.max_t(d, rng=np.random.default_rng(1)), atol=0.01)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from large_tables import classified
 
+import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.reading.inputs import outcomes, ratings
@@ -302,3 +303,9 @@ def test_rows_without_a_unit_are_refused(large_too):
     assert classified(frame, limits, segments="user").slices
     with pytest.raises(InputError, match=r"data frame, row 1: user must not be empty .* \(20 rows\)"):
         rating.read(frame.rename(columns={"label": "actual", "score": "forecast"}), unit="user")
+
+
+@pytest.mark.parametrize("sure, given", [(1.0, True), (1.5, False)])
+def test_scores_of_exactly_1_are_probabilities(sure, given):
+    table = {"y_true": list("abc") * 4, "p_a": [sure, 0, 0] * 4, "p_b": [0, 1, 0] * 4, "p_c": [0, 0, 1] * 4}
+    assert ek.classification(pd.DataFrame(table)).probabilities is given

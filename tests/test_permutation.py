@@ -127,3 +127,10 @@ def test_an_arm_whose_sample_is_not_skewed_is_still_dealt():
     """Eight in ten samples of so few buyers hide the tail that the other arm shows."""
     first, second = np.array([0.0] * 20 + [0.4, 0.5]), revenue(rng(3), 200)
     assert permutation.fits(first, second)
+
+
+def test_the_standard_error_of_the_deal_as_observed_is_welchs():
+    a, b = np.array([1.0, 4.0, 2.0, 9.0]), np.array([3.0, 5.0, 5.5, 7.0, 1.0, 0.5, 2.0])
+    deals = permutation._deals(a, b, None, np.random.default_rng(1), 10)
+    welch = a.var(ddof=1) / a.size + b.var(ddof=1) / b.size
+    assert deals.variance(0.0)[0] == pytest.approx(welch, rel=1e-12)

@@ -10,9 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.findings.finding import NOTE, WARNING
 from evalkit.metrics import rankings
+from evalkit.pages import ranking_findings
 from evalkit.reading.inputs import runs
 from evalkit.reading.tables import text_hashes
+from evalkit.studies import ranking
 
 ROWS = [
     ("s1", "q1", "a", 0.9, 1, 3.0),
@@ -329,6 +332,23 @@ def test_refuses_runs_without_a_common_query(here):
     (here / "x.csv").write_text(HEADER + "zz,a,1\n")
     message = "system 'x' and the judgements must share queries, got none: the run has 'zz', the judgements 'q1'"
     assert refused("x.csv", QRELS) == message
+
+
+@pytest.mark.parametrize("judged", ["D{}", "d{}.jpg"])
+def test_refuses_runs_whose_items_are_written_in_another_way_than_judged_ones(judged):
+    rows = [(f"q{i}", f"d{j}", -j) for i in range(30) for j in range(5)]
+    run = pd.DataFrame(rows, columns=["query", "item", "score"])
+    qrels = pd.DataFrame([(f"q{i}", judged.format(j), 1) for i in range(30) for j in range(5)])
+    assert "must return judged items, got none" in refused(run, qrels.set_axis(["query", "item", "grade"], axis=1))
+
+
+def test_hardly_any_judged_item_is_a_warning():
+    rows = [(f"q{i}", f"d{j}", -j) for i in range(30) for j in range(10)]
+    run = pd.DataFrame(rows, columns=["query", "item", "score"])
+    for judged, severity in ((1, WARNING), (5, NOTE)):
+        qrels = run[run["item"].isin([f"d{j}" for j in range(judged)])].drop(columns="score").assign(grade=1)
+        study = ranking.read(run, qrels, metrics="ndcg@10")
+        assert [f.severity for f in ranking_findings.every_finding(study) if f.kind.code == "EK145"] == [severity]
 
 
 def test_refuses_judgements_as_runs_and_runs_as_judgements(here):

@@ -187,6 +187,9 @@ def test_rows_that_contradict_each_other_are_refused(limits):
         qrels[1:].assign(query="z"),
     )
     refused(
+        limits, "system 'system' must return judged items, got none", run, qrels.assign(item=qrels["item"] + ".jpg")
+    )
+    refused(
         limits,
         "must share queries with the judgements",
         run,

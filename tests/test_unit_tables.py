@@ -31,6 +31,18 @@ def first(table, **parameters):
 # Long tables
 
 
+@pytest.mark.parametrize("words", [2, 3])
+def test_a_column_of_which_half_is_numbers_is_meant_as_numbers(words):
+    table = (
+        wide(4).assign(c=["0.1", "0.2", "x", "y"]) if words == 2 else wide(5).assign(c=["0.1", "0.2", "x", "y", "z"])
+    )
+    if words == 2:
+        with pytest.raises(InputError, match=r"c must hold numbers, got 'x' \(row 3\)"):
+            significance.read(table)
+    else:
+        assert "c" not in significance.read(table).systems
+
+
 def test_a_long_table_of_sampled_answers_compares_models_by_question():
     table = answers()
     study = significance.read(table)

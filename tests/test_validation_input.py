@@ -19,6 +19,7 @@ from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
 from evalkit.offline import splits
 from evalkit.pages import folds_page, validation_page
+from evalkit.reading.inputs import examples
 from evalkit.studies import validation
 
 # Bad input
@@ -216,3 +217,9 @@ def test_bad_input_and_a_failed_gate_end_with_their_status(tmp_path, capsys):
     asked = ["-p", "preds", str(tmp_path / "leaky.csv"), "-p", "gate", "no severe finding"]
     assert cli.main(["report", "validation", *asked, "-o", str(tmp_path / "out")]) == 3
     assert json.loads((tmp_path / "out" / "validation.json").read_text())["verdict"]["word"] == "fail"
+
+
+@pytest.mark.parametrize("values, kind", [(20, "classes"), (21, "number")])
+def test_a_target_of_20_whole_numbers_is_classes_and_of_21_a_number(values, kind):
+    table = pd.DataFrame({"x": range(84), "label": np.arange(84) % values})
+    assert examples.table(table, examples.Use({}), kind=None).kind == kind

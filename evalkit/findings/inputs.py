@@ -171,7 +171,8 @@ NEGATIVE_GRADES = Kind(
 UNJUDGED_ITEMS = Kind(
     "EK145",
     "unjudged items",
-    "Returned items without a judgement count as not relevant; a warning if their share differs between systems.",
+    "Returned items without a judgement count as not relevant; a warning if their share differs between systems or is "
+    "above 80 %.",
     "Judge the items at the top of every system's lists; a new system is at a disadvantage otherwise.",
 )
 SHORT_LISTS = Kind(

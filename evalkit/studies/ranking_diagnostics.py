@@ -10,6 +10,7 @@ from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.ranking import Ranking
 
 UNEVEN = 0.05  # a difference between shares of unjudged items that can turn an order
+MOST = 0.8  # a share of unjudged items from which values say little
 
 
 def total(accounts: Mapping[str, Account], name: str) -> int:
@@ -45,9 +46,12 @@ def without_segment(study: Ranking) -> dict[str, int]:
 
 
 def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
-    """k, the share of items without a judgement among the first k by system, and True if the systems differ in it."""
+    """k, the share of items without a judgement among the first k by system, and True if it may mislead.
+
+    It does if the systems differ in it, or if hardly any item is judged.
+    """
     shares = {name: study.unjudged(name)[1] for name in study.order}
-    return study.unjudged(study.order[0])[0], shares, max(shares.values()) - min(shares.values()) > UNEVEN
+    return study.unjudged(study.order[0])[0], shares, max(shares.values()) > min(MOST, min(shares.values()) + UNEVEN)
 
 
 def beyond(study: Ranking) -> tuple[int, list[str]]:

@@ -335,6 +335,14 @@ def nothing_in_common(system: str, has: str, judged: str) -> InputError:
     )
 
 
+def no_judged_item(system: str) -> InputError:
+    """A system all of whose items are unjudged."""
+    return InputError(
+        f"system {system!r} must return judged items, got none of its items in the judgements of its queries; write "
+        "item ids in the same way in both: upper and lower case, suffixes such as .jpg"
+    )
+
+
 def no_shared_table(where: str, has: str, judged: str) -> InputError:
     """A table of queries without a judged one."""
     return InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")

@@ -217,6 +217,8 @@ class Build:
         for name, (_, account) in built.items():
             if not account.used:
                 raise self._nothing_in_common(name)
+            if account.unjudged == account.used and self.judged is not self.run:
+                raise reading.no_judged_item(name)
         if self.beside is not self.run and not self.shared:
             has = self._queries[0][self._queries[1][2][0]]
             raise reading.no_shared_table(self.beside.stretches[0][0].name, has, self.population[0])

@@ -212,6 +212,8 @@ def _check(
     for name, account in accounts.items():
         if not account.used:
             raise reading.nothing_in_common(name, first[0].as_py(), query[0])
+        if account.unjudged == account.used and task.judged:
+            raise reading.no_judged_item(name)
     if task.beside and not shared:
         raise reading.no_shared_table(
             next(read.name for read in task.reads if read.role == BESIDE), beside[0].as_py(), query[0]
