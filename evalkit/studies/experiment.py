@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError, codes
+from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import directions, lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.lookup import Chosen
@@ -42,7 +42,9 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, 
     o = replace(o, columns=columns, metrics=tuple(dict.fromkeys(names)))
     check_columns(o.metrics, data)
     with tabled.engine_for(data, budget) as engine:
-        return _reduced(engine, data, shared, o) if engine else _held(data, shared, o)
+        study = _reduced(engine, data, shared, o) if engine else _held(data, shared, o)
+        study.check_before()
+        return study
 
 
 def _numbers(o: parameters.Interleaving) -> list[str]:
@@ -56,7 +58,7 @@ def _held(data: list[Part], shared: Settings, o: parameters.Interleaving) -> Row
     segments = tuple(name for name in shared.segments if name in there)
     attributes = logs.distinct(segments, (o.strata,))
     table = logs.read_users(data, columns=o.columns, numbers=_numbers(o), attributes=attributes)
-    assigned = _assigned(table, o.arms, o.strata)
+    assigned = _assigned(table, o.arms)
     _check_shares(o, assigned.arms)
     kept, values = ({n: x[assigned.rows] for n, x in side.items()} for side in (table.attributes, table.numbers))
     binary = {name for name, column in values.items() if ((column == 0) | (column == 1)).all()}
@@ -90,25 +92,14 @@ def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, .
     return replace(shared, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
 
 
-def _assigned(table: logs.UserTable, arms: Sequence[str], strata: str | None) -> Assignment:
+def _assigned(table: logs.UserTable, arms: Sequence[str]) -> Assignment:
     """The users by arm; the error names the file."""
     named = list(arms) or sorted(set(map(str, table.arm)))
     try:
         named = logs.several_arms(named, table.columns["arm"])
-        assigned = experiments.assignment(table.user, table.arm, arms=named)
-        if strata:
-            _check_strata(strata, table.attributes[strata][assigned.rows], assigned)
-        return assigned
+        return experiments.assignment(table.user, table.arm, arms=named)
     except InputError as error:
         raise logs.located(error, table.sources, table.columns) from None
-
-
-def _check_strata(name: str, label: np.ndarray, assigned: Assignment) -> None:
-    """Raises InputError unless every stratum has users in every arm."""
-    number, strata = codes(label)
-    cells = strata.size * len(assigned.arms)
-    users = np.bincount(number * len(assigned.arms) + assigned.arm, minlength=cells).reshape(strata.size, -1)
-    logs.check_strata(name, strata.tolist(), assigned.arms, users)
 
 
 def _check_shares(o: parameters.Interleaving, arms: Sequence[str]) -> None:
