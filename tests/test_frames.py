@@ -86,7 +86,7 @@ STUDIES = {
     "multi-label": (classification, "digit_traits/predictions.csv", {}),
     "rating": (rating, "visit_forecasts/predictions.csv", {}),
     "losses": (significance, "german_credit/predictions.csv", {}),
-    "wide ranked lists": (significance, "modechoice/scores_wide.csv", {"systems": "logistic,gbm"}),
+    "wide ranked lists": (significance, "modechoice/scores_wide.csv", {"systems": "logistic,gbm", "unit": "user_id"}),
 }
 
 
