@@ -254,6 +254,19 @@ def test_inspect_says_roles_systems_and_what_is_refused(capsys):
         ),
         ("rating", ("data/visit_forecasts/predictions.csv",), "actual values and forecasts, 2,724 rows"),
         ("interleaving", ("data/interleaving/sessions.parquet", "-p", "neutral", "both"), "interleaved sessions, "),
+        (
+            "interleaving",
+            (
+                "data/interleaving/health_plans.parquet",
+                "-p",
+                "columns",
+                "user=block,arm=plan",
+                "-p",
+                "metrics",
+                "visits",
+            ),
+            "a table of users (users=), ",
+        ),
     ],
 )
 def test_inspect_of_one_report(capsys, monkeypatch, name, given, start):

@@ -11,8 +11,8 @@ from large_tables import SMALL, classified, limited
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL
-from evalkit.pages import classification_page, first_screen, rating_page
-from evalkit.studies import classification, ranking, rating, significance
+from evalkit.pages import classification_page, first_screen, rating_page, validation_page
+from evalkit.studies import classification, ranking, rating, significance, validation
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
 
@@ -73,6 +73,14 @@ def test_a_threshold_outside_the_scores_is_told_in_plain_words(large):
     inside = classification_page.findings(limited(classified(data, limits, threshold=0.5))).text
     assert "above every score" not in inside
     assert "at or below every score" not in inside
+
+
+@pytest.mark.parametrize("shift, given, told", [(-1, {}, True), (-1, {"threshold": 0}, False), (0, {}, False)])
+def test_the_usual_threshold_on_scores_that_are_no_probabilities_is_told(shift, given, told):
+    text = "usual threshold 0.5 is applied to scores that are not probabilities"
+    data = scores(fold=np.arange(60) % 2)
+    data["score"] += shift
+    assert (text in validation_page.findings(validation.read(data, **given)).text) == told
 
 
 def test_a_threshold_outside_the_scores_of_several_labels_is_told():

@@ -200,6 +200,7 @@ BAD = {
     "no class of a label": (lambda d: d.assign(label=d["label"].mask(d["id"] == "row 7", "boat")), {}),
     "one class": (lambda d: d[["id", "system"]].assign(label="car", predicted="car"), {}),
     "no class predicted": (lambda d: d.assign(predicted=np.where(d.index == 9, "boat", d["label"])), {}),
+    "no label predicted": (lambda d: d[["id", "system", "label"]].assign(predicted=d["label"].str.upper()), {}),
     "a positive label": (lambda d: d, {"positive": "car"}),
     "no probabilities": (lambda d: put(d, "p_car", 7, 1.5).astype({"p_car": float}), {"metrics": "brier"}),
     "not finite": (lambda d: put(d, "p_car", 7, np.inf).astype({"p_car": float}), {}),

@@ -169,12 +169,6 @@ BINNED_VALUES = Kind(
     "Users have so many distinct values that these are counted in bins; the message bounds the effect.",
     "Nothing: all means but those of capped values stay exact.",
 )
-ONE_SIDED_STRATA = Kind(
-    "EK716",
-    "strata in one arm only",
-    "A value of `strata` has users in one of both arms only: the stratified difference is undefined and left out.",
-    "Merge rare values, or take a column whose values all arms have.",
-)
 LOG_ADDED_UP = Kind(
     "EK714",
     "log added up",

@@ -116,6 +116,12 @@ UNREACHABLE_THRESHOLD = Kind(
     "No threshold reaches the target; metrics at the threshold are undefined.",
     "Lower the target.",
 )
+USUAL_THRESHOLD = Kind(
+    "EK326",
+    "usual threshold of other scores",
+    "No threshold was set, and the usual one of probabilities, 0.5, is applied to scores outside 0 to 1.",
+    "Set `threshold`: for log-odds and margins 0, for scores in percent 50.",
+)
 FEW_ROWS_DOMINATE = Kind(
     "EK331",
     "few rows dominate",

@@ -204,10 +204,5 @@ def correlation(x: ArrayLike, y: ArrayLike) -> float:
     (0.982, 0.0)
     """
     a, b = (mean_of(finite(name, values)).effect for name, values in {"x": x, "y": y}.items())
-    return correlation_of(float(a @ b), float(a @ a), float(b @ b))
-
-
-def correlation_of(product: float, first: float, second: float) -> float:
-    """Pearson's r from the sums of products and squares; rounding cannot take it beyond 1."""
-    spread = np.sqrt(first) * np.sqrt(second)
-    return float(np.clip(product / spread, -1, 1)) if spread > 0 else 0.0
+    spread = np.sqrt(a @ a) * np.sqrt(b @ b)
+    return float(a @ b / spread) if spread > 0 else 0.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, ParameterError, RowError, codes
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes
 from evalkit.online import sessions
 from evalkit.online.sessions import Log
 from evalkit.reading.tables import columns as roles_of
@@ -115,6 +115,16 @@ def several_arms(arms: Sequence[str], column: str) -> list[str]:
 def no_credit(column: str) -> InputError:
     """The error for a log in which no item of an arm has an outcome."""
     return InputError(f"{column} must be above 0 on at least one item of an arm, got 0 on all")
+
+
+def check_strata(name: str, strata: Sequence[str], arms: Sequence[str], users: Ints) -> None:
+    """Raises InputError unless every stratum has users in every arm. users: by stratum and arm."""
+    empty = np.argwhere(users == 0)
+    if len(empty):
+        stratum, arm = empty[0]
+        raise InputError(
+            f"{name} must have users of each value in each arm, got no {str(strata[stratum])!r} in {arms[arm]}"
+        )
 
 
 def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str]) -> InputError:
@@ -232,22 +242,13 @@ def _texts(rows: Table) -> dict[str, np.ndarray]:
 
 
 def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> list[str]:
-    """The arms as named, or the two that were found; a third one, or a word for no team, must be named."""
+    """The arms as named, or the two that were found: a third one could be a word for no team, so it must be named."""
     there = sorted(set(teams) - {neutral})
-    nobody = list(filter(sessions.is_nobody, there))
-    if arms or (len(there) == 2 and not nobody):
+    if arms or len(there) == 2:
         return list(arms or there)
-    hint, rankers = "", [name for name in there if name not in nobody]
-    words = nobody + ([neutral] if neutral else [])
-    all_of, named = (f"arms='{','.join(names)}'" for names in (there, rankers))
-    if nobody and len(words) > 1:
-        hint = f"; write {' and '.join(words)} as one value, neutral={words[-1]!r}, or name the rankers, {all_of}"
-    elif nobody:
-        others = f"and name the rankers, {named}" if len(rankers) > 2 else f"else name the rankers, {all_of}"
-        hint = f"; set neutral={nobody[0]!r} if it stands for no team, {others}"
-    elif len(there) > 2:
-        hint = f"; name the rankers, {all_of}, or set neutral to the one of these values that stands for no team"
-    raise InputError(f"team must hold two arms, got {', '.join(there) or 'none'}{hint}")
+    listed = ", ".join(there) or "none"
+    hint = f"; name the rankers, arms='{','.join(there)}', or what stands for no team, neutral={there[-1]!r}"
+    raise InputError(f"team must hold two arms, got {listed}{hint if len(there) > 2 else ''}")
 
 
 def of_session(session: np.ndarray, values: np.ndarray, name: str) -> np.ndarray:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 NEUTRAL, UNKNOWN = -1, -2
 POSITION = "position"
-NOBODY = """
-    - -1 both draw either empty equal n/a na neither neutral nil no_team nobody none null same shared tie tied ties
-"""  # names of a team that say that it is none
 SHOWN = 80  # characters of a value that an error shows
 COUNTED = (
     "sessions with uneven teams",
@@ -103,18 +100,7 @@ def below_zero(outcome: float) -> str:
 
 def unknown_team(team: str, known: Sequence[str]) -> str:
     """What the error for a team that is neither an arm nor neutral says."""
-    advised = is_nobody(team) and not any(map(is_nobody, known))
-    hint = f"; set neutral={team!r} if it stands for no team" if advised else ""
-    return f"must be one of {', '.join(known)}, got {team!r}{hint}"
-
-
-def is_nobody(team: str) -> bool:
-    """Whether the name of a team says that it is none.
-
-    >>> [is_nobody(team) for team in ("Both", "no team", "-", "new")]
-    [True, True, True, False]
-    """
-    return team.strip().lower().replace(" ", "_") in NOBODY.split()
+    return f"must be one of {', '.join(known)}, got {team!r}"
 
 
 def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:

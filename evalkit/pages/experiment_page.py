@@ -14,7 +14,7 @@ from evalkit.studies import online_diagnostics as diagnostics
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment_study import Experiment
 from evalkit.studies.online_diagnostics import users
-from evalkit.studies.words import listed, plural
+from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 
@@ -162,7 +162,6 @@ def of_users(study: Experiment) -> list[Finding]:
         *_added_up(study),
         *_concentration(study),
         *_few_others(study),
-        *_one_sided(study),
         *picked(study),
         *contrary(study),
         *slices(study),
@@ -217,15 +216,6 @@ def _few_others(study: Experiment) -> list[Finding]:
         return []
     text = f"{plural(study.unit_name, 2).capitalize()} whose {study.plain.label} is not the usual value: {counts(few)}."
     return [inputs.FEW_UNITS.warning(f"{text} {measured.SPARSE}", min(few.values()))]
-
-
-def _one_sided(study: Experiment) -> list[Finding]:
-    lacking = study.one_sided
-    if not lacking:
-        return []
-    values = listed(f"{value!r} in {arm}" for value, arm in lacking)
-    text = f"Not stratified by {study.options.strata}: there are no {plural(study.unit_name, 2)} with {values}."
-    return [methods.ONE_SIDED_STRATA.warning(text, len(lacking))]
 
 
 def _looks(study: Experiment) -> list[Finding]:

@@ -66,6 +66,11 @@ def _threshold(study: Validation) -> list[Finding]:
     if study.threshold is None:
         return []
     beyond = idle(diagnostics.cuts(study, study.threshold), study.facts.ends)
+    others = {name: own for name, own in study.facts.ends.items() if own[0] < 0 or own[1] > 1}
+    if others and "threshold" not in study.given:
+        scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
+        text = f"The usual threshold {study.threshold:g} is applied to scores that are not probabilities: {scores}."
+        beyond.append(predictions.USUAL_THRESHOLD.warning(text, len(others)))
     return rounded(study.threshold, study.facts.precision) + beyond
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError, ParameterError, codes
 from evalkit.catalogue import directions, lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.lookup import Chosen
@@ -37,14 +37,17 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, 
         data, columns, names = sources.parts(SAMPLE), SAMPLE_COLUMNS | dict(columns), names or SAMPLE_METRICS
         o = replace(o, before=o.before or "chronic", strata=o.strata or "health", shares=o.shares or UNKNOWN)
         shared = replace(shared, segments=shared.segments or ("health",), baseline=shared.baseline or "paying")
-    if not names:
-        raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
     o = replace(o, columns=columns, metrics=tuple(dict.fromkeys(names)))
-    check_columns(o.metrics, data)
+    check_metrics(data, o)
     with tabled.engine_for(data, budget) as engine:
-        study = _reduced(engine, data, shared, o) if engine else _held(data, shared, o)
-        study.check_before()
-        return study
+        return _reduced(engine, data, shared, o) if engine else _held(data, shared, o)
+
+
+def check_metrics(data: list[Part], o: parameters.Interleaving) -> None:
+    """Raise ParameterError if no metrics of users are named, or one is of a column that is not there."""
+    if not o.metrics:
+        raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
+    check_columns(o.metrics, data)
 
 
 def _numbers(o: parameters.Interleaving) -> list[str]:
@@ -52,14 +55,20 @@ def _numbers(o: parameters.Interleaving) -> list[str]:
     return logs.distinct(logs.numbers_of(filter(lookup.of_catalogue, o.metrics), o.before), lookup.columns(o.metrics))
 
 
+def users(data: list[Part], o: parameters.Interleaving, segments: Sequence[str]) -> tuple[logs.UserTable, Assignment]:
+    """The users as read, and those of the arms. segments: columns for segments, of this table or of another."""
+    there = logs.column_names(data)
+    attributes = logs.distinct((name for name in segments if name in there), (o.strata,))
+    table = logs.read_users(data, columns=o.columns, numbers=_numbers(o), attributes=attributes)
+    assigned = _assigned(table, o.arms, o.strata)
+    _check_shares(o, assigned.arms)
+    return table, assigned
+
+
 def _held(data: list[Part], shared: Settings, o: parameters.Interleaving) -> RowsStudy:
     """The study of users in memory."""
     there = logs.column_names(data)
-    segments = tuple(name for name in shared.segments if name in there)
-    attributes = logs.distinct(segments, (o.strata,))
-    table = logs.read_users(data, columns=o.columns, numbers=_numbers(o), attributes=attributes)
-    assigned = _assigned(table, o.arms)
-    _check_shares(o, assigned.arms)
+    table, assigned = users(data, o, shared.segments)
     kept, values = ({n: x[assigned.rows] for n, x in side.items()} for side in (table.attributes, table.numbers))
     binary = {name for name, column in values.items() if ((column == 0) | (column == 1)).all()}
     settings = replace(own_settings(shared, there, assigned.arms), metrics=_metrics(o, binary))
@@ -92,14 +101,25 @@ def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, .
     return replace(shared, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
 
 
-def _assigned(table: logs.UserTable, arms: Sequence[str]) -> Assignment:
+def _assigned(table: logs.UserTable, arms: Sequence[str], strata: str | None) -> Assignment:
     """The users by arm; the error names the file."""
     named = list(arms) or sorted(set(map(str, table.arm)))
     try:
         named = logs.several_arms(named, table.columns["arm"])
-        return experiments.assignment(table.user, table.arm, arms=named)
+        assigned = experiments.assignment(table.user, table.arm, arms=named)
+        if strata:
+            _check_strata(strata, table.attributes[strata][assigned.rows], assigned)
+        return assigned
     except InputError as error:
         raise logs.located(error, table.sources, table.columns) from None
+
+
+def _check_strata(name: str, label: np.ndarray, assigned: Assignment) -> None:
+    """Raises InputError unless every stratum has users in every arm."""
+    number, strata = codes(label)
+    cells = strata.size * len(assigned.arms)
+    users = np.bincount(number * len(assigned.arms) + assigned.arm, minlength=cells).reshape(strata.size, -1)
+    logs.check_strata(name, strata.tolist(), assigned.arms, users)
 
 
 def _check_shares(o: parameters.Interleaving, arms: Sequence[str]) -> None:

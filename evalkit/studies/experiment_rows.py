@@ -1,19 +1,18 @@
 """The study of an A/B table whose users are in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, codes
+from evalkit.arrays import Bools, Floats
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.sums import Sums
 from evalkit.online import experiments
 from evalkit.online.experiments import Assignment
 from evalkit.statistics import methods, permutation
-from evalkit.statistics.independent import mean_of
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
@@ -121,21 +120,10 @@ class RowsStudy(Experiment):
         values = self._sides(self._values)[1]
         if values.size < 2 or np.ptp(values) == 0:
             return None
-        return Control(float(values.mean()), float(values.std(ddof=1)), self.explained(self.opponents[1]))
-
-    def products(self, arm: str) -> Floats:
-        """Within an arm, of the plain metric and the column from before."""
-        columns = self._values, self.numbers[str(self.options.before)]
-        a, b = (mean_of(column[self._in(arm)]).effect for column in columns)
-        return np.array([a @ b, a @ a, b @ b])
-
-    @cached_property
-    def strata(self) -> tuple[Sequence[str], Ints]:
-        """The values of the strata, and the users of each in each arm."""
-        number, values = codes(self.attributes[str(self.options.strata)])
-        arms = len(self.systems)
-        users = np.bincount(number * arms + self.assigned.arm, minlength=len(values) * arms)
-        return values.tolist(), users.reshape(-1, arms)
+        correlation = 0.0
+        if self.options.before:
+            correlation = experiments.correlation(values, self._sides(self.numbers[self.options.before])[1])
+        return Control(float(values.mean()), float(values.std(ddof=1)), correlation)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -4,7 +4,7 @@ Where the users are its two subclasses know: `experiment_rows` and `experiment_s
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import PerUnit, Proportion
 from evalkit.catalogue.lookup import Chosen
 from evalkit.online import experiments
@@ -27,7 +26,6 @@ from evalkit.studies.words import unit_noun
 CAPS = (0.999, 0.99, 0.95, 0.9)
 LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)
 TOPS = (0.01, 0.1)
-EXACT = 1e-12  # how far rounding takes a correlation of ±1 from it
 
 
 @dataclass(frozen=True)
@@ -105,43 +103,6 @@ class Experiment(Study):
     def permutes(self) -> bool:
         """Whether skewed arms of unequal size have the studentised permutation test, which needs the users."""
 
-    @abstractmethod
-    def products(self, arm: str) -> Floats:
-        """Within an arm, of the plain metric and the column from before: Σ of their products, and of each square."""
-
-    @property
-    @abstractmethod
-    def strata(self) -> tuple[Sequence[str], Ints]:
-        """The values of the strata, and the users of each in each arm."""
-
-    # What follows for variance reduction
-
-    def explained(self, *arms: str) -> float:
-        """The correlation of the plain metric with the column from before, within arms; 0 without such a column."""
-        if not self.options.before:
-            return 0.0
-        return experiments.correlation_of(*np.sum([self.products(arm) for arm in arms], axis=0))
-
-    def check_before(self) -> None:
-        """Raise ParameterError where the column from before is the plain metric, or determines it exactly."""
-        before, spare = self.options.before, sum(self.sizes.values()) - len(self.systems)
-        if self.plain is None or not before:
-            return
-        same = before == self.plain.label
-        if same or (spare > 1 and abs(self.explained(*self.systems)) > 1 - EXACT):
-            got = "the metric itself" if same else f"of which {self.plain.label} is an exact linear function"
-            raise ParameterError(f"before must be a column from before the experiment, got {before!r}, {got}")
-
-    @cached_property
-    def one_sided(self) -> list[tuple[str, str]]:
-        """The strata that one arm of the headline has and the other lacks, each with the arm that lacks it."""
-        if not self.options.strata or self.plain is None:
-            return []
-        values, users = self.strata
-        empty = users[:, [self.systems.index(name) for name in self.opponents]] == 0
-        lacking = np.argwhere(empty & ~empty.all(axis=1, keepdims=True)).tolist()
-        return sorted((values[i], self.opponents[arm]) for i, arm in lacking)
-
     # What the page asks
 
     @property
@@ -182,7 +143,7 @@ class Experiment(Study):
         ways = [("as it is", same, self.compare(self.plain, self.opponents))]
         if o.before:
             ways.append((f"CUPED with {o.before}", same, self.cuped(None)))
-        if o.strata and not self.one_sided:
+        if o.strata:
             ways.append((f"stratified by {o.strata}", same, self.stratified()))
         ways.append((f"capped at {o.cap:.1%}", other, self.means(o.cap)))
         if o.before:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from evalkit import parameters
-from evalkit.arrays import Floats, Ints, ParameterError, ratio
+from evalkit.arrays import ParameterError, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.distribution import Counted
-from evalkit.online import large_users
+from evalkit.online import large_users, logs
 from evalkit.online.large_users import LargeUsers
 from evalkit.reading.reductions.rereading import Rereading
 from evalkit.reading.tables.slices import Slice, of_groups
@@ -28,14 +28,13 @@ from evalkit.studies.units import Block, Listed, Units
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SumsStudy(Experiment):
-    """The study of users who were read twice. users: by arm. arms: what both readings tell. stratum: each value."""
+    """The study of users who were read twice. users: by arm. arms: what both readings tell."""
 
     users: Sequence[int]
     left_out: int
     arms: Arms
     groups: Mapping[str, Sequence[str]]
     rereading: Rereading
-    stratum: Sequence[str]
 
     def units_held(self) -> Units:
         """One value a user, in the rows of the user's arm; one shard of users is in memory at once."""
@@ -119,9 +118,8 @@ class SumsStudy(Experiment):
     def stratified(self) -> Comparison:
         """Post-stratified t."""
         pair = self._pair
-        there = self.strata[1][:, pair].any(axis=1)
-        users, total = (self._known.strata(at)[there][:, pair] for at in (0, 1))
-        squares = self.arms.g.sums[STRATA].reshape(-1, len(self.systems))[there][:, pair]
+        users, total = (self._known.strata(at)[:, pair] for at in (0, 1))
+        squares = self.arms.g.sums[STRATA].reshape(-1, len(self.systems))[:, pair]
         share, n = users.sum(axis=1) / users.sum(), users.sum(axis=0)
         means = share @ (total / users)
         variance = ((share[:, None] * n / users) ** 2 * squares).sum(axis=0) / (n - 1) / n
@@ -148,22 +146,17 @@ class SumsStudy(Experiment):
     def control(self) -> Control | None:
         """The second arm of the headline; None where it does not vary."""
         assert self.plain is not None
-        arm = self._pair[1]
-        amounts = self.arms.measure(self.plain, 0, arm).amounts
+        name, arm = self.plain.label, self._pair[1]
+        amounts, correlation = self.arms.measure(self.plain, 0, arm).amounts, 0.0
         if amounts.n < 2 or amounts.low == amounts.high:
             return None
-        return Control(self._arm(None, arm).value, amounts.deviation, self.explained(self.opponents[1]))
-
-    def products(self, arm: str) -> Floats:
-        """Within an arm, of the plain metric and the column from before."""
-        name, number = self._column(None), self.systems.index(arm)
-        pairs = (name, BEFORE), (name, name), (BEFORE, BEFORE)
-        return np.array([self.arms.covariance(number, *columns) for columns in pairs])
-
-    @property
-    def strata(self) -> tuple[Sequence[str], Ints]:
-        """The values of the strata, and the users of each in each arm."""
-        return self.stratum, self._known.strata(0).astype(np.int64)
+        if self.options.before:
+            both, own, before = (
+                self.arms.covariance(arm, *columns) for columns in ((name, BEFORE), (name, name), (BEFORE, BEFORE))
+            )
+            spread = np.sqrt(own) * np.sqrt(before)
+            correlation = float(both / spread) if spread > 0 else 0.0
+        return Control(self._arm(None, arm).value, amounts.deviation, correlation)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -197,10 +190,12 @@ def study_of(t: LargeUsers, settings: Settings, o: parameters.Interleaving, *, s
     known = first.whole(t.reduce(first, first.merge, by_unit=False))
     for label in known.missing:
         raise ParameterError(f"metrics: {label} leaves users out, which needs all rows in memory, got {t.rows:,} rows")
+    if o.strata and plain:
+        logs.check_strata(o.strata, large_users.strata_of(t), t.arms, known.strata(0).astype(np.int64))
     second = _second(known, o)
     g = second.whole(t.reduce(second, second.merge, by_unit=False))
     fields: dict[str, Any] = {"users": t.sizes, "left_out": t.crossed, "arms": Arms(second, g), "groups": t.slices}
-    fields |= {"rereading": Rereading(t, sum(t.sizes)), "stratum": large_users.strata_of(t) if o.strata else ()}
+    fields["rereading"] = Rereading(t, sum(t.sizes))
     return SumsStudy(settings, t.arms, {}, {}, o, t.columns, t.sources(), sample, **fields)
 
 

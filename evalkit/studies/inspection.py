@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalkit import parameters
+from evalkit.offline import fold_column
 from evalkit.online import logs
 from evalkit.parameters import Parameters
 from evalkit.reading.inputs import aligned, examples, ratings, rows, runs, stock, unit_tables
@@ -19,7 +20,7 @@ from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
-from evalkit.studies import headers, unit_sources
+from evalkit.studies import experiment, headers, unit_sources
 from evalkit.studies.words import counted
 
 SMALL = 300_000  # rows that are read in about a second
@@ -44,11 +45,15 @@ class Inspection:
 def inspect(p: Parameters) -> Inspection:
     """What the report of these parameters makes of its input. Raises InputError for what it refuses."""
     headers.check(p)
-    parts = sources.parts(getattr(p, INPUT.get(type(p), "preds")), p.header)  # type: ignore[attr-defined]
-    return KINDS[type(p)](p, parts)
+    if isinstance(p, parameters.Interleaving) and p.users is not None and p.log is None:
+        return _users(p, list(sources.parts(p.users, p.header)))
+    data = p.log if isinstance(p, parameters.Interleaving) else p.preds  # type: ignore[attr-defined]
+    return KINDS[type(p)](p, sources.parts(data, p.header))  # type: ignore[attr-defined]
 
 
-INPUT: Mapping[type[Parameters], str] = {parameters.Interleaving: "log"}  # the parameter of the input, if not preds
+def parameter_of(p: Parameters) -> str:
+    """The parameter that takes the input: preds; of interleaving log, or users where metrics of users are named."""
+    return ("users" if p.metrics else "log") if isinstance(p, parameters.Interleaving) else "preds"
 
 
 def small(parts: Sequence[Part]) -> bool:
@@ -121,6 +126,8 @@ def _validation(p: parameters.Validation, parts: Sequence[Part]) -> Inspection:
     if not small(parts):
         return Inspection("out-of-fold predictions", aligned.printed(layout))
     read = examples.predictions(parts, columns=p.columns, kind=p.task)
+    assert read.fold is not None
+    fold_column.read(read.fold, read.repeat)
     return Inspection("out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row"))
 
 
@@ -131,6 +138,15 @@ def _interleaving(p: parameters.Interleaving, parts: Sequence[Part]) -> Inspecti
         return Inspection("interleaved sessions", columns)
     read = logs.read_log(parts, columns=p.columns, arms=p.arms, neutral=p.neutral, segments=p.segments)
     return Inspection("interleaved sessions", read.columns, read.log.arms, counted(len(read.log.team), "item"))
+
+
+def _users(p: parameters.Interleaving, parts: list[Part]) -> Inspection:
+    experiment.check_metrics(parts, p)
+    what = "a table of users (users=)"
+    if not small(parts):
+        return Inspection(what, {})
+    table, assigned = experiment.users(parts, p, p.segments)
+    return Inspection(what, table.columns, assigned.arms, counted(len(assigned.rows), "user"))
 
 
 KINDS: Mapping[type[Parameters], Callable[[Any, Sequence[Part]], Inspection]] = {

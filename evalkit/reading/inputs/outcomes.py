@@ -256,7 +256,8 @@ def _opposite(positive: str) -> str:
 def _multi_class(rows: Aligned, part: Part) -> MultiClass:
     label, words = rows.text.coded["label"], {n: own.coded["predicted"] for n, own in rows.words.items() if own}
     roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]]}
-    classes = classes_of([*roles], label.names, [name for predicted in words.values() for name in predicted.names])
+    said = [name for predicted in words.values() for name in predicted.names]
+    classes = classes_of([*roles], label.names, said, f"{part.name}: {rows.columns.get('predicted')}")
     if unknown := label.other_than(classes):
         row, name = unknown
         raise no_column(rows.place(row), rows.columns["label"], name, [*roles.values()])
@@ -268,8 +269,16 @@ def _multi_class(rows: Aligned, part: Part) -> MultiClass:
     return MultiClass(rows, classes, label.among(classes), predicted, score, weight_of(rows))
 
 
-def classes_of(scored: Sequence[str], labels: Collection[str], predicted: Collection[str]) -> tuple[str, ...]:
-    """The classes in order: those that have a column of scores, or else all labels and predicted classes."""
+def classes_of(
+    scored: Sequence[str], labels: Collection[str], predicted: Collection[str], where: str
+) -> tuple[str, ...]:
+    """The classes in order: those that have a column of scores, or else all labels and predicted classes.
+
+    where: file and column of the predicted classes. Raises InputError if none of them is a label.
+    """
+    if not scored and not {*labels} & {*predicted}:
+        of, got = (roles_of.listed(map(repr, _in_order({*names})), 5) for names in (labels, predicted))
+        raise InputError(f"{where} must use the names of the labels, {of}, got {got}; write both in the same way")
     return tuple(_in_order({*scored} or {*labels, *predicted}))
 
 

@@ -177,7 +177,9 @@ class _Known:
         """All classes in order; raises InputError for a label, or a predicted class, that is none."""
         field, roles = self.layout.shared["label"], self._roles
         labels = {field.plain(text) for text in self.label}
-        classes = outcomes.classes_of([*roles], labels, [self._plain(text) for text in self.said or ()])
+        said = [self._plain(text) for text in self.said or ()]
+        where = f"{self.pieces[0].part.name}: {self.layout.own[None]['predicted'].column if said else ''}"
+        classes = outcomes.classes_of([*roles], labels, said, where)
         if others := [text for text in self.label if field.plain(text) not in classes]:
             place, text = self._first("text label", others)
             raise outcomes.no_column(place, field.column, field.plain(text), [*roles.values()])

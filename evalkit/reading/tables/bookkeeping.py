@@ -32,6 +32,8 @@ ASIDE = (  # what describes a unit, or is computed from the values of the others
         "n_tokens",
         "n_words",
         "horizon",
+        "version",
+        "n_shot",
     ),
     *("zip", "zip_code", "zipcode", "postal_code", "postcode", "plz", "latitude", "longitude", "lat", "lon", "age"),
     *("date", "day", "weekday", "week", "month", "quarter", "hour", "time", "*_at", "batch_size"),

@@ -193,19 +193,23 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
 
 
 def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
-    """System -> column of a wide table: those that `systems` names, else those that begin with `prefix`.
+    """System -> column of a wide table: those that `systems` names, else those that begin with `prefix`, no ids.
 
-    >>> wide(["id", "score_a", "score_b"], "score_", [], "x.csv")
+    >>> wide(["id", "score_id", "score_a", "score_b"], "score_", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
     """
     names = list(names)
     if systems and all(name in names for name in systems):
         return {name: name for name in systems}
-    columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix) and name != prefix}
+    columns = {name.removeprefix(prefix): name for name in names if _of_system(name, prefix)}
     unknown = [name for name in systems if columns and name not in columns]
     if unknown:
         raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {', '.join(columns)}")
     return {name: columns[name] for name in systems} if systems and columns else columns
+
+
+def _of_system(name: str, prefix: str) -> bool:
+    return name.startswith(prefix) and name.removeprefix(prefix) not in ("", "id", "ids", "idx", "index")
 
 
 def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: Mapping[str, str], where: str) -> None:
@@ -213,7 +217,7 @@ def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: M
 
     The column that `chosen` names is meant, whatever stands beside it.
     """
-    more = [name for name in names if name.startswith(f"{role}_") and name not in roles.values()]
+    more = [name for name in names if _of_system(name, f"{role}_") and name not in roles.values()]
     if role in roles and role not in chosen and more:
         others = listed(map(repr, more))
         raise InputError(

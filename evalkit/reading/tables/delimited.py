@@ -13,6 +13,11 @@ from evalkit.reading.tables.dialects import DUCKDB
 from evalkit.reading.tables.parts import Frames, Selection, TextFile, stamp
 
 DELIMITERS = ",\t;|"
+GROUPED, POINT = (
+    r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)",
+    "%.%",
+)  # thousands, as one and all cells of a column have them
+COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with decimal commas
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +36,29 @@ class Csv(TextFile):
 
     def explain(self, selection: Selection) -> None:
         """DuckDB itself names the line."""
+
+    def check(self, selection: Selection) -> None:
+        """Raise InputError if a column of numbers seems to group thousands by dots, as 1.234 beside decimal commas."""
+        others = [name for name in self.own if name not in selection.numbers.values()]
+        if self.delimiter != ";" or not others:
+            return
+        forms = dict.fromkeys(others, (COMMAS, COMMA)) | {
+            name: (GROUPED, POINT) for name in selection.numbers.values() if name in self.own
+        }
+        cells = (
+            f"max({name}) FILTER ({name} LIKE '{mark}') || if(bool_and(regexp_full_match({name}, '{form}')), '', NULL)"
+            for name, (form, mark) in ((DUCKDB.quote(name), form) for name, form in forms.items())
+        )
+        source, frames = self._source((), (), "")
+        found = duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames).to_pydict().values()
+        seen = {name: cell for name, (cell,) in zip(forms, found, strict=True) if cell is not None}
+        commas = [name for name in others if name in seen]
+        for name in selection.numbers.values():
+            if name in seen and commas:
+                raise InputError(
+                    f"{self.name}: {name} must be written alike in the whole file, got {seen[name]!r} beside the "
+                    f"decimal commas of {commas[0]}, {seen[commas[0]]!r}; write 1234.5, with a point and no groups"
+                )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

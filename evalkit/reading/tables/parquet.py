@@ -56,6 +56,11 @@ class Parquet(File):
         fits = fits and all(_number(kinds[name]) for name in numbers)
         return fits and all(_full(metadata, list(kinds).index(name)) for name in columns)
 
+    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
+        """As DuckDB has them, but for durations, which it takes for whole numbers."""
+        durations = [name for name, kind in self.stored.items() if kind.startswith("duration")]
+        return {**super()._types(source, frames), **dict.fromkeys(durations, "INTERVAL")}
+
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         return _from(self.path), {}
 
