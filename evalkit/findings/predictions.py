@@ -136,6 +136,13 @@ CONSTANT_WINS = Kind(
     "Decide by a metric that fits what is forecast: MAE is least for the median, squared errors and deviances for the "
     "mean.",
 )
+CONSTANT_BETTER = Kind(
+    "EK337",
+    "worse than a constant",
+    "By some metric a prediction that is the same for every row is better than a system.",
+    "Do not rely on the system for what that metric measures: recalibrate probabilities that log loss or Brier score "
+    "finds worse, move the threshold for decisions that are.",
+)
 WITHIN_UNITS = Kind(
     "EK341",
     "order within units",

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from evalkit.catalogue.binary import ROC_AUC
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import inputs, measured, methods, predictions
@@ -9,6 +10,7 @@ from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import estimate, number
 from evalkit.pages import explorers, first_screen, page, record, shared_findings
 from evalkit.pages.shared_findings import (
+    beaten,
     class_named,
     contrary,
     counts,
@@ -27,7 +29,7 @@ from evalkit.statistics.statistic import Layout
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies import decision_curve, score_spread
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.classification_diagnostics import classes, constant, larger_class
+from evalkit.studies.classification_diagnostics import classes
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.words import counted, listed
 
@@ -59,11 +61,11 @@ def estimates(study: BinaryStudy) -> Html:
     pieces = []
     if study.order_metrics:
         caption = f"Metrics that need no threshold, with {level} intervals, {n}"
-        row = page.reference(study, "(a constant score)", constant, study.order_metrics)
+        row = page.reference(study, "(a constant score)", study.constant, study.order_metrics)
         pieces.append(page.estimates(study, caption, metrics=study.order_metrics, more=[row]))
     if study.decision_metrics:
         caption = f"Metrics at the threshold ({study.rule.text}), with {level} intervals, {n}"
-        major = page.reference(study, "(always the larger class)", larger_class, study.decision_metrics)
+        major = page.reference(study, "(always the larger class)", study.constant, study.decision_metrics)
         pieces.append(page.estimates(study, caption, metrics=study.decision_metrics, more=[major]))
     return tables.stack(pieces)
 
@@ -171,7 +173,14 @@ def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
 def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
     rows = [*rows_read(study.facts.account), *_classes(study), *_within(study), *weights(study.facts.weighted)]
-    scores = [*_reversed(study), *_probabilities(study), *_distinct(study), *_binned(study), *_repeated(study)]
+    scores = [
+        *_reversed(study),
+        *beaten(study, told=(ROC_AUC.name,)),
+        *_probabilities(study),
+        *_distinct(study),
+        *_binned(study),
+        *_repeated(study),
+    ]
     sample = [
         *_one_class(study),
         *few_clusters(study),

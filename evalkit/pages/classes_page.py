@@ -12,6 +12,7 @@ from evalkit.pages import class_pictures, each_class, explorers, page, record
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN, reliability
 from evalkit.pages.shared_findings import (
+    beaten,
     binned,
     contrary,
     counts,
@@ -26,7 +27,7 @@ from evalkit.pages.shared_findings import (
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BINS
 from evalkit.studies.classes_study import ClassesStudy
-from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, largest_class, worst_mistake
+from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, worst_mistake
 from evalkit.studies.words import counted, listed
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
@@ -46,7 +47,7 @@ def findings(study: ClassesStudy) -> Html:
 def estimates(study: ClassesStudy) -> Html:
     """Every metric, and below what always predicting the largest class would give."""
     caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
-    row = page.reference(study, "(always the largest class)", largest_class, study.settings.metrics)
+    row = page.reference(study, "(always the largest class)", study.constant, study.settings.metrics)
     note = "(always the largest class): its probabilities are the shares of the classes." if study.probabilities else ""
     return page.estimates(study, caption, note, more=[row])
 
@@ -210,6 +211,7 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
     data = [*rows_read(study.account), *_classes(study), *weights(study.weighted), *_absent(study)]
     return [
         *data,
+        *beaten(study),
         *_never(study),
         *_not_highest(study),
         *_probabilities(study),

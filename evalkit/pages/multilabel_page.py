@@ -11,6 +11,7 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import number, percent, signed
 from evalkit.pages import class_pictures, each_class, explorers, page, record, shared_findings
 from evalkit.pages.shared_findings import (
+    beaten,
     binned,
     contrary,
     few_clusters,
@@ -49,7 +50,7 @@ def estimates(study: LabelsStudy) -> Html:
         return page.estimates(study, caption)
     if not study.together:
         return page.estimates(study, caption, UNKNOWN)
-    row = page.reference(study, "(labels' shares)", classification_diagnostics.label_shares, study.settings.metrics)
+    row = page.reference(study, "(labels' shares)", study.constant, study.settings.metrics)
     note = "(labels' shares): every row has each label's share of true rows as its score."
     return page.estimates(study, caption, note, more=[row])
 
@@ -149,6 +150,7 @@ def every_finding(study: LabelsStudy) -> list[Finding]:
         *data,
         *_threshold(study),
         *_scores(study),
+        *beaten(study),
         *binned(study, "label"),
         *_added_up(study),
         *few,

@@ -126,9 +126,9 @@ def evidence_of_best_two(study: Study) -> str:
     return f"{evidence(study)}-best-two"
 
 
-def reference(study: Study, name: str, of: Callable[[Any, Chosen], float], metrics: Sequence[Chosen]) -> list[Cell]:
+def reference(study: Study, name: str, of: Callable[[Chosen], float], metrics: Sequence[Chosen]) -> list[Cell]:
     """A row below the systems: what needs no model, with the decimals of each metric."""
-    cells = [number(of(study, chosen), places(study, chosen.label)) for chosen in metrics]
+    cells = [number(of(chosen), places(study, chosen.label)) for chosen in metrics]
     return [Cell(cell, "muted") for cell in (name, *cells)]
 
 

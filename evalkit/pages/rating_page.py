@@ -12,7 +12,7 @@ from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
-from evalkit.pages.shared_findings import contrary, few_units, picked, power, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import beaten, contrary, few_units, picked, power, rows_read, skewed, slices, weights
 from evalkit.studies import diagnostics, forecast_spread, mean_reliability, rating_diagnostics
 from evalkit.studies.rating import Rating
 from evalkit.studies.words import counted, listed, plural
@@ -52,7 +52,7 @@ def findings(study: Rating) -> Html:
 def estimates(study: Rating) -> Html:
     """Every metric, and below what forecasting the mean would give."""
     caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
-    constant = {"(mean of actual)": Rating.constant, "(median of actual)": Rating.constant_median}
+    constant = {"(mean of actual)": study.constant, "(median of actual)": study.constant_median}
     rows = [page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()]
     note = (
         "(mean of actual), (median of actual): constant forecasts, the mean and the median actual value of these rows."
@@ -170,10 +170,12 @@ def _cells(frame: pd.DataFrame) -> dict[str, Any]:
 def every_finding(study: Rating) -> list[Finding]:
     """Every finding of a rating report."""
     data = [*rows_read(study.account), *_actual(study), *_units(study)]
+    told = (study.primary.label,) if _constant_wins(study) else ()
     return [
         *data,
         *_constant(study),
         *_constant_wins(study),
+        *beaten(study, study.constant_median, told=told),
         *_heavy(study),
         *_binned(study),
         *_bands(study),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 import pandas as pd
 
+from evalkit.catalogue.metric import Chosen
 from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed
@@ -164,6 +165,20 @@ def _than(rows: pd.DataFrame) -> str:
 
 def _side(difference: float) -> str:
     return f"{number(abs(difference))} {'higher' if difference > 0 else 'lower'}"
+
+
+def beaten(study: Study, *further: Callable[[Chosen], float], told: Collection[str] = ()) -> list[Finding]:
+    """That a prediction equal for every row is better than systems by some metrics, if so.
+
+    further: the metric of further constants; told: metrics of which another finding says so.
+    """
+    metrics = {label: by for label, by in diagnostics.beaten(study, *further).items() if label not in told}
+    each = (
+        f"{label} ({number(constant)}; {listed(f'{shortened(name)} {number(value)}' for name, value in worse.items())})"
+        for label, (constant, worse) in metrics.items()
+    )
+    text = f"Predicting the same for every row is better by {listed(each)}."
+    return [predictions.CONSTANT_BETTER.warning(text, len(metrics))] if metrics else []
 
 
 def skewed(study: Study) -> list[Finding]:

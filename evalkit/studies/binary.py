@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -363,6 +363,19 @@ class BinaryStudy(RowStudy):
         """A mean loss with its limits."""
         e = self.estimate(chosen, name)
         return {"value": e.value, "low": e.low, "high": e.high}
+
+    def constant(self, chosen: Chosen) -> float:
+        """The metric of a constant score, the base rate; at a threshold that of always predicting the larger class."""
+        c = self.table(self.systems[0])
+        score, threshold = counts.base_rate(c), -np.inf if c.positives > c.negatives else np.inf
+        if not chosen.base.metric.tabled:
+            sample: Any = self.sample
+            changed = {"threshold": threshold} if chosen.decided else {"score": np.full(self.facts.rows, score)}
+            return chosen.value(replace(sample.rows[self.systems[0]], **changed))
+        if chosen.decided:
+            return chosen.at(c, threshold)
+        one, positives, negatives = (np.array([value]) for value in (score, c.positives, c.negatives))
+        return chosen.at(Counts(one, positives, negatives, c.positives, c.negatives))
 
     def clipped(self, system: str) -> int:
         """Rows whose probability log loss clips."""

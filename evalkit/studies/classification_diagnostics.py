@@ -1,6 +1,6 @@
-"""What the findings of the classification reports are measured by, and what constant predictions achieve."""
+"""What the findings of the classification reports are measured by."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -194,31 +194,6 @@ def used_costs(study: BinaryStudy) -> pd.DataFrame:
     return pd.DataFrame({"system": d["system"], "x": predicted, "y": d["cost"]})
 
 
-# What a constant prediction achieves
-
-
-def constant(study: BinaryStudy, chosen: Chosen) -> float:
-    """The metric of a constant score, the base rate."""
-    c = study.table(study.order[0])
-    if not chosen.base.metric.tabled:
-        return _of_rows(study, chosen, score=np.full(study.facts.account.used, counts.base_rate(c)))
-    score, positives, negatives = (np.array([value]) for value in (counts.base_rate(c), c.positives, c.negatives))
-    return chosen.at(counts.Counts(score, positives, negatives, c.positives, c.negatives))
-
-
-def larger_class(study: BinaryStudy, chosen: Chosen) -> float:
-    """The metric of always predicting the larger class."""
-    c = study.table(study.order[0])
-    threshold = -np.inf if c.positives > c.negatives else np.inf
-    return chosen.at(c, threshold) if chosen.base.metric.tabled else _of_rows(study, chosen, threshold=threshold)
-
-
-def _of_rows(study: BinaryStudy, chosen: Chosen, **changed: Any) -> float:
-    """A metric of the rows with other scores or another threshold."""
-    sample: Any = study.sample
-    return chosen.value(replace(sample.rows[study.order[0]], **changed))
-
-
 def rows_by_class(study: ClassesStudy) -> dict[str, int]:
     """The rows of each class."""
     return dict(zip(study.classes, study.sizes.tolist(), strict=True))
@@ -252,11 +227,6 @@ def incomplete_slices(study: ClassesStudy) -> list[str]:
     """The slices that lack a class which other rows have."""
     several = np.count_nonzero(study.sizes)
     return [f"{p.column} {p.label}" for p in study.slices if np.count_nonzero(study.sizes_in(p)) < several]
-
-
-def largest_class(study: ClassesStudy, chosen: Chosen) -> float:
-    """The metric of the largest class for every row; its probabilities are the shares of the classes."""
-    return study.constant(chosen)
 
 
 def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
@@ -303,8 +273,3 @@ def stored(study: LabelsStudy) -> dict[str, Precision]:
         several = [f"{name}: {label}" for label in study.labels] if len(set(some)) > 1 else [name]
         named |= dict(zip(several, some, strict=False))
     return named
-
-
-def label_shares(study: LabelsStudy, chosen: Chosen) -> float:
-    """The metric of scoring every row by how often each label is true."""
-    return study.constant(chosen)

@@ -1,7 +1,7 @@
 """What the findings of several reports are measured by: sizes of units and slices, thresholds beyond the scores."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -19,6 +19,7 @@ from evalkit.statistics.statistic import Layout
 from evalkit.studies.once import once
 from evalkit.studies.study import Study
 
+SAME = 1e-9  # by how much values differ that only rounding tells apart
 VISIBLE = 5e-4  # a difference that three digits show
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 FAR = 5  # and is much too small below 5 skewness²
@@ -58,6 +59,23 @@ def best_value(study: Study, label: str) -> float:
     values = study.estimates.loc[study.estimates["metric"] == label, "value"]
     metric = next(chosen.metric for chosen in study.settings.metrics if chosen.label == label)
     return {"high": values.max(), "low": values.min()}.get(metric.best, np.nan)
+
+
+def beaten(study: Study, *further: Callable[[Chosen], float]) -> dict[str, tuple[float, dict[str, float]]]:
+    """The metrics by which a constant prediction is better than systems: its value, and theirs.
+
+    Without metrics of which a constant reaches the best value, such as specificity. further: that of other constants.
+    """
+    metrics: dict[str, tuple[float, dict[str, float]]] = {}
+    for chosen in study.directed:
+        (low, high), sign = chosen.metric.ends, 1 if chosen.metric.best == "high" else -1
+        constant = max((of(chosen) for of in (study.constant, *further)), key=lambda value: sign * value)
+        if not math.isclose(constant, high if sign > 0 else low, abs_tol=SAME):
+            values = {name: study.estimate(chosen, name).value for name in study.order}
+            by = {name: value for name, value in values.items() if sign * value < sign * constant}
+            worse = {name: value for name, value in by.items() if not math.isclose(value, constant, abs_tol=SAME)}
+            metrics |= {chosen.label: (constant, worse)} if worse else {}
+    return metrics
 
 
 def few_rows(rows: Mapping[str, int]) -> dict[str, int]:
@@ -223,7 +241,8 @@ def deciding(study: Study, system: str) -> pd.Series:
 def relative(study: Study, row: Mapping[str, Any]) -> float:
     """The first value of a comparison over the second, less 1; of arms their lift.
 
-    NaN where the metric can be negative, the second value is not above 0, or the interval of the lift has no end; and
+    NaN where the metric can be negative, a constant reaches a value above 0 where higher is better (AUC: 0.5), the
+    second value is not above 0, or the interval of the lift has no end; and
     where two systems divide units between them, for there a gain of the one is a loss of the other.
     """
     first: Any = study.measure(study.primary, row["first"])
@@ -231,5 +250,7 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
         return float("nan")
     a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
     bounded = "lift_low" in row and math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
-    known = bounded if "lift_low" in row else study.primary.metric.low >= 0
+    metric = study.primary.metric
+    from_zero = metric.low >= 0 and not (metric.best == "high" and study.constant(study.primary) > 0)
+    known = bounded if "lift_low" in row else from_zero
     return float(a / b - 1) if known and b > 0 else float("nan")

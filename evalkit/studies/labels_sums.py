@@ -166,7 +166,9 @@ class SumsStudy(EachSums[Counted], LabelsStudy):
         return known is not None and not known.shift
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of scoring every row by how often each label is true."""
+        """The metric of scoring every row by how often each label is true; NaN where labels are not known together."""
+        if not self.together:
+            return float("nan")
         known, scale = self.read.g.grids["0 patterns"], self.read.first.scale
         actual = patterns(grid.scores(known.low).astype(np.int64), len(self.labels))
         weight: Floats = known.negative * np.float64(scale or 1.0)

@@ -241,6 +241,10 @@ class Study(WithUnits, ABC):
         """The metrics that have a better direction."""
         return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
 
+    def constant(self, chosen: Chosen) -> float:
+        """The metric of a prediction that is the same for every row; NaN where nothing is predicted."""
+        return float("nan")
+
     @property
     def layout(self) -> Layout:
         """How the units lie."""
