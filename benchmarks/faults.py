@@ -60,8 +60,8 @@ FAULTS = (
     ),
     Fault(
         "metrics/calibration.py",
-        "np.arange(1, bins) * (c.total - 1) / bins",
-        "np.arange(1, bins) * c.total / bins",
+        "+ 1)[1:-1] * (c.total - 1)",
+        "+ 1)[1:-1] * c.total",
         "quantile bins one rank too high",
     ),
     Fault(
@@ -177,8 +177,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/means.py",
-        "worst * certain / units.size",
-        "worst * float(wrong.sum()) / units.size",
+        "worst * float(sure.mean())",
+        "worst * float(wrong.mean())",
         "certain predictions counted by those that fail",
     ),
     Fault(
@@ -257,8 +257,8 @@ FAULTS = (
     ),
     Fault(
         "reading/tables/rules.py",
-        "None if empty[row] else numbers[row], row + 1)",
-        "None if empty[row] else numbers[row], row)",
+        "0 if before is None else before + row + 1)",
+        "0 if before is None else before + row)",
         "the row of an error is one too low",
     ),
     Fault(

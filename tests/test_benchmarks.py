@@ -9,6 +9,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 OTHERS = {
     "by_name",
     "contenders",
+    "faults",
     "figures",
     "results",
     "run",

@@ -107,10 +107,6 @@ def test_bins_hold_every_row(data, bins):
 def test_a_score_that_equals_a_border_lies_in_the_bin_above(bins):
     border = [float(Fraction(k, bins)) for k in range(bins + 1)]
     np.testing.assert_array_equal(cal.bins_uniform(count(border, np.ones(bins + 1)), bins).rows, [1] * (bins - 1) + [2])
-    size = 11 * bins + 1
-    np.testing.assert_array_equal(
-        cal.bins_quantile(count(range(size), [1] * size), bins).rows, [11] * (bins - 1) + [12]
-    )
 
 
 def test_ece_of_scores_on_a_border_by_hand():

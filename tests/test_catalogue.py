@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from evalkit.arrays import ParameterError
@@ -140,6 +140,7 @@ def read(qrels: list[tuple], run: list[tuple]) -> Rankings:
     """The rankings of the rows."""
     preds = pa.table(dict(zip(("query", "item", "score"), map(list, zip(*run, strict=True)), strict=True)))
     judged = pa.table(dict(zip(("query", "item", "grade"), map(list, zip(*qrels, strict=True)), strict=True)))
+    assume({row[:2] for row in qrels} & {row[:2] for row in run})  # else the run is refused
     return runs.read(preds, judged).rankings["system"]
 
 

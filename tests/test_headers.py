@@ -188,7 +188,7 @@ def test_a_run_line_whose_item_has_a_blank_is_refused(here, line, got):
     (here / "a.run").write_text(RUN + line + "\n")
     message = f"a.run: line 3 must be a run line, 'query Q0 item rank score tag', without blanks in ids, got {got}"
     with pytest.raises(InputError) as error:
-        runs.read("a.run", pd.DataFrame({"query": ["q1"], "item": ["a"], "grade": [1]}))
+        runs.read("a.run", pd.DataFrame({"query": ["q1"] * 3, "item": list("abc"), "grade": 1}))
     assert str(error.value).startswith(message)
 
 
@@ -207,7 +207,7 @@ def test_a_judgement_line_whose_item_has_a_blank_is_refused(here):
 
 def test_tags_may_hold_blanks_and_ranks_may_start_at_0(here):
     (here / "a.run").write_text("q1 Q0 a 0 2.5 my own tag\nq1 Q0 b 1 1.5 run 2\nq1 Q0 c -1 1 3.0\n")
-    data = runs.read("a.run", pd.DataFrame({"query": ["q1"], "item": ["a"], "grade": [1]}))
+    data = runs.read("a.run", pd.DataFrame({"query": ["q1"] * 3, "item": list("abc"), "grade": 1}))
     assert sum(one.rows for one in data.accounts.values()) == 3
 
 

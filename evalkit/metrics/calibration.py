@@ -171,7 +171,7 @@ def bins_quantile(c: Counts, bins: int = 10) -> Bins:
     Equal scores share a bin. The quantiles are numpy's; scikit-learn's calibration_curve(strategy="quantile")
     closes the same bins on the right.
     """
-    rank = np.arange(1, bins) * (c.total - 1) / bins
+    rank = np.linspace(0, 1, bins + 1)[1:-1] * (c.total - 1)
     low, high = (_score_at(c, whole) for whole in (np.floor(rank), np.ceil(rank)))
     return _bins(c, np.searchsorted(low + (high - low) * (rank % 1), c.threshold, side="right"))
 

@@ -25,7 +25,6 @@ from evalkit.pages.shared_findings import (
     slices,
     weights,
 )
-from evalkit.statistics.statistic import Layout
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies import decision_curve, score_spread
 from evalkit.studies.binary import BinaryStudy
@@ -250,7 +249,7 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
     clipped = diagnostics.clipped(study)
     wrong = nonzero({name: study.wrong[name] for name in clipped})
     more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
-    told = measured.CERTAIN_INCLUDED if study.layout is Layout.PLAIN else measured.CERTAIN_LEFT_OUT
+    told = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
     text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}. {told}"
     severity = WARNING if wrong else NOTE
     certain = [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []
@@ -291,10 +290,9 @@ def _binned(study: BinaryStudy) -> list[Finding]:
 
 def _repeated(study: BinaryStudy) -> list[Finding]:
     """Rows whose label and scores another row has too: ties, or rows that came twice."""
-    n, few = diagnostics.repeated(study)
+    n, few, many = diagnostics.repeated(study)
     why = f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
     text = f"{n:,} rows have the same label and the same scores as another row: {why}."
-    many = n > diagnostics.MANY * study.facts.rows and not few
     return [inputs.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)] if n else []
 
 

@@ -141,10 +141,14 @@ def paired(study: Validation) -> Html:
     )
     last = ["adjusted p", "verdict"]
     columns, of_folds = ["first − second", "difference", "p"], ["first − second", "mean difference", "naive p", "p"]
-    pooled_table = tables.table(above, columns + last * (decides is pooled), pooled, note, PAIRED)
+    if decides is pooled:
+        columns += last
+    else:
+        of_folds += last
+    pooled_table = tables.table(above, columns, pooled, note, PAIRED)
     if study.holdout:
         return pooled_table
-    return tables.stack([pooled_table, tables.table(below, of_folds + last * (decides is folded), folded, wrong)])
+    return tables.stack([pooled_table, tables.table(below, of_folds, folded, wrong)])
 
 
 def estimates(study: Validation) -> Html:

@@ -86,8 +86,10 @@ def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate
     At a margin systems differ, so that flipped signs do not make up for skewness. That of few units is too small by
     about 1 + 8.5 / n (Hazen 1930). With exponential differences of 20 units one side erred in 12%, thus in 6%.
     """
-    n = moved.size
-    error, skew = standard_error(moved) * n / size, means.skewness(moved) * (1 + 8.5 / n)
+    n, far = moved.size, float(np.abs(moved).max()) or 1.0
+    square, cube = (fsum((moved / far) ** power) for power in (2, 3))  # whatever the order of the units
+    error = far * float(np.sqrt(ratio(square * n, n - 1.0))) / size
+    skew = float(np.nan_to_num(ratio(cube * n**0.5, square**1.5))) * (1 + 8.5 / n)
     e = means.hall(inside.value, error, skew, n=n, level=inside.level)
     return replace(inside, low=min(inside.low, e.low), high=max(inside.high, e.high))
 

@@ -111,12 +111,21 @@ TIED = 3  # rows of one score: of more, ties are likely
 MANY = 0.2  # the share of repeated rows above which they are warned of, unless ties are likely
 
 
-def repeated(study: BinaryStudy) -> tuple[int, int]:
-    """Rows whose label and scores another row has too, 0 if they are a hundredth or less; distinct scores if few."""
+def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
+    """Rows whose label and scores another row has too, 0 if they are a hundredth or less; distinct scores if few.
+
+    Last whether the rows may be duplicates: they are many, and scores are not few.
+    """
     rows, n = study.facts.rows, study.repeated or 0
     values = [distinct_scores(study, name) for name in study.order]
     few = max((value or rows for value in values), default=rows)
-    return (n if n > 0.01 * rows else 0), (few if few * TIED < rows else 0)
+    few = few if few * TIED < rows else 0
+    return (n if n > 0.01 * rows else 0), few, n > MANY * rows and not few
+
+
+def certain_included(study: BinaryStudy) -> bool:
+    """Whether limits of differences in log loss allow for certain predictions that are wrong."""
+    return study.layout is Layout.PLAIN
 
 
 def binned(study: BinaryStudy) -> list[dict[str, Any]]:

@@ -5,13 +5,13 @@ value that it names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Ints
+from evalkit.arrays import InputError, Ints
 from evalkit.metrics import kept
 from evalkit.metrics.kept import Block
 from evalkit.reading.engines.base import Engine
@@ -150,9 +150,7 @@ class Blocks(Tabled):
         """The sum of what is kept of every block, in the order of the blocks; raises InputError for bad input."""
         by, work = self.together(by_unit=True), Reduced(self.schema, of)
         then = self.plan.measured if by == "unit" else []
-        with self._refusing(), ExitStack() as stack:
-            for piece in self.pieces:
-                stack.enter_context(explained(piece.chosen))
+        with self._refusing():
             whole = self.engine.total(self._query(by), by, work, self.name, self.rows, then, **self.frames)
         if whole is None:
             raise tabled.twice(self) or pairing.nothing_shared(self.systems)
@@ -176,16 +174,28 @@ class Blocks(Tabled):
         """Around reading: what a block refused becomes the error that names the file, the row and the value."""
         try:
             yield
-        except Refused:
+        except (Refused, InputError) as error:
             for piece in self.pieces:
                 refuse_first(self.engine, piece)
-            raise tabled.refuse(self) from None
+            raise (tabled.refuse(self) if isinstance(error, Refused) else error) from None
+        for piece in self.pieces:
+            if piece.chosen.source:
+                piece.part.check(piece.chosen)
 
 
 def refuse_first(engine: Engine, piece: Piece) -> None:
     """Raises InputError for the first value of a part that breaks a rule of its column."""
     before = 0 if engine.dialect.row_number else None
-    for table in engine.stream(piece.chosen.query, None, piece.part.name, **piece.chosen.frames):
+    tables = engine.stream(piece.chosen.query, None, piece.part.name, **piece.chosen.frames)
+    while True:
+        try:
+            table = next(tables, None)
+        except InputError:
+            if piece.chosen.source:
+                piece.part.explain(piece.chosen)
+            raise
+        if table is None:
+            return
         for role, field in piece.layout.fields.items():
             field.checked(table[role].combine_chunks(), piece.part, before)
         before = None if before is None else before + len(table)
