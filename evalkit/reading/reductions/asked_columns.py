@@ -131,6 +131,12 @@ class Asked:
         selects = (f"SELECT {', '.join(cells)} FROM ({of.query}) AS p{i}" for i, of in enumerate(self.selections))
         return " UNION ALL ".join(selects)
 
+    @cached_property
+    def sample(self) -> Any:
+        """The numbers of some first rows, of all columns by one query."""
+        cells = self.rows([self.engine.dialect.quote(f"number {name}") for name in self.parts[0].columns])
+        return self.table(f"SELECT * FROM ({cells}) AS c LIMIT {bookkeeping.SAMPLE}")
+
     def table(self, query: str) -> Any:
         """The answer of the engine."""
         return self.engine.table(query, self.name, **self.frames)
@@ -172,8 +178,7 @@ class AskedColumn(Column):
         return None
 
     def sample(self) -> Floats:
-        cells = self.asked.rows([f"{self.asked.engine.dialect.quote(f'number {self.name}')} AS value"])
-        return self.asked.table(f"SELECT value FROM ({cells}) AS c LIMIT {bookkeeping.SAMPLE}")["value"].to_numpy()
+        return self.asked.sample[f"number {self.name}"].to_numpy()
 
     def refuse_ids(self) -> None:
         """Raises InputError where its type is not one of ids."""
