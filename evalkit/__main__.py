@@ -101,9 +101,6 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     copied.set_defaults(run=_notebook, folder_of_notebooks=notebooks)
     doctor = commands.add_parser("doctor", help="check this installation: versions, kernel, folders, Spark")
     doctor.set_defaults(run=_doctor)
-    shells = commands.add_parser("completion", help="print a script for a shell: source <(evalkit completion bash)")
-    shells.add_argument("shell", choices=("bash", "zsh"), help="the shell that completes")
-    shells.set_defaults(run=_completion, commands=commands.choices)
     return parser
 
 
@@ -241,12 +238,6 @@ def _doctor(options: argparse.Namespace) -> int:
     from evalkit.commands import doctor
 
     return doctor.main(options)
-
-
-def _completion(options: argparse.Namespace) -> int:
-    from evalkit.commands import completion
-
-    return completion.main(options)
 
 
 if __name__ == "__main__":

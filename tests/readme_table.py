@@ -50,7 +50,7 @@ or a **note** (good to know). The message says which systems, columns or rows it
 """
 TERMS = """# Glossary
 
-<!-- made by make outputs from evalkit/page/glossary.py -->
+<!-- made by make outputs from evalkit/page/glossary.toml -->
 
 The terms that pages link to; each page carries those that it uses.
 

@@ -59,11 +59,6 @@ PAPERMILL_BANNER = "papermill-error-cell-tag"
 STYLES = ("page.css", "controls.css")
 SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
 COMMENT = re.compile(r"^\s*//.*\n|\s+//.*$|/\*.*?\*/", re.MULTILINE)
-SPACE = re.compile(r"""("(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|\s*([{}()\[\],;:?=<>+\-*/%&|!])\s*|\s*\n\s*""")
-HOLE = re.compile(r"\$\{[^{}]*\}")  # of a template
-ALONE = re.compile(r"=>\{(?!return|if|let|for)([^{};,]+)\}")  # a function of one statement, which is an expression
-CLOSED = r"(?:[^;\n]\n(?:\1 .*\n|\1[)}\]].*[^;\n]\n)*\1[)}\]].*)?"  # the rest of what does not end on its first line
-DECLARED = re.compile(rf"^( *)((?:const|let)\b.*{CLOSED});\n\1(?:const|let)\b", re.MULTILINE)  # and another after it
 
 
 class ReportExporter(TemplateExporter):
@@ -143,28 +138,9 @@ def failure(notebook: Any) -> dict[str, Any] | None:
 
 @cache
 def script() -> str:
-    """The scripts of the page as one, without comments and without what only their reader needs."""
-    return "(()=>{" + "\n".join(squeezed(_part(name)) for name in SCRIPTS) + "onresize();arrive()})()"
-
-
-def squeezed(source: str) -> str:
-    """A script in fewer bytes, its names as they are; a regular expression must hold no quote and no space.
-
-    A line that begins with `const` or `let` and ends with a semicolon must be one declaration.
-
-    >>> squeezed("const a = [1, 2]; // two\\nconst c = 3;\\nif (a) { b = 'x'; }")
-    "let a=[1,2],c=3;if(a){b='x'}"
-    """
-    text, again = COMMENT.sub("", source), 1
-    while again:
-        text, again = DECLARED.subn(r"\1\2,", text)
-    text = HOLE.sub(lambda hole: _dense(hole[0]), _dense(text)).replace(";}", "}")
-    return ALONE.sub(r"=>\1", text).replace("const ", "let ").replace("const[", "let[").replace("const{", "let{")
-
-
-def _dense(source: str) -> str:
-    """A script without the spaces that it can do without; those in strings stay."""
-    return SPACE.sub(lambda part: part[1] or part[2] or "\n", source)
+    """The scripts of the page as one, without comments and indentation."""
+    lines = COMMENT.sub("", "\n".join(map(_part, SCRIPTS))).splitlines()
+    return "(()=>{" + "\n".join(line.strip() for line in lines if line.strip()) + "\nonresize();arrive()})()"
 
 
 def _part(name: str) -> str:
