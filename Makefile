@@ -9,7 +9,7 @@ SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
 .PHONY: report test test-spark test-page test-wheel large release lint lab outputs bench trust clean
-# One command makes all reports that are older than what they are made from: its kernel stays warm.
+# One command makes all reports that are older than what they are made from: which is quicker than one each.
 report: $(REPORTS)
 	@! test -s reports/.stale || { $(BIN)/evalkit report $$(sort -u reports/.stale) -o reports; \
 	end=$$?; rm -f reports/.stale; exit $$end; }

@@ -2,7 +2,7 @@
 
 The lower bound is a notebook that only imports numpy, pandas and matplotlib, run by papermill and converted by
 nbconvert: what anyone pays before the first metric. Both in turn, three times; the medians' ratio is printed. Then all
-six sample reports by one command, whose kernel stays warm, against a command for each.
+six sample reports by one command, against a command for each.
 
 Python may store its byte code, as an installed package has it: an environment that forbids it would compile evalkit,
 which runs here from its sources, in each process, and none of the installed packages.

@@ -8,7 +8,6 @@ Exit status: 0 done, 1 the run failed, 2 bad input or parameter (one line says w
 
 import argparse
 import gc
-import logging
 import os
 import signal
 import sys
@@ -20,7 +19,7 @@ from typing import Any, NoReturn
 if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
     del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
-from evalkit import __version__, bundled, kernels, notebook_run, report, scratch
+from evalkit import __version__, bundled, kernels, processor, scratch
 from evalkit.commands import requests, runs
 from evalkit.commands.requests import Refused
 from evalkit.commands.runs import DONE, FAILED, REFUSED
@@ -66,6 +65,7 @@ def run() -> NoReturn:
     Its kernel is stopped by then, and its temporary folder removed.
     """
     gc.set_threshold(COLLECTED)
+    os.environ.update(processor.remedy(os.environ))
     status = main()
     if status in (INTERRUPTED, TERMINATED):
         sys.stdout.flush()
@@ -193,8 +193,7 @@ class _Version(argparse.Action):
 
 
 def _report(options: argparse.Namespace) -> int:
-    for logger in (notebook_run.LOG.name, "asyncio"):  # they repeat, in many lines, the one line at the end
-        logging.getLogger(logger).setLevel(logging.CRITICAL)
+    runs.quiet()
     if options.each is not None or len(options.notebook) > 1:
         from evalkit.commands import batch
 
@@ -203,12 +202,9 @@ def _report(options: argparse.Namespace) -> int:
     job = runs.job(path, options, requests.settings(options.file), options.name)
     with scratch.folder() as desk:
         try:
-            watch = report.progress(job.name, job.notebook, sys.stderr)
-            run = report.execute(job.notebook, job.parameters, watch, origin=job.origin, units=desk / runs.UNITS)
+            outcome = runs.made(job, desk, bar=sys.stderr.isatty())
         finally:
-            report.erase(sys.stderr)
             kernels.clean(job.parameters.get("spill"))
-        outcome = runs.finish(run, job.folder, job.name)
     if outcome.status != FAILED:
         print(outcome.page)
     for message in outcome.messages:

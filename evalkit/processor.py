@@ -35,12 +35,14 @@ def sorts_slowly(cpuinfo: str) -> bool:
 def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str, str]:
     """Return what to add to the environment of a Python process that sorts: nothing but where it would sort slowly.
 
-    A value that the user has set, even an empty one, stands. numpy reads it when it is imported.
+    A value that the user has set, even an empty one, stands. numpy, which this does not import, reads it when it is.
     """
     if SWITCH in environment or not sorts_slowly(described(cpuinfo)):
         return {}
-    features = dispatched()
-    return {SWITCH: " ".join(features)} if features else {}
+    from importlib.metadata import version
+
+    early = tuple(map(int, version("numpy").split(".")[:2])) < (2, 4)
+    return {SWITCH: SORTS[early]}
 
 
 def dispatched() -> list[str]:

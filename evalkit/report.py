@@ -1,4 +1,4 @@
-"""Run a notebook as papermill does and write its report: the page, the executed notebook, the results as JSON."""
+"""The report of an executed notebook: the page, the notebook itself, the results as JSON; papermill's engine."""
 
 import copy
 import errno
@@ -6,20 +6,15 @@ import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from evalkit import kernels, notebook_run, scratch
-from evalkit.progress import bar
+from evalkit import kernels, scratch
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
-CELL_SECONDS = 3600
-KIT = "evalkit"  # whose imports take long, and do nothing else
 UNITS = ".units.parquet"
 ENDINGS = (".html", ".ipynb", ".json", UNITS, ".failed.html", ".failed.ipynb")
 DRAFT = re.compile(r"\..+\.(?:html|ipynb|json|parquet)\.(\d+)\.part")
@@ -47,7 +42,7 @@ class Run:
     units: Path | None = None
 
 
-# Running ------------------------------------------------------------------------------------------------------
+# Notebooks ----------------------------------------------------------------------------------------------------
 
 
 def read(path: Path) -> Any:
@@ -62,63 +57,15 @@ def read(path: Path) -> Any:
     return notebook
 
 
-def execute(
-    notebook: Any,
-    parameters: Mapping[str, Any],
-    watch: Callable[..., None] | None = None,
-    *,
-    origin: str = "",
-    kernel: kernels.Warm | None = None,
-    units: Path | None = None,
-) -> Run:
-    """Run a copy of the notebook with the parameters in the working directory; a failure is part of the result.
-
-    watch: called before each cell with the keyword `cell_index`. origin: the file of settings that parameters came
-    from. kernel: one that stays warm; None for a new one. units: where a new one leaves the file of the units.
-    """
-    from evalkit.parameters.cells import SETTINGS
-
-    ready = notebook_run.prepared(notebook, parameters, f"{SETTINGS}{origin}" if origin else "")
-    units = units if kernel is None else kernel.units
-    if units:
-        units.unlink(missing_ok=True)  # what a run that failed has left
-    imports = notebook_run.imported(ready, KIT)
-    with kernels.quiet(units, imports) if kernel is None else nullcontext(kernel.options(imports)) as calm:
-        failure = _run(ready, watch, calm)
-    if failure and kernel:
-        kernel.stop()
-    results = published(ready)
-    if failure is None and not isinstance(results, dict):
-        failure = Failure("ResultsError", f"the notebook published no results ({RESULTS})", len(ready.cells) - 1)
-    return Run(stripped(ready, failure), results, failure, units if units and units.exists() else None)
-
-
-def _run(notebook: Any, watch: Callable[..., None] | None, options: Mapping[str, Any]) -> Failure | None:
-    """Run `notebook` in place and return its failure, if any."""
-    from jupyter_client.kernelspec import NoSuchKernel
-
-    try:
-        raised = notebook_run.run(notebook, CELL_SECONDS, watch, **options)
-    except NoSuchKernel as error:
-        return Failure("NoSuchKernel", f"no kernel named {error.name!r} is installed", 0)
-    except notebook_run.Stopped as error:
-        return Failure(error.name, str(error), error.cell)
-    return found_failure(notebook, raised)
-
-
-def found_failure(notebook: Any, raised: int | None = None) -> Failure | None:
-    """The first error of an executed notebook in a cell without the tag `raises-exception`.
-
-    raised: the cell that stopped the run, where papermill has not marked it.
-    """
+def found_failure(notebook: Any) -> Failure | None:
+    """The first error of an executed notebook in a cell without the tag `raises-exception`."""
     for i, cell in enumerate(notebook.cells):
         if "raises-exception" in cell.metadata.get("tags", []):
             continue
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 return Failure(output.ename, output.evalue, i)
-        marked = cell.metadata.get("papermill", {}).get("exception")
-        if marked or i == raised:  # an unknown magic raises without an error output
+        if cell.metadata.get("papermill", {}).get("exception"):  # an unknown magic raises without an error output
             printed = [o.text for o in cell.get("outputs", []) if o.output_type == "stream"]
             return Failure("CellExecutionError", " ".join("".join(printed).split()), i)
     return None
@@ -153,7 +100,7 @@ def stripped(notebook: Any, failure: Failure | None) -> Any:
     return out
 
 
-def _last_started(notebook: Any) -> int:
+def last_started(notebook: Any) -> int:
     started = [i for i, cell in enumerate(notebook.cells) if cell.metadata.papermill.get("start_time")]
     return started[-1] if started else 0
 
@@ -285,37 +232,6 @@ def discard(folder: Path, name: str, run: Run) -> None:
         (folder / f"{name}{ending}").unlink(missing_ok=True)
 
 
-# A line of progress -------------------------------------------------------------------------------------------
-
-
-def progress(name: str, notebook: Any, stream: TextIO, seconds: float = 20.0) -> Callable[..., None]:
-    """Return a callback for before each cell, which redraws one line on a terminal.
-
-    Elsewhere, as in a file, it adds a line where none was added for so many seconds: short reports say nothing there.
-    """
-    cells, last = len(notebook.cells), time.monotonic()
-
-    def draw(cell_index: int, **_: Any) -> None:
-        nonlocal cells, last
-        cells = max(cells, cell_index + 1)  # the cell of parameters is added as the run begins
-        line = f"{name} {bar(cell_index, cells)} cell {cell_index + 1} of {cells}"
-        if stream.isatty():
-            stream.write(f"\r\x1b[K{line}")
-        elif time.monotonic() - last >= seconds:
-            last = time.monotonic()
-            stream.write(f"{line}\n")
-        stream.flush()
-
-    return draw
-
-
-def erase(stream: TextIO) -> None:
-    """Clear the line of progress."""
-    if stream.isatty():
-        stream.write("\r\x1b[K")
-        stream.flush()
-
-
 # The engine for papermill's own command -----------------------------------------------------------------------
 
 
@@ -334,7 +250,7 @@ class EvalkitEngine:
             with kernels.quiet() as calm:
                 NBClientEngine.execute_notebook(notebook, kernel_name, output_path=output_path, **{**calm, **options})
         except (RuntimeError, TimeoutError) as error:
-            _write_beside(output_path, notebook, Failure(type(error).__name__, str(error), _last_started(notebook)))
+            _write_beside(output_path, notebook, Failure(type(error).__name__, str(error), last_started(notebook)))
             raise
         _write_beside(output_path, notebook, found_failure(notebook))
         return notebook

@@ -3,24 +3,25 @@
 import hashlib
 import json
 import re
+import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import nbformat
 import pandas as pd
+import psutil
 import pytest
 from command_runs import CHECK, PUBLISH, evalkit, importable, notebook  # noqa: F401
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import evalkit as ek
 from evalkit import __main__ as command
-from evalkit import kernels, report
+from evalkit import report, running
 from evalkit.arrays import ParameterError
 from evalkit.commands import batch, doctor, runs
-from evalkit.commands.runs import Job, Outcome
+from evalkit.commands.runs import Outcome
 from evalkit.parameters import cells
 from evalkit.reading.tables.parts import Part
 
@@ -94,7 +95,7 @@ def never_run(monkeypatch):
     def run(*_: object, **__: object):
         raise AssertionError("a kernel was started")
 
-    monkeypatch.setattr(report, "execute", run)
+    monkeypatch.setattr(running, "execute", run)
 
 
 @pytest.mark.usefixtures("never_run")
@@ -148,26 +149,32 @@ def test_the_worst_status_counts_and_verdicts_are_cut():
     assert said[4].endswith("x…")
 
 
-def test_an_interrupted_batch_writes_nothing_more(monkeypatch, tmp_path):
-    """The workers end when their kernels do, and what they come back with is not written."""
-    killed = threading.Event()
-    empty = report.Run(new_notebook(cells=[new_markdown_cell("# A", id="a")]), {"a": 1}, None)
-
-    def execute(*_, **__):
-        killed.wait(5)
-        return empty
-
-    def wait(*_, **__):
+def test_an_interrupted_batch_writes_nothing_more_and_leaves_no_process(tmp_path, inputs):
+    source = "import os, time\nopen(f'started {os.getpid()}', 'w').close()\ntime.sleep(100)"
+    path = notebook(tmp_path / "n.ipynb", source, PUBLISH)
+    command_line = [
+        sys.executable,
+        "-m",
+        "evalkit",
+        "report",
+        path,
+        "--each",
+        f"{inputs}/*.csv",
+        "-j",
+        "2",
+        "-o",
+        "out",
+    ]
+    run = subprocess.Popen(command_line, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while len(list(tmp_path.glob("started *"))) < 2:
+        assert run.poll() is None
         time.sleep(0.05)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(report, "execute", execute)
-    monkeypatch.setattr(batch, "wait", wait)
-    monkeypatch.setattr(kernels, "clean", lambda spill: killed.set())
-    jobs = [batch.Planned(name, Job(None, {}, tmp_path, name)) for name in "abc"]
-    with pytest.raises(KeyboardInterrupt):
-        batch.run(jobs, 2)
-    assert not list(tmp_path.iterdir())
+    below = psutil.Process(run.pid).children(recursive=True)
+    run.send_signal(signal.SIGINT)
+    assert run.communicate(timeout=60)[1] == "evalkit: interrupted, nothing written\n"
+    assert run.returncode == 130
+    assert not psutil.wait_procs(below, timeout=10)[1]
+    assert not (tmp_path / "out").exists()
 
 
 # A file of settings ---------------------------------------------------------------------------------------------

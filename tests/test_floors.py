@@ -12,7 +12,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 
 FLOORS = {
     0: "arrays bundled findings limits numbers packing parameters places processor progress scratch side_by_side",
-    1: "metrics kernels notebook_run report page in_process",
+    1: "metrics kernels report page running",
     2: "catalogue",
     3: "statistics",
     4: "reading",

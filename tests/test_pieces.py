@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from evalkit import report
+from evalkit import running
 from evalkit.pages import classification_page, pieces, ranking_page
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
@@ -42,7 +42,7 @@ def test_an_unknown_piece_is_answered_with_the_list(module):
 
 def test_a_cell_that_names_an_unknown_piece_fails():
     cell = new_code_cell("from evalkit.pages import ranking_page\nranking_page.estimtes")
-    run = report.execute(new_notebook(cells=[cell]), {})
+    run = running.execute(new_notebook(cells=[cell]), {})
     assert run.failure.name == "AttributeError"
     assert ", ".join(pieces.names(ranking_page)) in run.failure.message
 

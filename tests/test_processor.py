@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 from evalkit import kernels, processor
@@ -29,7 +30,18 @@ def test_what_the_user_set_stands(tmp_path):
     described.write_text(ZEN_4.format(model=17))
     assert processor.remedy({processor.SWITCH: ""}, described) == {}
     assert processor.remedy({}, tmp_path / "none") == {}
-    assert processor.remedy({}, described) == ({processor.SWITCH: " ".join(FEATURES)} if FEATURES else {})
+    early = tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 4)
+    assert processor.remedy({}, described) == {processor.SWITCH: "AVX512_SKX" if early else "X86_V4"}
+
+
+def test_numpy_is_not_imported_to_find_its_name():
+    """numpy reads the variable when it is imported: afterwards it is too late."""
+    code = "import sys; from evalkit import processor\n"
+    code += "processor.described = lambda *_: 'vendor_id: AuthenticAMD\\ncpu family: 25\\nmodel: 17'\n"
+    code += "print(processor.remedy({}), 'numpy' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.endswith("} False\n")
+    assert processor.SWITCH in run.stdout
 
 
 def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatch):

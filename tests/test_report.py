@@ -1,9 +1,6 @@
 """The command line and the run: exit statuses and messages, the three files, atomicity, identical bytes, the engine."""
 
-import copy
-import io
 import json
-import math
 import os
 import subprocess
 import sys
@@ -15,9 +12,8 @@ import pytest
 from command_runs import CHECK, KERNEL, PUBLISH, evalkit, importable, notebook  # noqa: F401
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from papermill.engines import papermill_engines
-from papermill.parameterize import parameterize_notebook
 
-from evalkit import kernels, notebook_run, report
+from evalkit import kernels, processor, report, running
 from evalkit.commands import runs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -174,28 +170,6 @@ def test_a_folder_in_the_place_of_a_file_leaves_all_three_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress_is_one_line_on_a_terminal_and_seldom_one_in_a_file():
-    cells = new_notebook(cells=[new_code_cell() for _ in range(4)])
-    short, long = io.StringIO(), io.StringIO()
-    for at in (0, 2):
-        report.progress("n", cells, short)(cell=None, cell_index=at)
-    draw = report.progress("n", cells, long, seconds=0.0)
-    for at in (0, 2):
-        draw(cell=None, cell_index=at)
-    report.erase(long)
-    assert short.getvalue() == ""
-    assert long.getvalue() == f"n [{'.' * 20}] cell 1 of 4\nn [{'#' * 10}{'.' * 10}] cell 3 of 4\n"
-    terminal = Terminal()
-    report.progress("n", cells, terminal)(cell=None, cell_index=2)
-    report.erase(terminal)
-    assert terminal.getvalue() == "\r\x1b[Kn [##########..........] cell 3 of 4\r\x1b[K"
-
-
 # papermill's own command --------------------------------------------------------------------------------------
 
 
@@ -205,43 +179,26 @@ def engine():
     return {"engine_name": "evalkit", "progress_bar": False}
 
 
-@pytest.mark.parametrize("tags", [[], ["parameters"], ["injected-parameters"]])
-def test_the_cell_of_parameters_is_that_of_papermill(tags):
-    values = {"a": 'é "x"\\n\n', "b": 0.1, "c": [1, None, True, "y"], "d": {"k": {"m": -1e300}}, "e": math.inf}
-    values |= {"f": math.nan, "g": -math.inf, "h": False, "i": None, "j": 10**20}
-    cells = [new_code_cell("a", metadata={"tags": some}) for some in ([], tags, ["other"])]
-    about = nbformat.from_dict({"papermill": {}, "language_info": {"name": "python"}})
-    source = new_notebook(cells=cells, metadata=about)
-    theirs = parameterize_notebook(copy.deepcopy(source), values, kernel_name="python3")
-    ours = notebook_run.prepared(source, values)
-    assert [(cell.source, cell.metadata) for cell in ours.cells] == [(c.source, c.metadata) for c in theirs.cells]
+def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(monkeypatch):
+    monkeypatch.setenv(processor.SWITCH, os.environ.get(processor.SWITCH, ""))
+    notebook = report.read(ROOT / "notebooks" / "interleaving.ipynb")
+    given = {"parameters": {"metrics": ["visits"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
+    here, kernel = (running.execute(notebook, **given, here=here) for here in (True, False))
+    assert here == kernel
+    assert here.failure is None
+    assert here.results["settings"] == "june.toml, SHA-256 0"
 
 
-def test_imports_of_the_package_are_found_and_no_others():
-    sources = ["from evalkit import a\nfrom evalkit.b import (\n    c,\n    d,\n)\nx = 1", "%magic\nimport evalkit.e"]
-    sources += ["import evalkit.f, evalkit.g as h\nimport evalkit, os\nimport evalkits", "from . import i"]
-    sources += ["if x:\n    import evalkit.j", "import evalkit"]
-    of = new_notebook(cells=[new_markdown_cell("import evalkit.k"), *map(new_code_cell, sources)])
-    lines = ["from evalkit import a", "from evalkit.b import c, d", "import evalkit.f, evalkit.g as h"]
-    assert notebook_run.imported(of, "evalkit").splitlines() == [*lines, "import evalkit"]
-
-
-def test_a_kernel_has_imported_what_its_notebook_will_and_leaves_the_rest_alone(tmp_path, monkeypatch):
-    """Nothing is left in its variables, an import that fails does so in its cell, and numpy can have its tools."""
-    monkeypatch.chdir(tmp_path)
-    seen = "import gc, sys\nnames = 'evalkit.offline.splits', 'scipy.special', 'numpy.f2py'\nvariables = dir()"
-    told = "results = {'there': [name in sys.modules for name in names], 'gc': gc.isenabled()}\n"
-    told += "results['left'] = [name for name in variables if name in ('evalkit', 'kernels', 'splits')]"
-    later = "import evalkit.offline.splits\nimport numpy\nresults['f2py'] = numpy.f2py.__name__"
-    publish = "display({'application/vnd.evalkit+json': results, 'text/plain': ''}, raw=True)"
-    good = evalkit("report", notebook(tmp_path / "n.ipynb", seen, told, later, publish), folder=tmp_path / "out")
-    assert good.status == 0, good.err
-    results = json.loads((good.folder / "n.json").read_text(encoding="utf-8"))
-    assert results == {"there": [True, True, False], "gc": True, "left": [], "f2py": "numpy.f2py"}
-    failing = notebook(tmp_path / "m.ipynb", "1", "import evalkit.no_such_module")
-    bad = evalkit("report", failing, folder=tmp_path / "out")
-    assert bad.status == 1
-    assert "ModuleNotFoundError: No module named 'evalkit.no_such_module'" in bad.err
+def test_a_cell_that_fails_in_this_process_says_what_a_kernel_would():
+    sources = ["import sys\nprint('a')\nsys.stderr.write('b')\n1", "1 / 0", "2"]
+    book = new_notebook(cells=[new_code_cell(source, id=f"c{i}") for i, source in enumerate(sources)])
+    here, kernel = (running.execute(book, {}, here=here) for here in (True, False))
+    assert here.failure == kernel.failure == report.Failure("ZeroDivisionError", "division by zero", 1)
+    assert here.notebook.cells[0] == kernel.notebook.cells[0]
+    assert [cell.get("execution_count") for cell in here.notebook.cells] == [1, 2, None]
+    lines = here.notebook.cells[1].outputs[0].traceback
+    assert lines[1:3] == ['  File "<cell 2>", line 1, in <module>', "    1 / 0"]
+    assert lines[-1] == "ZeroDivisionError: division by zero"
 
 
 def test_the_engine_writes_the_page_beside(tmp_path, engine):

@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from evalkit import __main__ as command
-from evalkit import parameters, report
+from evalkit import parameters, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells
 from evalkit.parameters.arrays import argument_of
@@ -164,7 +164,7 @@ def test_help_starts_nothing_heavy(arguments):
     ],
 )
 def test_a_bad_value_is_refused_before_a_kernel_starts(tmp_path, capsys, monkeypatch, arguments, message):
-    monkeypatch.setattr(report, "execute", lambda *_: pytest.fail("the notebook was run"))
+    monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("the notebook was run"))
     assert command.main(["report", "ranking", *arguments, "-o", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith(f"evalkit: {message}")
     given = dict(zip(arguments[1::3], arguments[2::3], strict=True))

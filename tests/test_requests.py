@@ -9,14 +9,14 @@ from command_runs import KERNEL, ROOT, evalkit, notebook
 from nbformat.v4 import new_code_cell, new_notebook
 
 from evalkit import __main__ as command
-from evalkit import report
+from evalkit import report, running
 
 # Refused before anything runs ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def never_run(monkeypatch):
-    monkeypatch.setattr(report, "execute", lambda *_: pytest.fail("the notebook was run"))
+    monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("the notebook was run"))
 
 
 @pytest.mark.parametrize(

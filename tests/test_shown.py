@@ -18,7 +18,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 import evalkit as ek
-from evalkit import in_process, processor, report
+from evalkit import processor, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import exports, plots, tables
 from evalkit.drawing.exports import Cell, Table
@@ -74,7 +74,7 @@ def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
     notebook = report.read(NOTEBOOKS / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     notebook.cells = [*code[:4], code[7], code[-1]]  # parameters, title, verdict, leakage; a figure; the results
-    first, second = report.execute(notebook, {}), in_process.run(notebook, ek.validation(), {})
+    first, second = running.execute(notebook, {}), running.run(notebook, ek.validation(), {})
     assert first.results == second.results
     assert outputs_of(first) == outputs_of(second)
     assert "<svg" in report.page(second.notebook)

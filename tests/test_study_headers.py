@@ -10,7 +10,7 @@ from bad_inputs.cases import CASES
 from bad_inputs.readers import READERS, Reader
 
 from evalkit import __main__ as command
-from evalkit import report
+from evalkit import running
 from evalkit.arrays import InputError
 from evalkit.parameters import REPORTS
 from evalkit.studies import headers
@@ -84,7 +84,7 @@ NAMED = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_the_command_refuses_before_the_notebook_is_run(name, capsys, monkeypatch):
-    monkeypatch.setattr(report, "execute", lambda *_: pytest.fail("the notebook was run"))
+    monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("the notebook was run"))
     Path("t.csv").write_text("a,b\n1,2\n2,3\n", encoding="utf-8")
     parameters, message = NAMED[name]
     arguments = [word for pair in parameters.items() for word in ("-p", *pair)]

@@ -1,17 +1,18 @@
-"""Several reports by one command: a list of notebooks, or one report for each file, from kernels that stay warm."""
+"""Several reports by one command: a list of notebooks, or one report for each file."""
 
 import glob
 import re
+import signal
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
-from evalkit import kernels, report, scratch
+from evalkit import kernels, scratch
 from evalkit.commands import requests, runs
 from evalkit.commands.requests import Refused
 from evalkit.commands.runs import DONE, FAILED, GATE, REFUSED, Job, Outcome
@@ -96,73 +97,56 @@ def _names(files: Sequence[str]) -> list[str]:
 # Running ------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Queue:
-    """The reports that are still to make, and the outcomes of those that are made.
-
-    stopped: the command was interrupted; nothing more is written.
-    """
-
-    waiting: SimpleQueue[tuple[int, Job]]
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
-    stopped: bool = False
-
-    def jobs(self) -> Iterator[tuple[int, Job]]:
-        """The next report, until there is none."""
-        while not self.stopped:
-            try:
-                yield self.waiting.get_nowait()
-            except Empty:
-                return
-
-
 def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
-    """Make the reports, in so many kernels at once; print each page as it is written."""
-    queue = Queue(SimpleQueue(), {i: _refused(p.name, p.refused) for i, p in enumerate(planned) if p.job is None})
-    jobs = [(i, p.job) for i, p in enumerate(planned) if p.job is not None]
-    for job in jobs:
-        queue.waiting.put(job)
-    with ThreadPoolExecutor(max(min(workers, len(jobs)), 1)) as pool, _stopping(queue):
-        tasks = [pool.submit(_work, queue) for _ in range(min(workers, len(jobs)))]
-        for task in wait(tasks, return_when=FIRST_EXCEPTION).done:
-            task.result()
-    return [queue.outcomes[i] for i in range(len(planned))]
-
-
-@contextmanager
-def _stopping(queue: Queue) -> Iterator[None]:
-    """End the kernels at once where the command is interrupted: the workers wait for them."""
+    """Make the reports, in so many processes at once; say what became of each as it ends."""
+    jobs = {i: p.job for i, p in enumerate(planned) if p.job is not None}
+    outcomes = {i: _said(p.name, Outcome(REFUSED, messages=(p.refused,))) for i, p in enumerate(planned) if not p.job}
+    if workers == 1 or len(jobs) == 1:
+        outcomes |= {i: _said(job.name, _made(job)) for i, job in jobs.items()}
+        return [outcomes[i] for i in range(len(planned))]
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), get_context("spawn"), initializer=_start)
     try:
-        yield
-    except BaseException:
-        queue.stopped = True
-        kernels.clean(None)
+        tasks = {pool.submit(_made, job): i for i, job in jobs.items()}
+        for task in as_completed(tasks):
+            outcomes[tasks[task]] = _said(jobs[tasks[task]].name, _outcome(task))
+    except BaseException:  # interrupted: what the processes are at is not written
+        kernels.end_processes()
         raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return [outcomes[i] for i in range(len(planned))]
 
 
-def _refused(name: str, why: str) -> Outcome:
-    runs.say(f"{name}: {why}", REFUSED)
-    return Outcome(REFUSED, messages=(why,))
+def _start() -> None:
+    """At the start of a process: an interrupt of the command ends it by way of the command."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    runs.quiet()
 
 
-def _work(queue: Queue) -> None:
-    """Make reports one after another in one kernel."""
-    with scratch.folder() as desk, kernels.loop_of_thread(), kernels.warm(desk / runs.UNITS) as kernel:
-        for number, job in queue.jobs():
-            run = report.execute(job.notebook, job.parameters, origin=job.origin, kernel=kernel)
-            if not queue.stopped:
-                queue.outcomes[number] = _finished(job, run)
+def _made(job: Job) -> Outcome:
+    """Make a report, and leave nothing of it to the next."""
+    with scratch.folder() as desk:
+        try:
+            return runs.made(job, desk)
+        except Refused as error:
+            return Outcome(REFUSED, messages=(str(error),))
+        finally:
+            if "matplotlib.pyplot" in sys.modules:
+                sys.modules["matplotlib.pyplot"].close("all")
 
 
-def _finished(job: Job, run: report.Run) -> Outcome:
+def _outcome(task: Future[Outcome]) -> Outcome:
     try:
-        outcome = runs.finish(run, job.folder, job.name)
-    except Refused as error:
-        return _refused(job.name, str(error))
-    if outcome.status != FAILED:
+        return task.result()
+    except BrokenProcessPool:
+        return Outcome(FAILED, messages=("run failed: its process was ended",))
+
+
+def _said(name: str, outcome: Outcome) -> Outcome:
+    if outcome.page and outcome.status != FAILED:
         print(outcome.page, flush=True)
     for message in outcome.messages:
-        runs.say(f"{job.name}: {message}", outcome.status)
+        runs.say(f"{name}: {message}", outcome.status)
     return outcome
 
 

@@ -1,7 +1,8 @@
 """One report: a notebook run with its parameters, its files written, and its outcome."""
 
+import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ from evalkit.commands import requests
 from evalkit.commands.requests import Refused, Settings
 
 DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
-UNITS = "units.parquet"  # what a kernel leaves on its desk
+UNITS = "units.parquet"  # what a run leaves on its desk
 
 
 @dataclass(frozen=True)
 class Job:
     """A report to make: the notebook, its parameters, and the name and the folder of its files.
 
-    origin: the file of settings that parameters came from, "" where none did.
+    origin: the file of settings that parameters came from, "" where none did. bundled: the notebook is evalkit's own.
     """
 
     notebook: Any
@@ -26,6 +27,7 @@ class Job:
     folder: Path
     name: str
     origin: str = ""
+    bundled: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,6 @@ class Outcome:
     page: Path | None = None
     messages: tuple[str, ...] = ()
     results: dict[str, Any] | None = None
-
-
-Execute = Callable[[Job], report.Run]
 
 
 def job(path: Path, options: Any, file: Settings, name: str | None, more: dict[str, str] | None = None) -> Job:
@@ -52,7 +51,24 @@ def job(path: Path, options: Any, file: Settings, name: str | None, more: dict[s
     requests.refuse_values(parameters, path)
     files = requests.name(name, path.stem)
     requests.refuse_folder(options.folder, path)
-    return Job(notebook, parameters, options.folder, files, file.origin)
+    return Job(notebook, parameters, options.folder, files, file.origin, requests.report_of(path) is not None)
+
+
+def quiet() -> None:
+    """Silence the loggers that repeat, in many lines, the one line at the end."""
+    for logger in ("papermill", "asyncio"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
+
+
+def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
+    """Make the report. desk: a folder for what a run leaves. bar: shows progress. Raises Refused as `finish` does."""
+    from evalkit import running
+
+    units = desk / UNITS
+    units.unlink(missing_ok=True)  # what a run that failed has left
+    shown = job.name if bar else ""
+    run = running.execute(job.notebook, job.parameters, origin=job.origin, units=units, here=job.bundled, bar=shown)
+    return finish(run, job.folder, job.name)
 
 
 def finish(run: report.Run, folder: Path, name: str) -> Outcome:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from evalkit import bundled, in_process, report
+from evalkit import bundled, report, running
 from evalkit.arrays import InputError
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, stack
@@ -36,7 +36,7 @@ class Piece:
 
     def __call__(self, study: Any) -> Any:
         """The piece of a study."""
-        return self.make(eval(self.of, {in_process.STUDY: study}))
+        return self.make(eval(self.of, {running.STUDY: study}))
 
     @property
     def shape(self) -> type | None:
@@ -115,7 +115,7 @@ def _pieces_of(module: ModuleType) -> list[str]:
 def _of_study_alone(function: Any) -> bool:
     signature = inspect.signature(function)
     shapes = str(signature.return_annotation)
-    return list(signature.parameters) == [in_process.STUDY] and (Picture.__name__ in shapes or Html.__name__ in shapes)
+    return list(signature.parameters) == [running.STUDY] and (Picture.__name__ in shapes or Html.__name__ in shapes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,10 +172,10 @@ class Shown:
         another suffix, where the folder cannot be, and where the units are not at hand.
         """
         if Path(path).name.endswith(report.UNITS):
-            in_process.save_units(Path(path), self.write_units)
+            running.save_units(Path(path), self.write_units)
             return
         source = bundled.notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
-        in_process.save(Path(path), report.read(source), self, self.given)
+        running.save(Path(path), report.read(source), self, self.given)
 
     def summary(self) -> Html:
         """The answer and the main tables of the page."""

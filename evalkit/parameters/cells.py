@@ -5,7 +5,8 @@ import io
 import json
 import sys
 import tokenize
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from evalkit.parameters.reports import REPORTS
 
 INJECTED = "# Parameters\n"  # the first line of the cell that papermill inserts after the parameters cell
 SETTINGS = "# settings: "  # the last line of that cell, where parameters came from a file of settings
+RAN: list[str] = []  # the sources of the cells that this process has run, where no kernel does
 SHORT = 40  # longer defaults do not widen the column of defaults
 
 
@@ -122,13 +124,18 @@ def _declared_if_python(source: str) -> dict[str, Parameter]:
 
 
 def _history() -> list[str]:
-    """The sources of the cells that the running kernel has executed; empty outside a kernel."""
+    """The sources of the cells that ran before, here or in the running kernel; empty outside both."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return RAN if RAN or shell is None else [source for source in shell.user_ns.get("In", []) if source]
+
+
+@contextmanager
+def history() -> Iterator[list[str]]:
+    """Yield the list to which this process, where it runs the cells of a notebook, adds their sources."""
     try:
-        from IPython import get_ipython  # type: ignore[attr-defined]
-    except ImportError:
-        return []
-    shell = get_ipython()  # type: ignore[no-untyped-call]
-    return [] if shell is None else [source for source in shell.user_ns.get("In", []) if source]
+        yield RAN
+    finally:
+        RAN.clear()
 
 
 # Given on the command line ------------------------------------------------------------------------------------

@@ -1,0 +1,214 @@
+"""Run notebooks: by papermill, in this process or in a kernel; or on a study that is there already."""
+
+import ast
+import copy
+import io
+import linecache
+import platform
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from evalkit import kernels, report, scratch
+from evalkit.arrays import ParameterError
+from evalkit.parameters import cells
+from evalkit.report import Failure, Run
+
+CELL_SECONDS = 3600
+INJECTED = "injected-parameters"
+STUDY = "study"  # what the cells of a report call it
+LANGUAGE = {  # what a kernel says of itself
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+}
+
+
+# By papermill --------------------------------------------------------------------------------------------------
+
+
+def execute(
+    notebook: Any,
+    parameters: Mapping[str, Any],
+    *,
+    origin: str = "",
+    units: Path | None = None,
+    here: bool = False,
+    bar: str = "",
+) -> Run:
+    """Run a copy of the notebook by papermill in the working directory; a failure is part of the result.
+
+    origin: the file of settings that parameters came from. units: where the run leaves the file of the units. here: in
+    this process, as bundled notebooks can be; others have a kernel. bar: the name on the bar of progress, "" for none.
+    """
+    from papermill.engines import NBClientEngine
+
+    ready = prepared(notebook, parameters, origin)
+    options = {"progress_bar": {"desc": bar, "leave": False} if bar else False, "execution_timeout": CELL_SECONDS}
+    with kernels.quiet(units) as calm:
+        failure = _run(ready, engine(), options) if here else _run(ready, NBClientEngine, calm | options)
+    results = report.published(ready)
+    if failure is None and not isinstance(results, dict):
+        failure = Failure("ResultsError", f"the notebook published no results ({report.RESULTS})", len(ready.cells) - 1)
+    return Run(report.stripped(ready, failure), results, failure, units if units and units.exists() else None)
+
+
+def prepared(notebook: Any, parameters: Mapping[str, Any], origin: str = "") -> Any:
+    """A copy of the notebook with papermill's cell that assigns the parameters, if any, and names their origin."""
+    from papermill.parameterize import parameterize_notebook
+
+    ready = copy.deepcopy(notebook)
+    ready.metadata.setdefault("papermill", type(ready.metadata)())
+    for cell in ready.cells:
+        cell.metadata.setdefault("tags", [])
+    if parameters:
+        ready = parameterize_notebook(ready, dict(parameters), kernel_name="python3", language="python")
+        injected = next(cell for cell in ready.cells if INJECTED in cell.metadata.tags)
+        injected.id, injected.source = INJECTED, injected.source + (f"\n{cells.SETTINGS}{origin}" if origin else "")
+    return ready
+
+
+def _run(notebook: Any, by: Any, options: Mapping[str, Any]) -> Failure | None:
+    """Run `notebook` in place by an engine of papermill's, and return its failure, if any."""
+    from jupyter_client.kernelspec import NoSuchKernel
+
+    try:
+        by.execute_notebook(notebook, "python3", **options)
+    except NoSuchKernel as error:
+        return Failure("NoSuchKernel", f"no kernel named {error.name!r} is installed", 0)
+    except (RuntimeError, TimeoutError) as error:
+        return Failure(type(error).__name__, " ".join(str(error).split()), report.last_started(notebook))
+    return report.found_failure(notebook)
+
+
+def engine() -> Any:
+    """The engine by which papermill runs the cells of a bundled notebook in this process, as a kernel would."""
+    from papermill.engines import Engine
+
+    class InProcess(Engine):
+        """Each cell has its outputs, or the error that ends the run."""
+
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> None:
+            """Run the cells of the notebook that papermill manages."""
+            variables: dict[str, Any] = {"__name__": "__main__"}
+            kernels.import_scipy()
+            with cells.history() as sources:
+                for i, cell in enumerate(nb_man.nb.cells):
+                    nb_man.cell_start(cell, i)
+                    if cell.cell_type == "code":
+                        sources.append(cell.source)
+                        failed = _run_cell(cell, len(sources), variables)
+                        if failed:
+                            nb_man.cell_exception(cell, i, exception=failed)
+                            break
+                    nb_man.cell_complete(cell, i)
+            nb_man.nb.metadata["language_info"] = LANGUAGE | {"version": platform.python_version()}
+
+    return InProcess
+
+
+def _run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | None:
+    """Run a cell with its streams caught, and return the error that it raised, which is its last output."""
+    from nbformat.v4 import new_output
+
+    out, err, file = io.StringIO(), io.StringIO(), f"<cell {number}>"
+    linecache.cache[file] = len(cell.source), None, cell.source.splitlines(keepends=True), file
+    value, failed = None, None
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            value = value_of(ast.parse(cell.source, file).body, variables, file)
+    except Exception as error:
+        failed = error
+    show(cell, number, value, [("stdout", out.getvalue()), ("stderr", err.getvalue())])
+    if failed:
+        while failed.__traceback__ and failed.__traceback__.tb_frame.f_code.co_filename == __file__:
+            failed.__traceback__ = failed.__traceback__.tb_next  # from the cell on
+        name, lines = type(failed).__name__, "".join(traceback.format_exception(failed)).splitlines()
+        cell.outputs.append(new_output("error", ename=name, evalue=str(failed), traceback=lines))
+    return failed
+
+
+# On a study ----------------------------------------------------------------------------------------------------
+
+
+def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> None:
+    """Write the page (.html), the executed notebook (.ipynb) or the results (.json), as the suffix of the path says.
+
+    A missing folder is made. Raises ParameterError for another suffix, and where the folder cannot be.
+    """
+    if path.suffix not in report.CONTENTS:
+        raise ParameterError(
+            f"path must end in one of {', '.join([*report.CONTENTS, report.UNITS])}, got {path.name!r}"
+        )
+    _write(path, path.suffix, report.CONTENTS[path.suffix](run(notebook, study, given)))
+
+
+def save_units(path: Path, write: Callable[[Path], None]) -> None:
+    """Write the file of the units (.units.parquet). write: writes it to a path, or nothing where there are none.
+
+    A missing folder is made. Raises ParameterError where there are no units, and where the folder cannot be.
+    """
+    with scratch.folder() as desk:
+        write(draft := desk / "units")
+        if not draft.exists():
+            raise ParameterError("path: this study has no units to write; see the parameter units")
+        _write(path, report.UNITS, draft)
+
+
+def _write(path: Path, ending: str, content: str | Path) -> None:
+    try:
+        report.write(path.parent, path.name.removesuffix(ending), {ending: content})
+    except OSError as error:
+        raise ParameterError(f"path: cannot write to {path.parent}: {error.strerror}") from None
+
+
+def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
+    """The notebook with the outputs of its cells, of which none reads the study again.
+
+    given: the parameters that the user set, which replace those of the parameters cell. An error of a cell is raised.
+    """
+    out, variables = copy.deepcopy(notebook), {"__name__": "__main__", STUDY: study}
+    code = [cell for cell in out.cells if cell.cell_type == "code"]
+    for number, cell in enumerate(code, start=1):
+        body = [node for node in ast.parse(cell.source).body if not _assigns_study(node)]
+        show(cell, number, value_of(body, variables))
+        if "parameters" in cell.metadata.get("tags", []):
+            variables.update(given)
+    return Run(report.stripped(out, None), report.published(out), None)
+
+
+def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell>") -> Any:
+    """Run the statements of a cell and return the value of the last one, None where that is no expression."""
+    *body, last = body or [ast.Pass()]
+    if not isinstance(last, ast.Expr):
+        body, last = [*body, last], ast.Expr(ast.Constant(None))
+    exec(compile(ast.Module(body, []), file, "exec"), variables)
+    return eval(compile(ast.fix_missing_locations(ast.Expression(last.value)), file, "eval"), variables)
+
+
+def show(cell: Any, number: int, value: Any, printed: Sequence[tuple[str, str]] = ()) -> None:
+    """Store the outputs of a cell: what it printed, by stream, and the value of its last line."""
+    from nbformat.v4 import new_output
+
+    cell.execution_count = number
+    cell.outputs = [new_output("stream", name=name, text=text) for name, text in printed if text]
+    if value is not None:
+        cell.outputs.append(new_output("execute_result", data=bundle(value), execution_count=number))
+
+
+def _assigns_study(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == STUDY for t in node.targets)
+
+
+def bundle(value: Any) -> dict[str, Any]:
+    """The forms in which Jupyter shows a value."""
+    from IPython.core.formatters import DisplayFormatter
+
+    data, _ = DisplayFormatter().format(value)  # type: ignore[no-untyped-call]
+    return dict(data)
