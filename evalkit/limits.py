@@ -15,7 +15,8 @@ class Reading:
     worker: rows that a Spark worker reduces at once, about 300 MB. straight: the most rows of a shard of a Parquet file
     that is read without an engine, however much memory there is. batch: rows of it that are decoded at once.
     units: distinct units whose sums are kept side by side; more are sorted, so that each is in one shard.
-    values: distinct values of a column for segments.
+    values: distinct values of a column for segments. ids: whose hashes are kept to find one that comes twice; of more
+    the engine is asked.
     """
 
     rows: int = 2**20
@@ -29,6 +30,7 @@ class Reading:
     batch: int = 2**16
     units: int = 2**14
     values: int = 2**20
+    ids: int = 2**24
 
 
 @dataclass(frozen=True)

@@ -7,151 +7,23 @@ rows, every engine and every size of blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, minus, ratio
+from evalkit.arrays import Bools, Floats, Ints, minus, ratio
 from evalkit.metrics import borders, grid
+from evalkit.metrics.block import Block, Hashes
 from evalkit.metrics.distribution import Counted
-from evalkit.metrics.rows import Rows
 
-STEP = 2**14  # rows that are looked at together: what is made of them stays in the cache
 END = 2**64 - 1  # of hashes
 LEAST, ALONE = 64, 2**18  # rows whose products are added up at once, and numbers that wake no second thread of BLAS
+GROUP = 25_000  # rows of a group that are drawn: half-widths are known to 1%
+RAKED = 10  # times that rows drawn are made to stand for all rows of each group
 ROUNDING = 1e-14  # of a sum of squares: less is what rounding leaves
-Hashes = np.ndarray  # whole numbers of 64 bits without sign
-
-
-# Blocks ---------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Rows that every system has, typed and checked.
-
-    truth: what is. said: what each system says, a row a system. key: a hash of the unit, else of the id, else of all
-    that the row says, and rows of one key are then `alike`. clustered: rows of one key are one unit, and lie together
-    unless units are `parted`. slices: of each column for segments the number of the row's slice, from 1 on over all
-    columns. beside: further columns of numbers. names: the ids, or the numbers of the rows; None where nothing names
-    them.
-    """
-
-    truth: Floats
-    said: Floats
-    weight: Floats | None
-    key: Hashes
-    clustered: bool = False
-    parted: bool = False
-    alike: bool = False
-    slices: Sequence[Ints] = ()
-    beside: Mapping[str, Floats] = field(default_factory=dict)
-    names: Any = None
-
-    def __len__(self) -> int:
-        return len(self.truth)
-
-    @cached_property
-    def weights(self) -> Floats:
-        """The weight of each row, 1 where all count alike."""
-        return np.ones(len(self)) if self.weight is None else self.weight
-
-    @cached_property
-    def starts(self) -> Ints:
-        """Where each unit begins, of rows whose units are whole."""
-        return np.flatnonzero(np.append(True, self.key[1:] != self.key[:-1])[: len(self)])
-
-    def rows(self, system: int) -> Rows:
-        """What is, and what a system says of it."""
-        unit = self.key if self.clustered else None
-        return Rows(self.truth, self.said[system], weight=self.weight, unit=unit, beside=self.beside)
-
-    def at(self, rows: Any) -> Block:
-        """The rows at these places, without their names."""
-        return replace(
-            self,
-            truth=self.truth[rows],
-            said=self.said[:, rows],
-            weight=None if self.weight is None else self.weight[rows],
-            key=self.key[rows],
-            slices=[column[rows] for column in self.slices],
-            beside={name: column[rows] for name, column in self.beside.items()},
-            names=None,
-        )
-
-    def groups(self) -> Iterator[tuple[int, Block]]:
-        """All rows, as group 0, and those of each slice that has any."""
-        yield 0, self
-        for column in self.slices:
-            for group in np.unique(column).tolist():
-                yield group, self.at(np.flatnonzero(column == group))
-
-    def steps(self) -> Iterator[Block]:
-        """Some thousand rows at a time, of whole units."""
-        cuts = np.arange(0, len(self), STEP)
-        if self.clustered and not self.parted:
-            cuts = np.unique(self.starts[np.searchsorted(self.starts, cuts, side="right") - 1])
-        for start, end in zip(cuts.tolist(), [*cuts[1:].tolist(), len(self)], strict=True):
-            yield self.at(slice(start, end))
-
-    @staticmethod
-    def join(parts: Sequence[Block]) -> Block:
-        """The rows of the parts one after another."""
-        first = parts[0]
-        return replace(
-            first,
-            truth=np.concatenate([part.truth for part in parts]),
-            said=np.concatenate([part.said for part in parts], axis=1),
-            weight=None if first.weight is None else np.concatenate([part.weights for part in parts]),
-            key=np.concatenate([part.key for part in parts]),
-            slices=[np.concatenate([part.slices[i] for part in parts]) for i in range(len(first.slices))],
-            beside={name: np.concatenate([part.beside[name] for part in parts]) for name in first.beside},
-            names=None,
-        )
-
-
-# Hashes: numpy's own, so that every engine draws the same rows --------------------------------------------------------
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(x: Hashes) -> Hashes:
-    """Whole numbers that look random (splitmix64, doi:10.1145/2714064.2660195)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def of_numbers(columns: Sequence[Floats]) -> Hashes:
-    """A hash of the numbers of each row: rows that say the same have the same."""
-    key = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        key = mixed(key + (column + 0.0).view(np.uint64) + GOLDEN)
-    return key
-
-
-def of_texts(column: Any) -> Hashes:
-    """A hash of each text of an Arrow array, of its bytes and their places.
-
-    >>> import pyarrow as pa
-    >>> some = ["ab", "ba", "", "ab"]
-    >>> of_texts(pa.array(some)).tolist() == of_texts(pa.array(["x", *some]))[1:].tolist()
-    True
-    """
-    import pyarrow as pa
-
-    _, offsets, data = column.cast(pa.large_string()).buffers()
-    ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    key, size, first = np.zeros(len(column), np.uint64), np.diff(ends), ends[:-1] - ends[0]
-    if ends[-1] > ends[0]:
-        letters = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].astype(np.uint64)
-        place = np.arange(1, len(letters) + 1) - np.repeat(first, size)
-        some = size > 0
-        key[some] = np.add.reduceat(mixed(letters + place.astype(np.uint64) * GOLDEN), first[some])
-    return mixed(key + size.astype(np.uint64))
 
 
 def products(x: Floats) -> Floats:
@@ -384,43 +256,68 @@ class Counts:
         return Counted(middle, c.rows, weight, c.whole, float(low[0]), float(high[-1]), (high - low) / 2)
 
 
+Groups = Sequence[tuple[Ints, int]]  # of some columns the number of each row's group, and how many groups there are
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The rows of the units with the smallest hashes, at most `most` rows; of a hash that is cut through, no row.
+    """The rows of the units with the smallest hashes: of each group so many, small ones whole, and of all rows.
 
-    blocks: the rows. times: how often each stands there, where rows without ids that say the same are one. whole: all
-    rows, drawn or not. border: hashes from here on are not drawn, whatever comes.
+    A row, or a unit with all its rows, is drawn if its hash is below the border of any group that it lies in. most:
+    rows at most, of which groups share a half, and each has `GROUP` at most. blocks: the rows. groups: of each column
+    the number of each row's group. times: how often each row stands there, where rows without ids that say the same are
+    one. sizes: of each column all rows of each group, drawn or not. borders: of each the hash from which on it has none
+    drawn, whatever comes.
     """
 
     most: int
     blocks: tuple[Block, ...]
+    groups: tuple[tuple[Ints, ...], ...]
     times: tuple[Ints, ...]
-    whole: int
-    border: int
+    sizes: tuple[Ints, ...]
+    borders: tuple[Hashes, ...]
 
     @staticmethod
-    def of(block: Block, most: int) -> Sample:
-        """All rows, which is what is drawn of few."""
-        own = replace(block, names=None)
-        return Sample(most, (own,), (np.ones(len(block), np.int64),), len(block), END)
+    def of(block: Block, most: int, groups: Groups = ()) -> Sample:
+        """All rows, which is what is drawn of few.
+
+        groups: such as by label, predicted class, slice, whether decisions differ, or scores far out. Units that are
+        parted have none, as no block knows all groups of a unit.
+        """
+        own = replace(block, names=None, id=None)
+        every = [(np.zeros(len(block), np.int64), 1), *([] if block.parted else groups)]
+        sizes = tuple(np.bincount(code, minlength=count) for code, count in every)
+        borders = tuple(np.full(count, END, np.uint64) for _, count in every)
+        codes = tuple(code for code, _ in every)
+        return Sample(most, (own,), (codes,), (np.ones(len(block), np.int64),), sizes, borders)
 
     def __add__(self, other: Sample) -> Sample:
-        border = min(self.border, other.border)
-        blocks, times = [*self.blocks], [*self.times]
-        for block, often in zip(other.blocks, other.times, strict=True):
-            at = np.flatnonzero(block.key < np.uint64(border)) if border < END else slice(None)
+        borders = tuple(np.minimum(a, b) for a, b in zip(self.borders, other.borders, strict=True))
+        sizes = tuple(a + b for a, b in zip(self.sizes, other.sizes, strict=True))
+        blocks, groups, times = [*self.blocks], [*self.groups], [*self.times]
+        for block, codes, often in zip(other.blocks, other.groups, other.times, strict=True):
+            at: Any = slice(None)
+            if (borders[0] < np.uint64(END)).any():
+                at = np.flatnonzero(_drawn(block, codes, borders))
             blocks.append(block.at(at))
+            groups.append(tuple(code[at] for code in codes))
             times.append(often[at])
-        both = Sample(self.most, tuple(blocks), tuple(times), self.whole + other.whole, border)
+        both = Sample(self.most, tuple(blocks), tuple(groups), tuple(times), sizes, borders)
         return both.drawn if sum(map(len, blocks)) > 1.5 * self.most else both
+
+    @property
+    def whole(self) -> int:
+        """All rows, drawn or not."""
+        return int(self.sizes[0][0])
 
     @cached_property
     def drawn(self) -> Sample:
         """The same as one block, cut."""
         if len(self.blocks) == 1 and not self.blocks[0].alike and self.whole <= self.most:
             return self
-        block, times, border = Block.join(self.blocks), np.concatenate(self.times), self.border
-        at = np.flatnonzero(block.key < np.uint64(border)) if border < END else np.arange(len(block))
+        block, times, borders = Block.join(self.blocks), np.concatenate(self.times), self.borders
+        codes = tuple(np.concatenate(column) for column in zip(*self.groups, strict=True))
+        at = np.flatnonzero(_drawn(block, codes, borders))
         if block.alike and len(at):
             at = at[np.argsort(block.key[at], kind="stable")]
             start = np.flatnonzero(np.append(True, np.diff(block.key[at]) != 0))
@@ -428,11 +325,18 @@ class Sample:
             at = at[start]
         else:
             often = times[at]
-        if len(at) > self.most:
-            border = int(np.partition(block.key[at], self.most)[self.most])
-            inside = block.key[at] < np.uint64(border)
-            at, often = at[inside], often[inside]
-        return Sample(self.most, (block.at(at),), (often,), self.whole, border)
+        block, codes = block.at(at), tuple(code[at] for code in codes)
+        if self.whole > self.most:
+            borders = tuple(map(_border, [block.key] * len(codes), codes, borders, self._rooms))
+            at = np.flatnonzero(_drawn(block, codes, borders))
+            block, codes, often = block.at(at), tuple(code[at] for code in codes), often[at]
+        return Sample(self.most, (block,), (codes,), (often,), self.sizes, borders)
+
+    @property
+    def _rooms(self) -> list[int]:
+        """Rows that each group of a column may have drawn; the first column is all rows."""
+        groups, half = sum(map(len, self.sizes[1:])), self.most // 2
+        return [half, *[min(GROUP, half // groups)] * (len(self.sizes) - 1)] if groups else [self.most]
 
     @cached_property
     def rows(self) -> Block:
@@ -440,9 +344,31 @@ class Sample:
         return self.drawn.blocks[0]
 
     @cached_property
-    def stands_for(self) -> float:
-        """The rows that each row drawn stands for: d = N / m."""
-        return float(ratio(self.whole, self.drawn.times[0].sum()))
+    def stands_for(self) -> Floats:
+        """The rows that each row drawn stands for, so that the groups have all their rows; 1 in a group drawn whole.
+
+        Of units the inverse of the chance that one is drawn, so that all have all their rows.
+        """
+        drawn = self.drawn
+        chance = _highest(drawn.groups[0], drawn.borders).astype(np.float64) / END
+        if self.rows.clustered:
+            chance = self._of_units(chance)
+        times, d, free = drawn.times[0].astype(np.float64), 1 / np.maximum(chance, 1 / END), chance < 1
+        columns = range(1 if self.rows.clustered else len(drawn.sizes))
+        for _ in range(RAKED if len(columns) > 1 else 1):
+            for i in columns:
+                code, size = drawn.groups[0][i], drawn.sizes[i]
+                known = np.bincount(code[~free], times[~free], len(size))
+                free_rows = np.bincount(code[free], (times * d)[free], len(size))
+                scale = np.where(free_rows > 0, ratio(size - known, free_rows), 1.0)
+                d = np.where(free, np.maximum(d * scale[code], 1.0), 1.0)
+        return d
+
+    def _of_units(self, chance: Floats) -> Floats:
+        """The chance of each row's unit, which is the highest of its rows."""
+        highest = np.zeros(int(self._units.max(initial=-1)) + 1)
+        np.maximum.at(highest, self._units, chance)
+        return highest[self._units]
 
     @property
     def is_whole(self) -> bool:
@@ -457,13 +383,42 @@ class Sample:
         d, times, each = self.stands_for, self.drawn.times[0].astype(np.float64), moved**2
         if self.rows.clustered:
             each = np.bincount(self._units, moved).astype(np.float64) ** 2
-            times = np.ones(len(each))
-        whole = d * float(times @ each)
-        return whole, float(ratio(np.sqrt(d * (d - 1) * float(times @ each**2)), 2 * whole))
+            times, first = np.ones(len(each)), np.zeros(len(each), np.int64)
+            first[self._units] = np.arange(len(moved))
+            d = d[first]
+        whole = float((times * d) @ each)
+        return whole, float(ratio(np.sqrt(float((times**2 * d * (d - 1)) @ each**2)), 2 * whole))
 
     @cached_property
     def _units(self) -> Ints:
         return np.unique(self.rows.key, return_inverse=True)[1]
+
+
+def _highest(codes: Sequence[Ints], borders: Sequence[Hashes]) -> Hashes:
+    """The highest border of the groups that each row lies in."""
+    highest: Hashes = np.max([border[code] for code, border in zip(codes, borders, strict=True)], axis=0)
+    return highest
+
+
+def _drawn(block: Block, codes: Sequence[Ints], borders: Sequence[Hashes]) -> Bools:
+    """Which rows are drawn: of a unit all or none."""
+    highest = _highest(codes, borders)
+    drawn = (block.key < highest) | (highest == np.uint64(END))
+    if not block.clustered or len(borders) == 1:
+        return drawn
+    names, code = np.unique(block.key, return_inverse=True)
+    return np.bincount(code, drawn, len(names))[code] > 0
+
+
+def _border(key: Hashes, code: Ints, border: Hashes, room: int) -> Hashes:
+    """The hash from which on each group has more rows than there is room for."""
+    border, single = border.copy(), len(border) == 1
+    order = np.arange(len(code)) if single else np.argsort(code, kind="stable")
+    start = np.append(0, np.cumsum(np.bincount(code, minlength=len(border))))
+    for group in np.flatnonzero(np.diff(start) > room).tolist():
+        own = key if single else key[order[start[group] : start[group + 1]]]
+        border[group] = min(border[group], np.partition(own, room)[room])
+    return border
 
 
 @dataclass(frozen=True, eq=False)
@@ -494,6 +449,46 @@ class Extremes:
 
 def _listed(values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else values.to_pylist()
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Which keys come again, by the hashes of all rows: of no more than `most`, of more nothing is known.
+
+    parts: the distinct hashes, rising, of parts that are not merged. again: rows whose hash an earlier row has.
+    """
+
+    most: int
+    parts: tuple[Hashes, ...]
+    again: int
+
+    @staticmethod
+    def of(key: Hashes, most: int) -> Distinct:
+        """key: a hash of what may come again, such as an id.
+
+        >>> (Distinct.of(np.array([3, 5], np.uint64), 9) + Distinct.of(np.array([5, 5], np.uint64), 9)).repeated
+        2
+        """
+        names = np.unique(key)
+        return Distinct(most, (names,), len(key) - len(names))
+
+    def __add__(self, other: Distinct) -> Distinct:
+        parts, again = self.parts + other.parts, self.again + other.again
+        if not (self.parts and other.parts):
+            return Distinct(self.most, (), again)
+        while len(parts) > 1 and (len(parts[-1]) * 2 > len(parts[-2]) or sum(map(len, parts)) > self.most):
+            both = np.sort(np.concatenate(parts[-2:]), kind="stable")
+            names = both[np.append(True, both[1:] != both[:-1])]
+            parts, again = (*parts[:-2], names), again + len(both) - len(names)
+        return Distinct(self.most, parts if sum(map(len, parts)) <= self.most else (), again)
+
+    @cached_property
+    def repeated(self) -> int | None:
+        """Rows whose key an earlier row has; None where there were too many to tell, and none was seen."""
+        if not self.parts:
+            return self.again or None
+        every = np.concatenate(self.parts)
+        return self.again + len(every) - len(np.unique(every))
 
 
 @dataclass(frozen=True, eq=False)

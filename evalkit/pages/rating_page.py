@@ -245,7 +245,7 @@ def _drawn(study: Rating) -> list[Finding]:
     known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
     text = f"From {drawn:,} of {n:,} rows, drawn by a hash, come {listed(of)}{known}. All else comes from all rows."
     make = methods.DRAWN.warning if study.unsure > SURE else methods.DRAWN.note
-    return [] if study.data or study.kept.sample.stands_for == 1 else [make(text, drawn)]
+    return [] if study.data or (study.kept.sample.stands_for == 1).all() else [make(text, drawn)]
 
 
 def _few(study: Rating) -> list[Finding]:

@@ -6,7 +6,7 @@ from one table of moments, whatever the metric; only the derivative is its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -17,7 +17,8 @@ from evalkit.arrays import Bools, Floats, ParameterError, ratio
 from evalkit.catalogue.forecast_kinds import Middle, OfMeans, Quantile
 from evalkit.catalogue.kinds import Centre, Effects, Loss, RatioOfRows
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics.kept import Block, Bundle, Counts, Moments, Parted, Sample
+from evalkit.metrics.block import Block
+from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 from evalkit.statistics.statistic import Layout, Statistic
@@ -257,16 +258,19 @@ class Terms:
     """What metrics ask of a block, by their numbers: all of them of all rows, the first alone of each slice.
 
     centres: of each system, near which actual values and forecasts lie, for the digits. near: by metric and system,
-    near which the terms lie. few: units whose terms are kept side by side.
+    near which the terms lie. few: units whose terms are kept side by side. more: further columns of numbers by row, of
+    which there are `width`, which are added up by weight and by unit like the terms.
     """
 
     metrics: tuple[Chosen, ...]
     centres: Sequence[Centre]
     near: Mapping[tuple[int, int], Floats]
     few: int
+    more: Callable[[Block], Floats] | None = None
+    width: int = 0
 
     @staticmethod
-    def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int) -> Terms:
+    def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int, **more: Any) -> Terms:
         """heads: some first rows of each system."""
         every = np.concatenate([head.truth for head in heads])
         own = [(head, head.said[i if len(head.said) > 1 else 0]) for i, head in enumerate(heads)]
@@ -278,7 +282,7 @@ class Terms:
                 terms = kind.terms(Rows(head.truth, said, beside=head.beside), chosen.k, centres[i])
                 around = isinstance(kind, OfMeans) and len(said)
                 near[m, i] = np.array([0.0, *(np.mean(term) if around else 0.0 for term in terms[1:])])
-        return Terms(tuple(metrics), centres, near, few)
+        return Terms(tuple(metrics), centres, near, few, **more)
 
     @property
     def quantile(self) -> bool:
@@ -286,7 +290,7 @@ class Terms:
         return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Quantile)
 
     def moments(self, block: Block, group: int) -> Moments | Parted:
-        """Of the weight, of how far each system is off, and of the terms of each system and metric, all by weight."""
+        """Of the weight, of the further columns, and of the terms of each system and metric, all by weight."""
         return (Parted if block.parted else Moments).of(block, partial(self._columns, group=group), self.few)
 
     def squares(self, block: Block, group: int) -> dict[tuple[int, int, int], Moments]:
@@ -301,16 +305,18 @@ class Terms:
         systems, metrics = range(len(self.centres)), self._of(group)
         sizes = [len(self.near.get((own, system), ())) for system in systems for own in metrics]
         at = i * len(metrics) + m
-        start = 1 + len(systems) + sum(sizes[:at])
+        start = 1 + self.width + sum(sizes[:at])
         return slice(start, start + sizes[at])
 
     def _of(self, group: int) -> range:
         return range(len(self.metrics[:1] if group else self.metrics))
 
     def _columns(self, block: Block, group: int) -> Floats:
-        w, off = block.weights, np.abs(block.said - block.truth)
-        every = ((m, i) for i in range(len(off)) for m in self._of(group) if (m, i) in self.near)
-        return np.array([w, *(w * off), *(w * term for at in every for term in self._terms(block, *at))])
+        w, more = block.weights, np.empty((0, len(block))) if self.more is None else self.more(block)
+        every = ((m, i) for i in range(len(block.said)) for m in self._of(group) if (m, i) in self.near)
+        return np.array(
+            [w, *(w * column for column in more), *(w * t for at in every for t in self._terms(block, *at))]
+        )
 
     def _terms(self, block: Block, m: int, i: int) -> Sequence[Floats]:
         kind: Any = self.metrics[m].metric.kind

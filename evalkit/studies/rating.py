@@ -4,7 +4,7 @@ A table is read once, block by block, and what is kept of it tells all that the 
 whose rows are at hand beside it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -20,8 +20,9 @@ from evalkit.catalogue.forecast_kinds import Quantile
 from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.limits import USUAL, Limits
+from evalkit.metrics.block import Block
 from evalkit.metrics.distribution import Counted
-from evalkit.metrics.kept import Block, Counts, Extremes, Moments, Parted, Sample, Total, won
+from evalkit.metrics.kept import Counts, Distinct, Extremes, Moments, Parted, Sample, Total, won
 from evalkit.metrics.mean_calibration import Means
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
@@ -30,9 +31,7 @@ from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.ratings import Forecast, Ratings
 from evalkit.reading.reductions import blocks, tabled
-from evalkit.reading.reductions.blocks import Blocks
-from evalkit.reading.reductions.rereading import Named as NamedRows
-from evalkit.reading.reductions.rereading import Rereading
+from evalkit.reading.reductions.blocks import WEIGHT, Blocks
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.slices import Slice, of_groups
@@ -41,12 +40,11 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.of_moments import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import Layout
-from evalkit.studies import account, mean_reliability, study
+from evalkit.studies import account, mean_reliability, study, unit_stream
 from evalkit.studies.account import Account
 from evalkit.studies.mean_reliability import MeanReliability
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Settings
-from evalkit.studies.unit_stream import Streamed
 from evalkit.studies.units import Units
 
 SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
@@ -113,7 +111,8 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     study.check_columns(p.metrics, asked.parts)
     with tabled.engine_for(asked.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
         if engine:
-            return _of_blocks(blocks.read(engine, asked, settings.segments, p.unit), settings, p.given)
+            table = blocks.read(engine, asked.parts, asked.numbered, asked.systems, settings.segments, p.unit)
+            return _of_blocks(table, settings, p.given)
     return _of_rows(asked.read(), settings, p.given)
 
 
@@ -133,14 +132,21 @@ class KeptForecasts(Kept):
     forecasts: tuple[Counts, ...]
     nearer: dict[tuple[int, int], Total]
     far: tuple[Extremes, ...]
+    ids: Distinct
+
+
+def off(block: Block) -> Floats:
+    """How far each system is off, a row a system."""
+    return np.abs(block.said - block.truth)
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What a block is asked for."""
+    """What a block is asked for. ids: that are looked through for one that comes twice."""
 
     terms: Terms
     limits: Limits
+    ids: int = 0
 
     def __call__(self, block: Block) -> KeptForecasts:
         """What is kept of a block."""
@@ -170,6 +176,7 @@ class Asked:
             nearer={} if block.parted else {(i, j): won(off[i], off[j]) for i, j in combinations(systems, 2)},
             far=tuple(Extremes.of(block, np.abs(error[i]), i, EXAMPLES) for i in systems),
             sample=Sample.of(block, self.limits.drawn),
+            ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
         )
 
     def _along(self, block: Block, i: int) -> Counts:
@@ -202,11 +209,11 @@ class Actual:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rating(Streamed):
+class Rating(RowStudy):
     """The study of forecasts of numbers; the units are rows, or the unit that was named.
 
-    measured: what metrics are measured on. data: the rows where they are at hand. groups: the labels of the slices of
-    each column where they are not.
+    measured: what metrics are measured on. data: the rows where they are at hand; table: what was read where they are
+    not.
     """
 
     account: Account
@@ -215,8 +222,7 @@ class Rating(Streamed):
     measured: HeldRows | Summed
     weighted: bool
     data: Ratings | None = None
-    groups: Mapping[str, Sequence[str]] | None = None
-    rereading: Rereading | None = None  # type: ignore[assignment]
+    table: Blocks | None = None
 
     report: ClassVar[str] = "rating"
     listed_under: ClassVar[str] = "Errors"
@@ -234,9 +240,9 @@ class Rating(Streamed):
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of rows that share a value of a segment column."""
-        if self.groups is None:
+        if self.table is None:
             return super().slices
-        return [part for part in of_groups(self.groups) if part.member in self.kept.moments]
+        return [part for part in of_groups(self.table.slices) if part.member in self.kept.moments]
 
     @property
     def units(self) -> int:
@@ -244,13 +250,8 @@ class Rating(Streamed):
         return self.kept.moments[0].moments.n
 
     def units_held(self) -> Units:
-        """The rows at hand; others are read again as the blocks are taken."""
-        return super().units_held() if self.rereading else RowStudy.units_held(self)
-
-    def rows_of(self, named: NamedRows, system: int) -> Rows:
-        """The forecasts of a system, of rows that are read again."""
-        some = named.shard
-        return Rows(some.label, some.score[system], weight=named.weight, beside=some.beside)
+        """The rows; those that are not at hand are read again as they are taken."""
+        return unit_stream.units_of(self, self.table, len(self.account)) if self.table else super().units_held()
 
     # Distributions
 
@@ -488,7 +489,7 @@ def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rat
     shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "beside": beside}
     held = HeldRows({name: Rows(data.actual, f, **shared) for name, f in data.forecast.items()}, lambda: data.rows.id)
     centre, weighted = float(data.actual.mean()), data.weight is not None
-    limits, terms = settings.limits, Terms((), [(centre, centre)] * len(systems), {}, 0)
+    limits, terms = settings.limits, Terms((), [(centre, centre)] * len(systems), {}, 0, off, len(systems))
     asked = Asked(terms, replace(limits, bins=max(limits.bins, len(places)), drawn=len(places)))
     counted = account.of_rows(data.rows)
     return Rating(settings, systems, attributes, given, counted, asked, asked(block), held, weighted, data)
@@ -499,17 +500,15 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     study.check_systems(settings, t.systems)
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)
-    asked = Asked(Terms.of(metrics, t.head(), settings.limits.flipped), settings.limits)
+    terms = Terms.of(metrics, t.head(), settings.limits.flipped, more=off, width=len(t.systems))
+    asked = Asked(terms, settings.limits, t.ids_held)
     kept = t.total(asked)
-    rows, weight = int(kept.facts.sums[0]), t.schema.fields.get("weight")
-    if rows * (len(t.systems) if t.plan.paired else 1) != t.rows:
-        t.refuse_apart()
-        if not t.plan.paired:
-            raise tabled.changed(t.name)
+    rows, weight = int(kept.facts.sums[0]), t.schema.shared.get(WEIGHT)
+    t.check(rows, kept.ids.repeated if t.schema.id else 0)
     if weight and not kept.facts.sums[4]:
         raise outcomes.no_weight(t.pieces[0].part.name, weight.column)
     design = Layout.WEIGHTED if weight else Layout.CLUSTERED if settings.unit else Layout.PLAIN
     summed = Summed(t.systems, asked.terms, kept, design)
     summed.refuse_unlike()
-    counted, again = account.of_table(t, rows), Rereading(t, rows)
-    return Rating(settings, t.systems, {}, given, counted, asked, kept, summed, bool(weight), None, t.slices, again)
+    counted = account.of_table(t, rows)
+    return Rating(settings, t.systems, {}, given, counted, asked, kept, summed, bool(weight), table=t)

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from evalkit.metrics.rows import Rows
+from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.rereading import Named, Rereading
 from evalkit.studies import units
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.units import Block, Listed, Units
+
+
+def units_of(study: RowStudy, table: Blocks, rows: int) -> Units:
+    """The units of a study whose table was read by blocks, of which one is in memory at once. rows: that were read."""
+    return Units(rows, _of_blocks(study, table, rows), study.settings.segments, study.names)
+
+
+def _of_blocks(study: RowStudy, table: Blocks, rows: int) -> Iterator[Block]:
+    for block, unit in table.again(rows):
+        starts = np.cumsum([1, *map(len, table.slices.values())]).tolist()
+        columns = zip(table.slices.items(), block.slices, starts, strict=False)
+        listed = Listed(block.texts, unit, {name: (labels, code - start) for (name, labels), code, start in columns})
+        of = {name: replace(block.rows(i), unit=None) for i, name in enumerate(table.systems)}
+        yield from units.of_rows({name: of[name] for name in study.systems}, study.settings.metrics, listed)
 
 
 class Streamed(RowStudy):

@@ -1,95 +1,149 @@
 """Tables read block by block, once: an engine brings equal ids or units together, numpy checks, types and pairs.
 
-A refusal is found in a block; the parts are then read once more from their beginnings, for the file, the row and the
-value that it names.
+A report declares its columns as roles with their rules, once. A refusal is found in a block; the parts are then read
+once more from their beginnings, for the file, the row and the value that it names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from evalkit.arrays import InputError, Ints
-from evalkit.metrics import kept
-from evalkit.metrics.kept import Block
+from evalkit.metrics import block as hashes
+from evalkit.metrics.block import Block
+from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import aligned, pairing
-from evalkit.reading.inputs.ratings import Forecast
+from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions import shards, tabled
-from evalkit.reading.reductions.shards import Plan
-from evalkit.reading.reductions.tabled import Piece, Tabled, system_of
-from evalkit.reading.tables.parts import explained
+from evalkit.reading.reductions.shards import Segment
+from evalkit.reading.reductions.tabled import Input, Piece, system_of
+from evalkit.reading.tables.dialects import Dialect
+from evalkit.reading.tables.parts import Part, explained
 from evalkit.reading.tables.rules import Field, Refused
 
 Kept = TypeVar("Kept")
 HEAD = 2**14  # rows that tell about where numbers lie
+BESIDE, ATTRIBUTE, WEIGHT = "beside ", "attribute ", "weight"  # roles of shared columns that are not what is
 
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """What the columns of a block mean, and the rules of each, by the names that the query gives them.
+    """What the columns of a block mean, and the rules of each, by the roles that a report declares.
 
-    names: the column that names rows; None where they are numbered as they come. numbered: whether they are at all.
-    parted: units are few, and the rows of one come in any block.
+    shared: what systems have in common: roles without a prefix, but for the weight, are what is. own: of each role of
+    what systems say the columns, one a system, or one of the row's system. said: the roles that are measured; the other
+    ones stand beside. paired: the systems' rows are joined on the id. coded: of roles of text the number of each text.
+    segments: of each column for segments its texts and their slices. unit: whether rows cluster; parted: units are few,
+    and the rows of one come in any block. id: of the rows. names: the column that names rows; None where they are
+    numbered as they come. numbered: whether they are at all.
     """
 
-    fields: Mapping[str, Field]
-    plan: Plan
+    systems: tuple[str, ...]
+    shared: Mapping[str, Field]
+    own: Mapping[str, Sequence[Field]]
+    said: tuple[str, ...]
+    paired: bool
+    id: Field | None
     names: str | None
     numbered: bool
-    parted: bool
+    coded: Mapping[str, Segment] = field(default_factory=dict)
+    segments: tuple[Segment, ...] = ()
+    unit: bool = False
+    parted: bool = False
+
+    @property
+    def truth(self) -> list[str]:
+        """The roles of what is."""
+        return [role for role in self.shared if role != WEIGHT and not role.startswith(BESIDE)]
+
+    @property
+    def measured(self) -> list[str]:
+        """The columns of the query that are measured: rows of a unit that are equal in them can change places."""
+        own = [own_name(role, i) for role, fields in self.own.items() for i in range(len(fields))]
+        last = [role for role in self.shared if role not in self.truth]
+        return [*self.truth, *last, *own]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the query that are read."""
+        ids = ["id"] if self.id else []
+        groups = [f"segment{i}" for i in range(len(self.segments))]
+        return [*self.measured, *ids, *(["system"] if self.paired else []), *groups, *(["unit"] if self.unit else [])]
 
     def block(self, table: Any, before: int = 0) -> Block:
         """The rows of an Arrow table. before: rows that came earlier. Raises Refused for what cannot be meant."""
         columns = {name: table[name].combine_chunks() for name in table.column_names}
-        values = {name: field.checked(columns[name], None) for name, field in self.fields.items()}
-        plan, rows = self.plan, np.arange(len(table))[:, None]
-        if plan.paired:
-            rows = _paired(table["id"], table["system"], plan.systems)
-        first = rows[:, 0]
+        shared = {role: self._numbers(role, field, columns[role]) for role, field in self.shared.items()}
+        if self.id:
+            self.id.checked(columns["id"], None)
+        rows = self.rows_of(table)
+        first = slice(None) if rows is None else rows[:, 0]
 
-        def shared(values: np.ndarray) -> np.ndarray:
+        def one(values: np.ndarray) -> np.ndarray:
             """What systems share, which must be one value for each row."""
-            if plan.paired and np.any(values[rows] != values[first][:, None]):
+            if rows is not None and np.any(values[rows] != values[first][:, None]):
                 raise Refused("what systems share differs")
-            return values[first] if plan.paired else values
+            return values[first]
 
-        own = [name for name in plan.measured if name.startswith("score")]
-        said = values[own[0]][rows].T.copy() if plan.paired else np.array([values[name] for name in own])
-        truth, weight = shared(values[plan.truth]), shared(values["weight"]) if "weight" in values else None
-        beside = {name: shared(values[at]) for name, at in zip(plan.beside, plan.numbers, strict=True)}
-        texts = {
-            name: columns[name].take(first) if plan.paired else columns[name]
-            for name in ("id", "unit")
-            if name in columns
-        }
-        text = texts.get("unit", texts.get("id"))
-        everything = [truth, *said, *([] if weight is None else [weight]), *beside.values()]
+        def each(role: str) -> np.ndarray:
+            """What each system has of its own, a row a system."""
+            every = [self._numbers(role, field, columns[own_name(role, i)]) for i, field in enumerate(self.own[role])]
+            return np.array(every) if rows is None else every[0][rows].T.copy()
+
+        shared = {role: one(values) for role, values in shared.items()}
+        own = {role: each(role) for role in self.own}
+        truth, said = [shared[role] for role in self.truth], [own[role] for role in self.said]
+        weight = shared.get(WEIGHT)
+        beside = {role.removeprefix(BESIDE): values for role, values in shared.items() if role.startswith(BESIDE)}
+        texts = {name: columns[name] for name in ("unit", "id") if name in columns}
+        if rows is not None:
+            texts = {name: column.take(first) for name, column in texts.items()}
+        key = next(iter(texts.values()), None)
+        everything = [*truth, *np.concatenate(said), *([] if weight is None else [weight]), *beside.values()]
         names = texts["id"] if self.names == "id" else columns[self.names] if self.names else None
-        if plan.unit:
-            shared(kept.of_texts(columns["unit"]))
+        if self.unit:
+            one(hashes.of_texts(columns["unit"]))
         return _sorted(
             Block(
-                truth=truth,
-                said=said,
+                truth=truth[0] if len(truth) == 1 else np.array(truth),
+                said=said[0] if len(said) == 1 else np.stack(said, axis=1),
                 weight=weight,
-                key=kept.of_numbers(everything) if text is None else kept.of_texts(text),
-                clustered=plan.unit,
+                key=hashes.of_numbers(everything) if key is None else hashes.of_texts(key),
+                id=hashes.of_texts(texts["id"]) if self.id and not self.paired else None,
+                clustered=self.unit,
                 parted=self.parted,
-                alike=text is None,
-                slices=[shared(column) for column in self._slices(columns)],
+                alike=key is None,
+                slices=[one(column) for column in self._slices(columns)],
                 beside=beside,
+                own={role: values for role, values in own.items() if role not in self.said},
                 names=np.arange(before + 1, before + len(table) + 1) if names is None and self.numbered else names,
             )
         )
 
+    def rows_of(self, table: Any) -> Ints | None:
+        """The rows of each id that every system has, one column a system; None where each row has all systems."""
+        return _paired(table["id"], table["system"], self.systems) if self.paired else None
+
+    def _numbers(self, role: str, field: Field, column: Any) -> np.ndarray:
+        """A column that keeps its rules, as numbers."""
+        values: np.ndarray = field.checked(column, None)
+        coded = self.coded.get(role)
+        return values if coded is None else coded.of[shards.places_of(values, coded.values)]
+
     def _slices(self, columns: Mapping[str, Any]) -> Iterator[Ints]:
         start = 1
-        for i, segment in enumerate(self.plan.segments):
+        for i, segment in enumerate(self.segments):
             yield start + segment.of[shards.places_of(columns[f"segment{i}"], segment.values)]
             start += int(segment.of.max()) + 1
+
+
+def own_name(role: str, system: int) -> str:
+    """The column of the query that has what a system says."""
+    return f"{role} {system}"
 
 
 def _sorted(block: Block) -> Block:
@@ -125,49 +179,107 @@ class Reduced:
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks(Tabled):
-    """A table that is read in blocks. fields: of the columns of its query."""
+class Blocks(Input):
+    """A table that is read in blocks."""
 
-    fields: Mapping[str, Field]
+    schema: Schema
 
     @property
-    def schema(self) -> Schema:
-        """What the columns mean."""
-        numbered = self.naming is not None or bool(self.engine.dialect.row_number)
-        return Schema(self.fields, self.plan, self.naming, numbered, self.plan.units is not None)
+    def systems(self) -> tuple[str, ...]:
+        return self.schema.systems
+
+    @property
+    def paired(self) -> bool:
+        return self.schema.paired
+
+    def short(self, role: str) -> str:
+        role = role.partition(" ")[2]
+        if role.startswith(ATTRIBUTE):
+            segments = [f"{ATTRIBUTE}{name}" for name in self.slices]
+            return f"segment{segments.index(role)}" if role in segments else "unit"
+        return self.engine.dialect.quote(role)
+
+    @property
+    def ids_held(self) -> int:
+        """Ids whose hashes are kept to find one that comes twice; a cluster would send them again and again."""
+        return self.engine.reading.ids if self.engine.dialect.row_number and not self.paired else 0
+
+    def texts(self, role: str) -> dict[str, int]:
+        """The distinct texts of a role, such as labels or predicted classes, and the rows of each."""
+        names = [role] if role in self.schema.shared else [own_name(role, i) for i in range(len(self.schema.own[role]))]
+        found: dict[str, int] = {}
+        for name in map(self.engine.dialect.quote, names):
+            for row in self.ask(f"{name} AS text, count(*) AS n", f"GROUP BY {name}").to_pylist():
+                if row["text"] is None:
+                    self._refuse_first()
+                found[row["text"]] = found.get(row["text"], 0) + row["n"]
+        return dict(sorted(found.items()))
+
+    def coded(self, role: str, of: Mapping[str, int]) -> "Blocks":
+        """The table with the texts of a role as numbers. of: the number of each text."""
+        numbers = Segment(tuple(of), np.array(list(of.values())))
+        return replace(self, schema=replace(self.schema, coded={**self.schema.coded, role: numbers}))
 
     def head(self) -> list[Block]:
         """Some first rows of each system, none of one that is not among them: about where numbers lie."""
         with self._refusing():
             table = self.engine.table(f"{self._query(None)} LIMIT {HEAD}", self.name, **self.frames)
-            if not self.plan.paired:
+            if not self.paired:
                 return [self.schema.block(table)] * len(self.systems)
             of = shards.places_of(table["system"], self.systems)
-            alone = replace(self.schema, plan=replace(self.plan, paired=False, systems=self.systems[:1]))
+            alone = replace(self.schema, paired=False, systems=self.systems[:1])
             return [alone.block(table.take(np.flatnonzero(of == i))) for i in range(len(self.systems))]
 
     def total(self, of: Callable[[Block], Kept]) -> Kept:
         """The sum of what is kept of every block, in the order of the blocks; raises InputError for bad input."""
-        by, work = self.together(by_unit=True), Reduced(self.schema, of)
-        then = self.plan.measured if by == "unit" else []
+        by, work = self._together(by_unit=True), Reduced(self.schema, of)
+        then = [*map(self.engine.dialect.quote, self.schema.measured)] if by == "unit" else []
         with self._refusing():
             whole = self.engine.total(self._query(by), by, work, self.name, self.rows, then, **self.frames)
         if whole is None:
             raise tabled.twice(self) or pairing.nothing_shared(self.systems)
         return whole
 
-    def refuse_apart(self) -> None:
-        """Raises InputError where systems have an id twice, or in different units: then no block has its rows."""
-        if self.plan.paired and self.together(by_unit=True) == "unit":
+    def again(self, rows: int) -> Iterator[tuple[Block, Any]]:
+        """The rows once more, in the order of the input where systems need not be paired, and the unit of each.
+
+        rows: those that were read. The engine may be closed. Raises InputError if the input has changed.
+        """
+        by, schema = self._together(by_unit=False), replace(self.schema, parted=True, numbered=True)
+        with self.engine.again() as engine, progress("rereading", rows, "rows") as draw:
+            done = 0
+            for table in engine.stream(self._query(by), by, self.name, **self.frames):
+                block, at = schema.block(table, done), schema.rows_of(table)
+                unit = table["unit"].combine_chunks() if schema.unit else None
+                yield block, unit if unit is None or at is None else unit.take(at[:, 0])
+                done += len(block)
+                draw(done)
+            self.sources()
+            if done != rows:
+                raise tabled.changed(self.name)
+
+    def check(self, rows: int, repeated: int | None = 0) -> None:
+        """Raises InputError where rows that were read are not all: ids twice, in several units, or another input.
+
+        repeated: rows whose id an earlier row has, None where nobody knows.
+        """
+        if self.paired and self._together(by_unit=True) == "unit" and rows * len(self.systems) != self.rows:
             apart = f"count(*) = {len(self.systems)} AND min(unit) <> max(unit)"
             if tabled.id_having(self, apart) is not None or tabled.twice(self):
                 raise tabled.refuse(self)
+        if repeated != 0 and not self.paired:
+            tabled.refuse_id_twice(self)
+        if not self.paired and rows != self.rows:
+            raise tabled.changed(self.name)
+
+    def _together(self, *, by_unit: bool) -> str | None:
+        """The column whose equal values stand in one block."""
+        schema = self.schema
+        return "unit" if by_unit and schema.unit and not schema.parted else "id" if schema.paired else None
 
     def _query(self, by: str | None) -> str:
-        naming = [name for name in (by, self.naming) if name]
-        return (
-            f"SELECT {', '.join(dict.fromkeys([*self.fields, *self.plan.columns, *naming]))} FROM ({self.query}) AS w"
-        )
+        columns = dict.fromkeys([*self.schema.columns, *(name for name in (by, self.naming) if name)])
+        return f"SELECT {', '.join(map(self.engine.dialect.quote, columns))} FROM ({self.query}) AS w"
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -175,12 +287,15 @@ class Blocks(Tabled):
         try:
             yield
         except (Refused, InputError) as error:
-            for piece in self.pieces:
-                refuse_first(self.engine, piece)
+            self._refuse_first()
             raise (tabled.refuse(self) if isinstance(error, Refused) else error) from None
         for piece in self.pieces:
             if piece.chosen.source:
                 piece.part.check(piece.chosen)
+
+    def _refuse_first(self) -> None:
+        for piece in self.pieces:
+            refuse_first(self.engine, piece)
 
 
 def refuse_first(engine: Engine, piece: Piece) -> None:
@@ -196,38 +311,71 @@ def refuse_first(engine: Engine, piece: Piece) -> None:
             raise
         if table is None:
             return
-        for role, field in piece.layout.fields.items():
-            field.checked(table[role].combine_chunks(), piece.part, before)
+        for role, column in piece.layout.fields.items():
+            column.checked(table[role].combine_chunks(), piece.part, before)
         before = None if before is None else before + len(table)
 
 
-def read(engine: Engine, asked: Forecast, segments: Sequence[str] = (), unit: str | None = None) -> Blocks:
-    """The table of forecasts; raises InputError where its systems, groups or units cannot be meant."""
-    pieces = tabled.pieces_of(engine, asked.parts, asked.numbered)
-    layout, sizes = pieces[0].layout, [_sizes(engine, piece) for piece in pieces]
-    systems = tuple(map(str, layout.own)) if layout.wide else _systems(asked, {name for size in sizes for name in size})
-    quote = engine.dialect.quote
-    roles = {"actual": "actual"} | {f"beside{i}": f"beside {name}" for i, name in enumerate(asked.beside)}
-    fields = {short: layout.shared[role] for short, role in roles.items()}
-    cells = [f"{quote(aligned.key(role, fields[short]))} AS {short}" for short, role in roles.items()]
-    own = [field for roles in layout.own.values() for field in roles.values()]
-    fields |= {f"score{i}": field for i, field in enumerate(own)}
-    fields |= {"weight": layout.shared["weight"]} if "weight" in layout.shared else {}
-    fields |= {"id": Field(layout.id)} if layout.id else {}
-    paired, scale = not layout.wide and len(systems) > 1, 1.0 if "weight" in layout.shared else None
+# From the parts -------------------------------------------------------------------------------------------------------
+
+
+def read(
+    engine: Engine,
+    parts: Sequence[Part],
+    layouts: Sequence[Layout],
+    systems: Sequence[str] = (),
+    segments: Sequence[str] = (),
+    unit: str | None = None,
+    said: Sequence[str] | None = None,
+) -> Blocks:
+    """The table; raises InputError where its systems, groups or units cannot be meant.
+
+    layouts: the columns of each part by the roles that the report declares. systems: those wanted. said: the roles of
+    what systems say that are measured, all of them where none is named.
+    """
+    pieces = tabled.pieces_of(engine, parts, layouts)
+    layout, sizes = layouts[0], [_sizes(engine, piece) for piece in pieces]
+    names = tuple(map(str, layout.own)) if layout.wide else _systems(systems, {n for s in sizes for n in s}, pieces[0])
+    roles = list(dict.fromkeys(role for fields in layout.own.values() for role in fields))
+    schema = Schema(
+        systems=names,
+        shared={role: field for role, field in layout.shared.items() if not role.startswith(ATTRIBUTE)},
+        own={role: [fields[role] for fields in layout.own.values()] for role in roles},
+        said=tuple(said or roles),
+        paired=not layout.wide and len(names) > 1,
+        id=Field(layout.id) if layout.id else None,
+        names=None,
+        numbered=False,
+    )
+    cells = _cells(engine.dialect, layout, schema)
     table = Blocks(
         engine=engine,
         pieces=pieces,
-        query=tabled.union(engine, pieces, systems, [*cells, *tabled.scores(engine, layout)], segments, unit),
-        plan=Plan(systems, paired, (), scale, truth="actual", beside=tuple(asked.beside)),
+        query=tabled.union(engine, pieces, names, cells, segments, unit),
         counts=[sum(size.values()) for size in sizes],
-        rows=sum(n for size in sizes for name, n in size.items() if layout.wide or name in systems),
+        rows=sum(n for size in sizes for name, n in size.items() if layout.wide or name in names),
         slices={},
-        fields=fields,
+        schema=schema,
     )
-    if layout.id and not paired:
-        tabled.refuse_id_twice(table)
-    return tabled.grouped(table, segments, unit)
+    groups = tabled.groups_of(table, segments, unit)
+    schema = replace(
+        schema,
+        names=table.naming,
+        numbered=table.naming is not None or bool(engine.dialect.row_number),
+        segments=groups.segments,
+        unit=unit is not None,
+        parted=groups.units is not None,
+    )
+    return replace(table, schema=schema, slices=groups.labels)
+
+
+def _cells(dialect: Dialect, layout: Layout, schema: Schema) -> list[str]:
+    """The SQL of what is and of what systems say, under the names that a block has for them."""
+    named = {role: aligned.key(role, field) for role, field in schema.shared.items() if role != WEIGHT}
+    for role in schema.own:
+        for i, (system, fields) in enumerate(layout.own.items()):
+            named[own_name(role, i)] = aligned.own_key(system, role, fields[role])
+    return [f"{dialect.quote(key)} AS {dialect.quote(name)}" for name, key in named.items()]
 
 
 def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
@@ -244,6 +392,6 @@ def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
     return size
 
 
-def _systems(asked: Forecast, every: set[str]) -> tuple[str, ...]:
+def _systems(wanted: Sequence[str], every: set[str], piece: Piece) -> tuple[str, ...]:
     names = sorted(every)
-    return tuple(names[i] for i in aligned.kept_systems(names, asked.systems, asked.layouts[0], asked.parts[0]))
+    return tuple(names[i] for i in aligned.kept_systems(names, wanted, piece.layout, piece.part))

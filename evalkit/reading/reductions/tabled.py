@@ -3,6 +3,7 @@
 The parts laid end to end are one query, whose shards `shards` reads.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -36,25 +37,33 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class Tabled:
+class Input(ABC):
     """A table that an engine, DuckDB or Spark, holds.
 
-    query: the SQL of all rows by short names. plan: what a shard's columns mean. counts: rows of each part. rows: of
-    the systems wanted. slices: the labels of the groups of each column for segments.
+    query: the SQL of all rows by short names. counts: rows of each part. rows: of the systems wanted. slices: the
+    labels of the groups of each column for segments.
     """
 
     engine: Engine
     pieces: Sequence[Piece]
     query: str
-    plan: Plan
     counts: Sequence[int]
     rows: int
     slices: Mapping[str, Sequence[str]]
 
     @property
+    @abstractmethod
     def systems(self) -> tuple[str, ...]:
         """The systems that are wanted, in order."""
-        return self.plan.systems
+
+    @property
+    @abstractmethod
+    def paired(self) -> bool:
+        """Whether the rows of several systems are joined on the id."""
+
+    @abstractmethod
+    def short(self, role: str) -> str:
+        """The column of the query that has what systems share, by its role while it is read."""
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -96,6 +105,29 @@ class Tabled:
     def sources(self) -> tuple[Source, ...]:
         """The inputs with their rows; raises InputError where a file has changed since reading began."""
         return tuple(piece.part.fingerprint(rows) for piece, rows in zip(self.pieces, self.counts, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Tabled(Input):
+    """An input that is reduced shard by shard. plan: what a shard's columns mean."""
+
+    plan: Plan
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return self.plan.systems
+
+    @property
+    def paired(self) -> bool:
+        return self.plan.paired
+
+    def short(self, role: str) -> str:
+        short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(self.slices)}
+        short |= dict.fromkeys(("text label", "number label", "number actual"), self.plan.truth)
+        short |= {"number weight": "weight"}
+        short |= {f"number beside {name}": f"beside{i}" for i, name in enumerate(self.plan.beside)}
+        short |= {f"number true {name}": f"label{i}" for i, name in enumerate(self.plan.labels)}
+        return short.get(role, "unit")
 
     def together(self, *, by_unit: bool) -> str | None:
         """The column whose equal values stand in one shard."""
@@ -228,10 +260,19 @@ def most_texts(engine: Engine, segments: Sequence[str], unit: str | None) -> dic
     return {short: engine.reading.units if short == "unit" else engine.reading.values for short in named}
 
 
-def grouped(
-    t: Kept, segments: Sequence[str], unit: str | None, known: Mapping[str, DistinctTexts] | None = None
-) -> Kept:
-    """The table with the slices of the columns for segments, and its units where they are few.
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The slices of the columns for segments and their labels, and the distinct units where they are few."""
+
+    segments: tuple[Segment, ...]
+    labels: Mapping[str, Sequence[str]]
+    units: tuple[str, ...] | None
+
+
+def groups_of(
+    t: Input, segments: Sequence[str], unit: str | None, known: Mapping[str, DistinctTexts] | None = None
+) -> Grouped:
+    """How the rows are grouped; raises InputError for a row without a unit, ParameterError for too many slices.
 
     known: the texts of these columns where they have been asked for; else all are, by one query.
     """
@@ -248,31 +289,39 @@ def grouped(
     if unit and known["unit"].empty:
         raise _no_unit(t, unit, known["unit"].empty)
     few = tuple(known["unit"].values) if unit and len(known["unit"].values) <= most.units else None
-    plan = replace(t.plan, segments=tuple(slices), unit=unit is not None, units=few)
-    return replace(t, plan=plan, slices=labels)
+    return Grouped(tuple(slices), labels, few)
 
 
-def _no_unit(t: Tabled, unit: str, rows: int) -> InputError:
+def grouped(
+    t: Kept, segments: Sequence[str], unit: str | None, known: Mapping[str, DistinctTexts] | None = None
+) -> Kept:
+    """The table with the slices of the columns for segments, and its units where they are few."""
+    found = groups_of(t, segments, unit, known)
+    plan = replace(t.plan, segments=found.segments, unit=unit is not None, units=found.units)
+    return replace(t, plan=plan, slices=found.labels)
+
+
+def _no_unit(t: Input, unit: str, rows: int) -> InputError:
     """The error for rows without a unit."""
     none = t.engine.dialect.literal(aligned.NONE)
     empty = where(t, f"{cell(t.engine, f'text attribute {unit}')} = {none}", "1", 1)
     return aligned.no_unit(empty[0][1] if empty else t.name, unit, rows)
 
 
-def refuse_id_twice(t: Tabled) -> None:
+def refuse_id_twice(t: Input) -> None:
     """Raises InputError where an id stands in two rows."""
     if (id := id_having(t, "count(*) > 1")) is not None:
         _, place, _ = _having(t, id, "1")[1]
         raise pairing.twice(place, id, None if t.wide else t.systems[0])
 
 
-def id_having(t: Tabled, condition: str) -> str | None:
+def id_having(t: Input, condition: str) -> str | None:
     """The first id whose rows together keep the condition; None where there is none."""
     ids = t.ask("id", f"GROUP BY id HAVING {condition} ORDER BY 1 LIMIT 1")["id"]
     return ids[0].as_py() if len(ids) else None
 
 
-def twice(t: Tabled) -> InputError | None:
+def twice(t: Input) -> InputError | None:
     """The error for the first id that a system has twice; None where there is none."""
     for again in t.ask("id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1").to_pylist():
         places = [place for system, place, _ in _having(t, again["id"], "1") if system == again["system"]]
@@ -280,18 +329,13 @@ def twice(t: Tabled) -> InputError | None:
     return None
 
 
-def refuse(t: Tabled) -> InputError:
+def refuse(t: Input) -> InputError:
     """The error for ids that a system has twice, or whose rows do not agree; shards have found that there are such."""
     if error := twice(t):
         return error
     layout = t.pieces[0].layout
-    short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(t.slices)}
-    short |= dict.fromkeys(("text label", "number label", "number actual"), t.plan.truth)
-    short |= {"number weight": "weight"}
-    short |= {f"number beside {name}": f"beside{i}" for i, name in enumerate(t.plan.beside)}
-    short |= {f"number true {name}": f"label{i}" for i, name in enumerate(t.plan.labels)}
     for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
-        at = short.get(role, "unit")
+        at = t.short(role)
         if (id := id_having(t, f"count(*) = {len(t.systems)} AND min({at}) <> max({at})")) is not None:
             rows = sorted(_having(t, id, cell(t.engine, role)))
             values = [value if field.is_number else field.plain(value) for _, _, value in rows]
@@ -305,13 +349,13 @@ def changed(name: str) -> InputError:
     return InputError(f"{name}: the input changed while it was read")
 
 
-def _having(t: Tabled, id: str, value: str) -> list[tuple[str, str, Any]]:
+def _having(t: Input, id: str, value: str) -> list[tuple[str, str, Any]]:
     """System, place and value of the rows with an id, in the order of the parts."""
     rows = where(t, f"id = {t.engine.dialect.literal(id)}", value, SEEN)
     return [row for row in rows if t.wide or row[0] in t.systems]
 
 
-def where(t: Tabled, condition: str, value: str, most: int, wanted: str | None = None) -> list[tuple[str, str, Any]]:
+def where(t: Input, condition: str, value: str, most: int, wanted: str | None = None) -> list[tuple[str, str, Any]]:
     """System, place and value of the first rows of each part where a condition holds."""
     rows = []
     for piece in t.pieces:

@@ -1,0 +1,151 @@
+"""A block: some rows of a table as typed columns, the same rows under every system, and the hashes that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints
+from evalkit.metrics.rows import Rows
+
+STEP = 2**14  # rows that are looked at together: what is made of them stays in the cache
+Hashes = np.ndarray  # whole numbers of 64 bits without sign
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows that every system has, typed and checked; rows lie along the last axis of every column.
+
+    truth: what is: a number, 0 or 1, the number of a class, or one row a label. said: what each system says, a row a
+    system, or a table a system of one row a class or label. key: a hash of the unit, else of the id, else of all
+    that the row says, and rows of one key are then `alike`. id: a hash of the id where ids may come twice. clustered:
+    rows of one key are one unit, and lie together unless units are `parted`. slices: of each column for segments the
+    number of the row's slice, from 1 on over all columns. beside, own: further columns of numbers, that systems share
+    or that each has. names: the ids, or the numbers of the rows; None where nothing names them.
+    """
+
+    truth: Floats
+    said: Floats
+    weight: Floats | None
+    key: Hashes
+    id: Hashes | None = None
+    clustered: bool = False
+    parted: bool = False
+    alike: bool = False
+    slices: Sequence[Ints] = ()
+    beside: Mapping[str, Floats] = field(default_factory=dict)
+    own: Mapping[str, Floats] = field(default_factory=dict)
+    names: Any = None
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each row, 1 where all count alike."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each unit begins, of rows whose units are whole."""
+        return np.flatnonzero(np.append(True, self.key[1:] != self.key[:-1])[: len(self)])
+
+    @property
+    def texts(self) -> Any:
+        """The ids, or the numbers of the rows, as Arrow's texts."""
+        import pyarrow as pa
+
+        return (
+            pa.array(self.names).cast(pa.string())
+            if isinstance(self.names, np.ndarray)
+            else self.names.cast(pa.string())
+        )
+
+    def rows(self, system: int) -> Rows:
+        """What is, and what a system says of it."""
+        unit = self.key if self.clustered else None
+        return Rows(self.truth, self.said[system], weight=self.weight, unit=unit, beside=self.beside)
+
+    def at(self, rows: Any) -> Block:
+        """The rows at these places, without their names."""
+        return self._of([self], lambda columns: columns[0][..., rows])
+
+    def groups(self) -> Iterator[tuple[int, Block]]:
+        """All rows, as group 0, and those of each slice that has any."""
+        yield 0, self
+        for column in self.slices:
+            for group in np.unique(column).tolist():
+                yield group, self.at(np.flatnonzero(column == group))
+
+    def steps(self) -> Iterator[Block]:
+        """Some thousand rows at a time, of whole units."""
+        cuts = np.arange(0, len(self), STEP)
+        if self.clustered and not self.parted:
+            cuts = np.unique(self.starts[np.searchsorted(self.starts, cuts, side="right") - 1])
+        for start, end in zip(cuts.tolist(), [*cuts[1:].tolist(), len(self)], strict=True):
+            yield self.at(slice(start, end))
+
+    @staticmethod
+    def join(parts: Sequence[Block]) -> Block:
+        """The rows of the parts one after another, without their names."""
+        return parts[0]._of(parts, lambda columns: np.concatenate(columns, axis=-1))
+
+    def _of(self, parts: Sequence[Block], made: Callable[[list[np.ndarray]], np.ndarray]) -> Block:
+        """A block whose columns are made of those of the parts."""
+        return replace(
+            self,
+            truth=made([part.truth for part in parts]),
+            said=made([part.said for part in parts]),
+            weight=None if self.weight is None else made([part.weights for part in parts]),
+            key=made([part.key for part in parts]),
+            id=None,
+            slices=[made([part.slices[i] for part in parts]) for i in range(len(self.slices))],
+            beside={name: made([part.beside[name] for part in parts]) for name in self.beside},
+            own={name: made([part.own[name] for part in parts]) for name in self.own},
+            names=None,
+        )
+
+
+# Hashes: numpy's own, so that every engine draws the same rows --------------------------------------------------------
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(x: Hashes) -> Hashes:
+    """Whole numbers that look random (splitmix64, doi:10.1145/2714064.2660195)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def of_numbers(columns: Sequence[Floats]) -> Hashes:
+    """A hash of the numbers of each row: rows that say the same have the same."""
+    key = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        key = mixed(key + (column + 0.0).view(np.uint64) + GOLDEN)
+    return key
+
+
+def of_texts(column: Any) -> Hashes:
+    """A hash of each text of an Arrow array, of its bytes and their places.
+
+    >>> import pyarrow as pa
+    >>> some = ["ab", "ba", "", "ab"]
+    >>> of_texts(pa.array(some)).tolist() == of_texts(pa.array(["x", *some]))[1:].tolist()
+    True
+    """
+    import pyarrow as pa
+
+    _, offsets, data = column.cast(pa.large_string()).buffers()
+    ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    key, size, first = np.zeros(len(column), np.uint64), np.diff(ends), ends[:-1] - ends[0]
+    if ends[-1] > ends[0]:
+        letters = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].astype(np.uint64)
+        place = np.arange(1, len(letters) + 1) - np.repeat(first, size)
+        some = size > 0
+        key[some] = np.add.reduceat(mixed(letters + place.astype(np.uint64) * GOLDEN), first[some])
+    return mixed(key + size.astype(np.uint64))
