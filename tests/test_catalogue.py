@@ -11,16 +11,24 @@ from hypothesis import strategies as st
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
-from evalkit.catalogue.ranking import NO_GAIN, NO_RELEVANT, auc
+from evalkit.catalogue.metric import TEXTS
+from evalkit.catalogue.ranking import auc
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings, from_grades
 from evalkit.reading.inputs import runs
 
+NO_RELEVANT, NO_GAIN = "nothing is relevant", "no item has a grade above 0"
 METRICS = [metric for metric in lookup.TABLE.values() if metric.structure == "rankings"]
 CHOSEN = [Chosen(metric, k) for metric in METRICS for k in (None, 1, 3) if metric.cut != ("never" if k else "must")]
 NAMES = [one.label for one in CHOSEN]
 
 # ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_metric_has_words_and_no_words_are_of_none():
+    rows = {(of, name): row for of, table in lookup.TABLES.items() for name, row in table.items()}
+    assert set(rows) == {(structure, name) for structure, texts in TEXTS.items() for name in texts}
+    assert all(row.formula and row.undefined and row.equals and row.plain for row in rows.values())
 
 
 @pytest.mark.parametrize(

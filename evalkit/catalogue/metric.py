@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evalkit.catalogue.kinds import Effects, Kind, OfTable, Termed
@@ -61,6 +63,15 @@ class Metric:
     def tabled(self) -> bool:
         """True if the table of a score tells the metric, without the rows themselves."""
         return self.kind.summed and not self.columns
+
+
+TEXTS = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
+
+
+def described(name: str, structure: str, kind: Kind, **rest: Any) -> Metric:
+    """The row of a metric whose words stand in metrics.toml: what it is, when it is undefined, which tool it equals."""
+    words = {"undefined": "", "equals": ""} | TEXTS[structure][name]
+    return Metric(name, structure, kind, **words, **rest)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from evalkit.catalogue.kinds import (
     Loss,
     Share,
 )
-from evalkit.catalogue.metric import Metric
+from evalkit.catalogue.metric import Metric, described
 from evalkit.metrics import counts, labels, losses
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
@@ -31,7 +31,6 @@ ALIASES = {
     "ovr_weighted": "roc_auc_ovr_weighted",
     "ovo_weighted": "roc_auc_ovo_weighted",
 }
-NO_ROWS = "there is no row"
 STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
 
 
@@ -108,197 +107,55 @@ def _weighted(metric: labels.Metric) -> Kind:
 # The table --------------------------------------------------------------------------------------------------------
 
 
-def _class(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest) -> Metric:
-    return Metric(name, "classes", kind, formula, undefined, equals, cut=rest.pop("cut", "never"), **rest)
+def _class(name: str, kind: Kind, cut: str = "never", **rest) -> Metric:
+    return described(name, "classes", kind, cut=cut, **rest)
 
 
 RIGHT = Share(lambda actual, predicted: (np.ones(len(actual), dtype=bool), actual == predicted))
-ABSENT = "a class has no row"
-UNSEEN = "a class has no row and is predicted"
-ONE = "actual or predicted classes are all one"
 
-MACRO_PRECISION = _class(
-    "macro_precision",
-    _macro(PRECISION),
-    "mean over the classes of precision",
-    "a class is never predicted",
-    "scikit-learn precision_score(average='macro'), which counts 0 where undefined",
-    plain="the mean over the classes of the share of predictions that are right",
-)
-MACRO_RECALL = _class(
-    "macro_recall",
-    _macro(RECALL),
-    "mean over the classes of recall",
-    UNSEEN,
-    "scikit-learn recall_score(average='macro')",
-    plain="the mean over the classes of the share of their rows that is recognised",
-)
+MACRO_PRECISION = _class("macro_precision", _macro(PRECISION))
+MACRO_RECALL = _class("macro_recall", _macro(RECALL))
 
 ROWS = (
-    _class(
-        "accuracy",
-        RIGHT,
-        "rows whose class is predicted / all; also micro F1",
-        NO_ROWS,
-        "scikit-learn accuracy_score",
-        plain="the share of rows whose class is predicted correctly",
-    ),
-    _class(
-        "macro_f1",
-        _macro(F1),
-        "mean over the classes of F1; a class that neither occurs nor is predicted takes no part",
-        NO_ROWS,
-        "scikit-learn f1_score(average='macro')",
-        plain="the mean over the classes of F1, the harmonic mean of precision and recall",
-    ),
+    _class("accuracy", RIGHT),
+    _class("macro_f1", _macro(F1)),
     MACRO_PRECISION,
     MACRO_RECALL,
-    _class(
-        "macro_f1_of_means",
-        Harmonic((MACRO_PRECISION, MACRO_RECALL)),
-        "F1 of macro precision and macro recall",
-        "a class is never predicted",
-        "none as such",
-        reference="Opitz and Burst 2019, arXiv:1911.03347",
-        plain="the harmonic mean of macro precision and macro recall",
-    ),
-    _class(
-        "weighted_f1",
-        _weighted(counts.f_score),
-        "mean over the classes of F1 weighted by their rows",
-        NO_ROWS,
-        "scikit-learn f1_score(average='weighted')",
-        plain="F1, the harmonic mean of precision and recall, averaged over the rows' classes",
-    ),
-    _class(
-        "weighted_precision",
-        _weighted(counts.precision),
-        "mean over the classes of precision weighted by their rows",
-        "a class with rows is never predicted",
-        "scikit-learn precision_score(average='weighted'), which counts 0 where undefined",
-        plain="the share of predictions that are right, averaged over the rows' classes",
-    ),
-    _class(
-        "weighted_recall",
-        RIGHT,
-        "mean over the classes of recall weighted by their rows, which is the accuracy",
-        NO_ROWS,
-        "scikit-learn recall_score(average='weighted')",
-        plain="the share of rows whose class is predicted correctly",
-    ),
-    _class(
-        "balanced_accuracy",
-        Combined(RECALL, _with_rows, _by_class),
-        "mean recall of the classes that have rows",
-        NO_ROWS,
-        "scikit-learn balanced_accuracy_score",
-        plain="the mean over the classes of the share of their rows that is recognised",
-    ),
-    _class(
-        "mcc",
-        _table(labels.mcc),
-        "correlation of actual and predicted class (R_K)",
-        ONE,
-        "scikit-learn matthews_corrcoef",
-        low=-1.0,
-        reference="Gorodkin 2004, doi:10.1016/j.compbiolchem.2004.09.006",
-        plain="the correlation of actual and predicted class; 0 without skill",
-    ),
-    _class(
-        "kappa",
-        _table(labels.kappa),
-        "(accuracy − chance) / (1 − chance)",
-        "actual and predicted classes are all one and the same",
-        "scikit-learn cohen_kappa_score",
-        low=-1.0,
-        plain="the agreement of actual and predicted class beyond chance; 0 without skill",
-    ),
-    _class(
-        "kappa_quadratic",
-        _table(labels.kappa_quadratic),
-        "kappa with squared distance of the classes, which are in order",
-        "actual and predicted classes are all one and the same",
-        "scikit-learn cohen_kappa_score(weights='quadratic')",
-        low=-1.0,
-        plain="the agreement of actual and predicted class beyond chance, where far misses weigh more",
-    ),
-    _class(
-        "top",
-        Loss(lambda rows, k: labels.in_top(rows.actual, rows.scores, k)),
-        "rows whose class is among the k highest scores / all; a tie at the border counts by its share",
-        NO_ROWS,
-        "scikit-learn top_k_accuracy_score where no scores tie",
-        cut="must",
-        needs="scores",
-        plain="the share of rows whose class has one of the {k} highest scores",
-    ),
-    _class(
-        "roc_auc_ovr",
-        _one_vs_rest(ROC_AUC),
-        "mean over the classes of the AUC of the class against the rest",
-        ABSENT,
-        "scikit-learn roc_auc_score(multi_class='ovr')",
-        needs="scores",
-        plain="how often a row of a class scores higher for it than other rows, mean over classes; ½ without skill",
-    ),
-    _class(
-        "roc_auc_hand_till",
-        Combined(ROC_AUC, _pairs, _by_class, whole=False),
-        "mean over ordered pairs of classes of the AUC of one over the other by its score",
-        ABSENT,
-        "scikit-learn roc_auc_score(multi_class='ovo'); pROC multiclass.roc",
-        reference="Hand and Till 2001, doi:10.1023/A:1010920819831",
-        needs="scores",
-        plain="how often a row scores higher for its class than a row of another, mean over pairs; ½ without skill",
-    ),
+    _class("macro_f1_of_means", Harmonic((MACRO_PRECISION, MACRO_RECALL))),
+    _class("weighted_f1", _weighted(counts.f_score)),
+    _class("weighted_precision", _weighted(counts.precision)),
+    _class("weighted_recall", RIGHT),
+    _class("balanced_accuracy", Combined(RECALL, _with_rows, _by_class)),
+    _class("mcc", _table(labels.mcc), low=-1.0),
+    _class("kappa", _table(labels.kappa), low=-1.0),
+    _class("kappa_quadratic", _table(labels.kappa_quadratic), low=-1.0),
+    _class("top", Loss(lambda rows, k: labels.in_top(rows.actual, rows.scores, k)), cut="must", needs="scores"),
+    _class("roc_auc_ovr", _one_vs_rest(ROC_AUC), needs="scores"),
+    _class("roc_auc_hand_till", Combined(ROC_AUC, _pairs, _by_class, whole=False), needs="scores"),
     _class(
         "roc_auc_ovr_weighted",
         Weighted(ROC_AUC, lambda rows: _each(rows, np.arange(rows.classes)), _by_class),
-        "mean over the classes of the AUC of the class against the rest, weighted by its rows",
-        "all rows are of one class",
-        "scikit-learn roc_auc_score(multi_class='ovr', average='weighted')",
         needs="scores",
-        plain="how often a row of a class scores higher for it than other rows, classes weighted; ½ without skill",
     ),
     _class(
         "roc_auc_ovo_weighted",
         Weighted(ROC_AUC, _pairs, _by_class, whole=False, counted=lambda rows: np.ones(len(rows), dtype=bool)),
-        "mean over ordered pairs of classes of the AUC of one over the other, weighted by the rows of both",
-        ABSENT,
-        "scikit-learn roc_auc_score(multi_class='ovo', average='weighted')",
         needs="scores",
-        plain="how often a row scores higher for its class than a row of another, pairs weighted; ½ without skill",
     ),
-    _class(
-        "map_classes",
-        _one_vs_rest(AVERAGE_PRECISION),
-        "mean over the classes of average precision against the rest",
-        ABSENT,
-        "mean of scikit-learn average_precision_score by class",
-        needs="scores",
-        plain="the mean over the classes of the average precision, which says how pure the highest scores are",
-    ),
+    _class("map_classes", _one_vs_rest(AVERAGE_PRECISION), needs="scores"),
     _class(
         "log_loss",
         Loss(lambda rows, k: losses.log_classes(rows.actual, rows.scores), losses.WORST),
-        "mean −log(probability of the actual class), probabilities scaled to sum 1, clipped at ε",
-        NO_ROWS,
-        "scikit-learn log_loss",
         best="low",
         high=np.inf,
         needs="probabilities",
-        plain="the mean penalty for low probabilities of the actual class, which is large for confident errors",
         unit="nats",
     ),
     _class(
         "brier",
         Loss(lambda rows, k: losses.brier_classes(rows.actual, rows.scores)),
-        "mean over rows of Σ over classes (probability − 1 for the actual class)²: 0 to 2",
-        NO_ROWS,
-        "scikit-learn brier_score_loss(scale_by_half=False)",
         best="low",
         high=2.0,
         needs="probabilities",
-        plain="the mean squared distance between the probabilities and what happened",
     ),
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from evalkit.arrays import Bools, Floats
-from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, NO_ROWS, PRECISION, ROC_AUC
+from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, PRECISION, ROC_AUC
 from evalkit.catalogue.combined_kinds import Combined, Part, Weighted
 from evalkit.catalogue.kinds import (
     Kind,
@@ -14,7 +14,7 @@ from evalkit.catalogue.kinds import (
     RatioOfRows,
     Share,
 )
-from evalkit.catalogue.metric import Metric
+from evalkit.catalogue.metric import Metric, described
 from evalkit.metrics import labels
 from evalkit.metrics.rows import Rows
 
@@ -64,144 +64,39 @@ def _by_row(of: Callable[[Bools, Bools], Floats]) -> Kind:
     return Loss(lambda rows, k: of(rows.actual, rows.predicted))
 
 
-def _label(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest) -> Metric:
-    return Metric(name, "labels", kind, formula, undefined, equals, cut="never", **rest)
+def _label(name: str, kind: Kind, **rest) -> Metric:
+    return described(name, "labels", kind, cut="never", **rest)
 
 
 RECALLED = _micro(_hits, lambda y, d: y.sum(axis=1) * 1.0)
 
 ROWS = (
-    _label(
-        "micro_f1",
-        _micro(lambda y, d: 2 * _hits(y, d), _all),
-        "2 Σ TP / (2 Σ TP + Σ FP + Σ FN) over all labels",
-        "no label is true and none predicted",
-        "scikit-learn f1_score(average='micro')",
-        plain="the harmonic mean of precision and recall over all labels together",
-    ),
-    _label(
-        "micro_precision",
-        _micro(_hits, lambda y, d: d.sum(axis=1) * 1.0),
-        "Σ TP / Σ (TP + FP) over all labels",
-        "nothing is predicted",
-        "scikit-learn precision_score(average='micro')",
-        plain="the share of the predicted labels that are true, over all labels together",
-    ),
-    _label(
-        "micro_recall",
-        RECALLED,
-        "Σ TP / Σ (TP + FN) over all labels",
-        "no label is true",
-        "scikit-learn recall_score(average='micro')",
-        plain="the share of the true labels that are predicted, over all labels together",
-    ),
-    _label(
-        "macro_f1",
-        _by_label(F1),
-        "mean over the labels of F1",
-        "a label is never true and never predicted",
-        "scikit-learn f1_score(average='macro')",
-        plain="the mean over the labels of F1, the harmonic mean of precision and recall",
-    ),
-    _label(
-        "weighted_f1",
-        Weighted(F1, _parts),
-        "mean over the labels of F1, weighted by how often each is true",
-        "no label is true",
-        "scikit-learn f1_score(average='weighted')",
-        plain="F1, the harmonic mean of precision and recall, averaged over the true labels",
-    ),
-    _label(
-        "weighted_precision",
-        Weighted(PRECISION, _parts),
-        "mean over the labels of precision, weighted by how often each is true",
-        "a label that is true is never predicted",
-        "scikit-learn precision_score(average='weighted'), which counts 0 where undefined",
-        plain="the share of the predictions that are right, averaged over the true labels",
-    ),
-    _label(
-        "weighted_recall",
-        RECALLED,
-        "mean over the labels of recall, weighted by how often each is true, which is micro_recall",
-        "no label is true",
-        "scikit-learn recall_score(average='weighted')",
-        plain="the share of the true labels that are predicted",
-    ),
-    _label(
-        "samples_f1",
-        _by_row(labels.f1_by_row),
-        "mean over rows of F1 of the row's labels; a row with none true and none predicted takes no part",
-        "no row has a label true or predicted",
-        "scikit-learn f1_score(average='samples') where every row has a label true or predicted",
-        plain="the mean over rows of the harmonic mean of precision and recall of their labels",
-    ),
-    _label(
-        "samples_jaccard",
-        _by_row(labels.jaccard_by_row),
-        "mean over rows of labels true and predicted / true or predicted; a row with neither takes no part",
-        "no row has a label true or predicted",
-        "scikit-learn jaccard_score(average='samples') where every row has a label true or predicted",
-        plain="the mean over rows of the share that is right of the labels that are true or predicted",
-    ),
+    _label("micro_f1", _micro(lambda y, d: 2 * _hits(y, d), _all)),
+    _label("micro_precision", _micro(_hits, lambda y, d: d.sum(axis=1) * 1.0)),
+    _label("micro_recall", RECALLED),
+    _label("macro_f1", _by_label(F1)),
+    _label("weighted_f1", Weighted(F1, _parts)),
+    _label("weighted_precision", Weighted(PRECISION, _parts)),
+    _label("weighted_recall", RECALLED),
+    _label("samples_f1", _by_row(labels.f1_by_row)),
+    _label("samples_jaccard", _by_row(labels.jaccard_by_row)),
     _label(
         "exact_match",
         Share(lambda actual, decided: (np.ones(len(actual), dtype=bool), labels.exact_match(actual, decided) == 1)),
-        "rows with every label right / all",
-        NO_ROWS,
-        "scikit-learn accuracy_score (subset accuracy)",
-        plain="the share of rows with every label right",
     ),
-    _label(
-        "hamming_loss",
-        _by_row(labels.hamming),
-        "share of wrong labels",
-        NO_ROWS,
-        "scikit-learn hamming_loss",
-        best="low",
-        plain="the share of labels that are wrong",
-    ),
-    _label(
-        "map_classes",
-        _by_label(AVERAGE_PRECISION),
-        "mean over the labels of average precision",
-        "a label is never true",
-        "scikit-learn average_precision_score(average='macro')",
-        plain="the mean over the labels of the average precision, which says how pure the highest scores are",
-    ),
-    _label(
-        "roc_auc_macro",
-        _by_label(ROC_AUC),
-        "mean over the labels of AUC",
-        "a label is never or always true",
-        "scikit-learn roc_auc_score(average='macro')",
-        plain="how often a row with a label scores higher for it than a row without, mean over labels; ½ without skill",
-    ),
-    _label(
-        "ranking_loss",
-        Loss(lambda rows, k: labels.ranking_loss(rows.actual, rows.scores)),
-        "mean over rows of the share of pairs (true, false label) in the wrong order, a tie ½",
-        "every row has all labels or none",
-        "scikit-learn label_ranking_loss where scores do not tie and no row has all labels or none",
-        best="low",
-        plain="how often a false label of a row scores above a true one",
-    ),
+    _label("hamming_loss", _by_row(labels.hamming), best="low"),
+    _label("map_classes", _by_label(AVERAGE_PRECISION)),
+    _label("roc_auc_macro", _by_label(ROC_AUC)),
+    _label("ranking_loss", Loss(lambda rows, k: labels.ranking_loss(rows.actual, rows.scores)), best="low"),
     _label(
         "label_ranking_average_precision",
         Loss(lambda rows, k: labels.label_ranking_average_precision(rows.actual, rows.scores)),
-        "mean over rows with a true label of the mean precision at their true labels",
-        "no row has a true label",
-        "scikit-learn label_ranking_average_precision_score where every row has a true label",
-        plain="how early the true labels of a row stand if its labels are ordered by score; 1 if they come first",
     ),
     _label(
         "coverage_error",
         Loss(lambda rows, k: labels.coverage_error(rows.actual, rows.scores)),
-        "mean over rows of how many of the highest scores hold all true labels",
-        "no row has a true label",
-        "scikit-learn coverage_error where every row has a true label",
         best="low",
         high=np.inf,
-        plain="how many of the highest scores of a row are needed to cover its true labels",
         unit="labels",
     ),
 )

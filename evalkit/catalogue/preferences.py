@@ -12,12 +12,11 @@ from evalkit.catalogue.kinds import (
     PerUnit,
     Ratio,
 )
-from evalkit.catalogue.metric import Metric
+from evalkit.catalogue.metric import Metric, described
 from evalkit.metrics.sums import Sums
 
 HEADS = {"interleaving": "Interleaving"}
 ALIASES = {"delta_ab": "session_wins"}
-NO_CREDIT = "no item of any arm has credit"
 
 
 @dataclass(frozen=True)
@@ -65,42 +64,13 @@ def credit_share(side: Side) -> Sums:
     return Sums(side.credit, side.whole)
 
 
-def _row(name: str, kind: Kind, formula: str, undefined: str, equals: str, **rest: str) -> Metric:
-    return Metric(name, "interleaving", kind, formula, undefined, equals, cut="never", **rest)  # type: ignore[arg-type]
+def _row(name: str, kind: Kind) -> Metric:
+    return described(name, "interleaving", kind, cut="never")
 
 
 ROWS = (
-    _row(
-        "user_share",
-        PerUnit(lambda side, k, level: user_share(side)),
-        "mean over users of credit of the arm's items / credit of all arms' items; every user has the same weight",
-        NO_CREDIT,
-        "none as such",
-        plain="the share of each user's clicks, or other outcome, that the arm's items got, averaged over users",
-    ),
-    _row(
-        "user_preference",
-        PerUnit(lambda side, k, level: user_preference(side)),
-        "1 where the arm has more of the user's credit than the other, ½ as much, 0 less; the mean over several others",
-        NO_CREDIT,
-        "for two arms scipy binomtest of the users without a tie",
-        plain="the share of users who preferred the arm's items; ties count half",
-    ),
-    _row(
-        "session_wins",
-        Ratio(lambda side, k, level: session_wins(side)),
-        "(sessions won + ties / 2) / sessions, over the sessions of all users; Δ_AB + ½; the mean over several others",
-        "there is no session",
-        "none as such",
-        reference="Chapelle, Joachims, Radlinski, Yue 2012, doi:10.1145/2094072.2094078",
-        plain="the share of sessions in which the arm's items got more clicks, or other outcome; ties count half",
-    ),
-    _row(
-        "credit_share",
-        Ratio(lambda side, k, level: credit_share(side)),
-        "Σ credit of the arm's items / Σ credit of all arms' items; users are weighted by their credit",
-        NO_CREDIT,
-        "none as such",
-        plain="the share of all clicks, or other outcome, that the arm's items got",
-    ),
+    _row("user_share", PerUnit(lambda side, k, level: user_share(side))),
+    _row("user_preference", PerUnit(lambda side, k, level: user_preference(side))),
+    _row("session_wins", Ratio(lambda side, k, level: session_wins(side))),
+    _row("credit_share", Ratio(lambda side, k, level: credit_share(side))),
 )

@@ -6,13 +6,12 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints, codes
 from evalkit.catalogue.kinds import Ratio
-from evalkit.catalogue.metric import Metric
+from evalkit.catalogue.metric import Metric, described
 from evalkit.metrics import grouped
 from evalkit.metrics.grouped import GroupedCounts
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 
-ONE_CLASS = "no unit has both classes"
 Importance = Callable[[GroupedCounts], Floats | Ints]
 
 
@@ -35,35 +34,13 @@ def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
     return grouped.weighted_auc_by_group(rows.actual, rows.scores, code, rows.weight)
 
 
-def _gauc(name: str, importance: Importance, by: str, equals: str, reference: str = "") -> Metric:
-    formula = f"mean of the AUC within each unit, {by}; units with one class are left out"
-    plain = f"how often a positive row of a unit scores higher than a negative one of it, {by}; ½ without skill"
-    of = _within(importance)
-    return Metric(
-        name,
-        "counts",
-        of,
-        formula,
-        ONE_CLASS,
-        equals,
-        cut="never",
-        reference=reference,
-        needs="scores of units",
-        plain=plain,
-    )
+def _gauc(name: str, importance: Importance) -> Metric:
+    return described(name, "counts", _within(importance), cut="never", needs="scores of units")
 
 
-GAUC = _gauc(
-    "gauc",
-    lambda g: g.impressions,
-    "weighted by its rows",
-    "none as such; Zhou et al. 2018, eq. 7",
-    "Zhou et al. 2018, doi:10.1145/3219819.3219823",
-)
+GAUC = _gauc("gauc", lambda g: g.impressions)
 ROWS = (
     GAUC,
-    _gauc("gauc_positives", lambda g: g.positives, "weighted by its positive rows", "RecBole GAUC"),
-    _gauc(
-        "gauc_uniform", lambda g: np.ones(len(g.group)), "each unit alike", "mean of scikit-learn roc_auc_score by unit"
-    ),
+    _gauc("gauc_positives", lambda g: g.positives),
+    _gauc("gauc_uniform", lambda g: np.ones(len(g.group))),
 )
