@@ -12,9 +12,11 @@ from evalkit.drawing import curve_plots, forecast_plots, plots, score_plots
 from evalkit.drawing.curve_plots import Panel
 from evalkit.metrics import mean_calibration, recalibration
 from evalkit.metrics.counts import count
+from evalkit.metrics.distribution import Held
 from evalkit.metrics.net_benefit import net_benefit
 from evalkit.metrics.recalibration import expit
 from evalkit.metrics.rows import Rows
+from evalkit.statistics import mean_consistency
 from evalkit.studies import decision_curve, mean_reliability, reliability, score_spread
 
 SCALE = re.compile(r'data-([xy])="(\S+) (\S+) \S+"')
@@ -99,11 +101,13 @@ def off_mean(rows):
     rng = np.random.default_rng(rows)
     forecast = rng.gamma(2, 2, rows)
     of_rows = Rows(rng.gamma(0.8, forecast), np.append(forecast[:-1], 300.0))
-    drawn = mean_reliability.drawn({"a": mean_reliability.of_rows(of_rows, rng, draws=20, level=0.9)})
+    table = mean_calibration.means(of_rows)
+    band = mean_consistency.consistency(of_rows, table, rng=rng, draws=20, level=0.9)
+    drawn = mean_reliability.drawn({"a": mean_reliability.of(table, 1.0, band, Held(of_rows.scores))})
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "words": {"a": []}}
     svg = plots.picture(forecast_plots.means, *data, **options).svg
-    x, y = mean_calibration.isotonic_curve(mean_calibration.means(of_rows))
+    x, y = mean_calibration.isotonic_curve(table)
     left, right = drawn.spread["low"].min(), drawn.spread["high"].max()
     inside = np.unique(np.r_[left, x[(x > left) & (x < right)], right])
     inside = inside[inside >= x[0]]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from frozen import compare, freeze, needs
+from frozen import compare, freeze, large, large_cases, needs
 from frozen.cases import CASES
 
 from evalkit import packing
@@ -36,6 +36,9 @@ SLOW = {  # more than 2 s of CPU each, for the tool alone: other cases of the su
     "ranking: digits out of core",
     "significance: sample",
 }
+ONE_FORM = ("rating",)  # reports that read every table by blocks
+OF_SUMS = ("influence sums",)  # methods that large tables alone have
+DRAWN_BY_UNIT = ("forecasts.isotonic.bands",)  # random numbers go to units in another order
 QUICK = [case for case in CASES if not case.local and needs.SPARK not in case.needs and case.name not in SLOW]
 
 
@@ -66,6 +69,18 @@ def made(tmp_path_factory):
 def test_every_number_is_the_frozen_one(case, frozen, made):
     found = compare.differences(frozen[case.name], freeze.run(case, made))
     assert [str(one) for one in found if not one.by_processor] == []
+
+
+BY_BLOCKS = [case for case in large_cases.by_blocks() if case.report in ONE_FORM and case in QUICK]
+
+
+@pytest.mark.parametrize("case", BY_BLOCKS, ids=[case.name for case in BY_BLOCKS])
+def test_tiny_blocks_give_the_numbers_of_memory(case, frozen, made):
+    by_blocks, bounds = large.tiny(case, made), large.BOUNDS["blocks"]
+    found = large.moved(large.flat(frozen[case.name]), by_blocks)
+    beyond = [path for kind, path, far in found if far > bounds[kind] and by_blocks.get(path) not in OF_SUMS]
+    drawn = DRAWN_BY_UNIT if "unit" in case.parameters else ()
+    assert [path for path in beyond if not path.startswith(drawn)] == []
 
 
 def test_the_same_tree_has_no_difference():

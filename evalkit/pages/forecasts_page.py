@@ -8,8 +8,8 @@ from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.numbers import decimals, number, signed
 from evalkit.pages import pieces
 from evalkit.pages.probabilities import DRAWN
-from evalkit.studies import forecast_spread, mean_reliability
-from evalkit.studies.rating import Rating
+from evalkit.studies import mean_reliability
+from evalkit.studies.rating import BIAS, BINS, CELLS, Rating
 from evalkit.studies.words import counted
 
 pieces.listed(__name__)
@@ -20,11 +20,11 @@ CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"
 def actual_plot(study: Rating) -> Picture:
     """Actual values against forecasts, in cells shaded by their rows."""
     names = study.order[:DRAWN]
-    frame = forecast_spread.cells(study, names)
+    frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
     caption = (
-        f"Actual value against forecast ({counted(len(study.account), 'row')}), in {forecast_spread.CELLS} × "
-        f"{forecast_spread.CELLS} cells, coloured by their {what} (logarithmic, up to "
+        f"Actual value against forecast ({counted(len(study.account), 'row')}), in {CELLS} × "
+        f"{CELLS} cells, coloured by their {what} (logarithmic, up to "
         f"{number(frame['rows'].max(), 0)} in a cell). Dotted: forecast = actual. "
         f"{_axes('each axis holds the central 99% of its values')}{_few(study)}"
     )
@@ -35,13 +35,13 @@ def actual_plot(study: Rating) -> Picture:
 def error_histogram_plot(study: Rating) -> Picture:
     """How the errors of each system are spread."""
     names = study.order[:DRAWN]
-    means = forecast_spread.mean_errors(study, names)
-    frame = forecast_spread.errors(study, names)
-    places = decimals(forecast_spread.widths(frame))
+    means = {name: study.estimate(BIAS, name).value for name in names}
+    frame = study.histogram(names)
+    places = decimals(frame["high"] - frame["low"])
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     caption = (
         f"Errors (forecast − actual) of {counted(len(study.account), 'row')}: share of the rows in "
-        f"{forecast_spread.BINS} equal bins. Dashed: the mean error. {_axes('the axis holds the central 99%')}"
+        f"{BINS} equal bins. Dashed: the mean error. {_axes('the axis holds the central 99%')}"
         f"{_few(study)}"
     )
     labels: dict[str, Any] = {"xlabel": "error (forecast − actual)", "ylabel": "share of rows"}

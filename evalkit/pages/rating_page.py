@@ -4,7 +4,6 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.catalogue.forecast_kinds import Quantile
 from evalkit.drawing import curve_plots, forecast_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
@@ -13,8 +12,8 @@ from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.shared_findings import beaten, contrary, few_units, picked, power, rows_read, skewed, slices, weights
-from evalkit.studies import diagnostics, forecast_spread, mean_reliability, rating_diagnostics
-from evalkit.studies.rating import Rating
+from evalkit.studies import diagnostics, mean_reliability
+from evalkit.studies.rating import HEAVY, Rating
 from evalkit.studies.words import counted, listed, plural
 
 pieces.listed(__name__)
@@ -70,7 +69,7 @@ def error_plot(study: Rating) -> Picture:
         f"{study.settings.level:.0%} intervals."
     )
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
-    drawn, size = forecast_spread.error_cells(study), (plots.WIDTH, 3.2)
+    drawn, size = study.error_cells, (plots.WIDTH, 3.2)
     return plots.picture(forecast_plots.error_cells, drawn, tenths, caption=caption, size=size, **labels)
 
 
@@ -150,9 +149,9 @@ def _forecasts(study: Rating) -> dict[str, Any]:
     """What the pictures of forecasts draw."""
     drawn = mean_reliability.drawn(study.means)
     return {
-        "actual": _cells(forecast_spread.cells(study, study.order)),
-        "leader": _cells(forecast_spread.error_cells(study)),
-        "errors": forecast_spread.errors(study, study.order).to_dict("list"),
+        "actual": _cells(study.cells(study.order)),
+        "leader": _cells(study.error_cells),
+        "errors": study.histogram(study.order).to_dict("list"),
         "isotonic": drawn.recorded(),
         "parts": study.parts.to_dict("records"),
     }
@@ -206,18 +205,18 @@ def _units(study: Rating) -> list[Finding]:
 
 
 def _constant(study: Rating) -> list[Finding]:
-    constant = rating_diagnostics.constant_forecasts(study)
+    constant = [name for name, forecast in study.forecasts.items() if forecast.low == forecast.high]
     text = f"The same forecast for every row: {listed(constant)}."
     return [predictions.CONSTANT_FORECAST.warning(text, len(constant))] if constant else []
 
 
 def _constant_wins(study: Rating) -> list[Finding]:
-    constant = rating_diagnostics.constant_wins(study)
-    if constant is None:
+    if study.constant_wins is None:
         return []
+    name, best = study.constant_wins
     text = (
-        f"Forecasting the {constant.name} of the actual values for every row has a better {study.primary.label} than "
-        f"every system: {number(constant.value)}."
+        f"Forecasting the {name} of the actual values for every row has a better {study.primary.label} than "
+        f"every system: {number(best)}."
     )
     return [predictions.CONSTANT_WINS.warning(text)]
 
@@ -241,7 +240,7 @@ def _bands(study: Rating) -> list[Finding]:
 def _drawn(study: Rating) -> list[Finding]:
     drawn, n = len(study.kept.sample.rows), len(study.account)
     of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
-    of += ["half-widths of medians"] if any(isinstance(c.metric.kind, Quantile) for c in study.settings.metrics) else []
+    of += ["half-widths of medians"] if study.medians else []
     known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
     text = f"From {drawn:,} of {n:,} rows, drawn by a hash, come {listed(of)}{known}. All else comes from all rows."
     make = methods.DRAWN.warning if study.unsure > SURE else methods.DRAWN.note
@@ -249,7 +248,7 @@ def _drawn(study: Rating) -> list[Finding]:
 
 
 def _few(study: Rating) -> list[Finding]:
-    floor = f" {measured.MEDIAN}" if rating_diagnostics.medians(study) else ""
+    floor = f" {measured.MEDIAN}" if {*study.medians} & {*study.directed} else ""
     n = diagnostics.most_units(study) if study.settings.unit else study.units
     return few_units(study, n, floor)
 
@@ -259,4 +258,4 @@ def _heavy(study: Rating) -> list[Finding]:
         f"1% of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
         f"few rows. {measured.HEAVY}"
     )
-    return [predictions.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > rating_diagnostics.HEAVY else []
+    return [predictions.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > HEAVY else []

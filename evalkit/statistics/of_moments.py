@@ -17,6 +17,7 @@ from evalkit.arrays import Bools, Floats, ParameterError, ratio
 from evalkit.catalogue.forecast_kinds import Middle, OfMeans, Quantile
 from evalkit.catalogue.kinds import Centre, Effects, Loss, RatioOfRows
 from evalkit.catalogue.metric import Chosen
+from evalkit.limits import Limits
 from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample
 from evalkit.metrics.rows import Rows
@@ -216,7 +217,10 @@ class OfDrawn(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class OfSums(Statistic):
-    """A mean of which only the sums are known. square: of what units move it. skew: of what they add."""
+    """A mean of which only the sums are known. square: of what units move it. skew: of what they add.
+
+    unsure: by what share the error may be off.
+    """
 
     layout: Layout
     value: float
@@ -224,6 +228,7 @@ class OfSums(Statistic):
     freedom: float
     square: float
     skew: float = 0.0
+    unsure: float = 0.0
 
     how: ClassVar[str] = HOW
 
@@ -299,6 +304,21 @@ class Terms:
         asked = [m for m, kind in kinds.items() if isinstance(kind, OfMeans | RatioOfRows)]
         every = [(m, i) for m in asked for i in range(len(block.said))]
         return {(group, *at): Moments.of(block, partial(self._around, at=at), 0, squared=True) for at in every}
+
+    def kept(self, block: Block, limits: Limits) -> dict[str, Any]:
+        """The fields of `Kept` but for the sample, of all rows and of each slice."""
+        moments: dict[int, Any] = {}
+        squares: dict[Any, Moments] = {}
+        errors: dict[Any, Counts] = {}
+        for group, part in block.groups():
+            moments[group] = self.moments(part, group)
+            squares |= self.squares(part, group)
+            if not group or self.quantile:
+                bins = limits.slice_bins if group else limits.bins
+                weight = [] if part.weight is None else [part.weight, part.weight**2]
+                for i, said in enumerate(part.said):
+                    errors[group, i] = Counts.of(said - part.truth, weight, bins)
+        return {"moments": moments, "squares": squares, "errors": errors}
 
     def place(self, group: int, m: int, i: int) -> slice:
         """Where the terms of a metric of a system stand among the columns of `moments`."""

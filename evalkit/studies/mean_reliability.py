@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,10 +9,8 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.metrics import curves, mean_calibration
 from evalkit.metrics.calibration import Decomposition
-from evalkit.metrics.distribution import Distribution, Held
+from evalkit.metrics.distribution import Distribution
 from evalkit.metrics.mean_calibration import Means
-from evalkit.metrics.rows import Rows
-from evalkit.statistics import mean_consistency
 from evalkit.studies.reliability import Reliability
 
 SPREAD = 25  # bins of forecasts
@@ -34,29 +31,12 @@ class MeanReliability:
     forecasts: Distribution
 
 
-def of_rows(rows: Rows, rng: np.random.Generator, *, draws: int, level: float) -> MeanReliability:
-    """Return the mean along the forecasts of a system; draws, level: of its band."""
-    table = mean_calibration.means(rows)
-    x, y = mean_calibration.isotonic_curve(table)
-    at, low, high = mean_consistency.consistency(rows, table, rng=rng, draws=draws, level=level)
-    curve, bands = pd.DataFrame({"x": x, "y": y}), pd.DataFrame({"x": at, "low": low, "high": high})
-    return MeanReliability(curve, bands, mean_calibration.decompose(rows, table), Held(rows.scores, rows.weight))
-
-
-def of_sums(
-    table: Means,
-    squares: Floats | None,
-    uncertainty: float,
-    forecasts: Distribution,
-    rng: np.random.Generator,
-    **more: Any,
+def of(
+    table: Means, uncertainty: float, band: tuple[Floats, Floats, Floats] | None, forecasts: Distribution
 ) -> MeanReliability:
-    """The same of rows that were added up. squares: of the errors at each forecast; None where rows vary by unit."""
+    """The mean of the actual values along the forecasts. uncertainty: their variance. band: x, low, high."""
     x, y = mean_calibration.isotonic_curve(table)
-    bands = None
-    if squares is not None:
-        at, low, high = mean_consistency.of_independent(table, squares, rng=rng, **more)
-        bands = pd.DataFrame({"x": at, "low": low, "high": high})
+    bands = None if band is None else pd.DataFrame(dict(zip(("x", "low", "high"), band, strict=True)))
     parts = mean_calibration.decomposed(table, uncertainty)
     return MeanReliability(pd.DataFrame({"x": x, "y": y}), bands, parts, forecasts)
 
@@ -74,6 +54,7 @@ def drawn(systems: dict[str, MeanReliability]) -> Reliability:
 def window(columns: Sequence[Distribution]) -> tuple[float, float]:
     """The ends of an axis that holds the central 99% of each column, and so every value of fewer than 200.
 
+    >>> from evalkit.metrics.distribution import Held
     >>> window([Held(np.arange(5.0)), Held(np.arange(1000.0))])
     (0.0, 995.0)
     """

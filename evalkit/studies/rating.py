@@ -4,7 +4,7 @@ A table is read once, block by block, and what is kept of it tells all that the 
 whose rows are at hand beside it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -14,35 +14,34 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import Bools, Floats, codes, ratio
+from evalkit.arrays import Floats, codes, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.forecast_kinds import Quantile
 from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.limits import USUAL, Limits
+from evalkit.metrics import mean_calibration
 from evalkit.metrics.block import Block
-from evalkit.metrics.distribution import Counted
-from evalkit.metrics.kept import Counts, Distinct, Extremes, Moments, Parted, Sample, Total, won
+from evalkit.metrics.distribution import Counted, Distribution
+from evalkit.metrics.kept import Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.mean_calibration import Means
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
-from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.aligned import attributes_of, number_of
-from evalkit.reading.inputs.ratings import Forecast, Ratings
+from evalkit.reading.inputs import aligned, outcomes, ratings
+from evalkit.reading.inputs.ratings import Ratings
 from evalkit.reading.reductions import blocks, tabled
 from evalkit.reading.reductions.blocks import WEIGHT, Blocks
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.slices import Slice, of_groups
-from evalkit.statistics import inference
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics import inference, mean_consistency
 from evalkit.statistics.of_moments import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.statistics.sample import HeldRows
-from evalkit.statistics.statistic import Layout
+from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.studies import account, mean_reliability, study, unit_stream
 from evalkit.studies.account import Account
-from evalkit.studies.mean_reliability import MeanReliability
+from evalkit.studies.mean_reliability import MeanReliability, window
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Settings
 from evalkit.studies.units import Units
@@ -54,6 +53,9 @@ IN_TENTH = Chosen(Metric("number", "rows", Loss(lambda rows, k: rows.actual), ""
 TENTHS = 10
 EXAMPLES = 5
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+CELLS = 32  # of a side of the picture of actual against forecast
+BINS = 40  # of errors
+HEAVY = 0.25
 MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
@@ -99,21 +101,16 @@ def read(
 def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
-    metrics = lookup.chosen(p.metrics, "forecasts", METRICS)
-    settings = study.settings(p, metrics, unit=p.unit, segments=p.segments, limits=limits)
-    asked = Forecast.of(
-        sources.parts(p.preds, p.header, limits.reading),
-        columns=p.columns,
-        systems=p.systems,
-        attributes=settings.attributes,
-        beside=settings.columns,
+    settings = study.settings(
+        p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments, limits=limits
     )
-    study.check_columns(p.metrics, asked.parts)
-    with tabled.engine_for(asked.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
+    parts, named = sources.parts(p.preds, p.header, limits.reading), (settings.attributes, settings.columns)
+    given = aligned.given(parts, ratings.ROLES, p.columns, systems=p.systems, attributes=named[0], beside=named[1])
+    study.check_columns(p.metrics, parts)
+    with tabled.engine_for(parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
         if engine:
-            table = blocks.read(engine, asked.parts, asked.numbered, asked.systems, settings.segments, p.unit)
-            return _of_blocks(table, settings, p.given)
-    return _of_rows(asked.read(), settings, p.given)
+            return _of_blocks(blocks.read(engine, given, settings.segments, p.unit), settings, p.given)
+    return _of_rows(ratings.of(given.read()), settings, p.given)
 
 
 # What is kept of a block ----------------------------------------------------------------------------------------------
@@ -151,29 +148,17 @@ class Asked:
     def __call__(self, block: Block) -> KeptForecasts:
         """What is kept of a block."""
         error, around = block.said - block.truth, block.truth - self.terms.centres[0][0]
-        w, squared, off, systems = block.weights, around * around, np.abs(error), range(len(error))
+        w, systems, weight = block.weights, range(len(error)), [] if block.weight is None else [block.weight]
         zeros = np.count_nonzero(block.truth == 0)
-        facts = [len(block), zeros, around.sum(), squared.sum(), w.sum(), np.sum(w * around), np.sum(w * squared)]
-        moments: dict[int, Moments | Parted] = {}
-        squares: dict[tuple[int, int, int], Moments] = {}
-        errors: dict[tuple[int, int], Counts] = {}
-        for group, part in block.groups():
-            moments[group] = self.terms.moments(part, group)
-            squares |= self.terms.squares(part, group)
-            if not group or self.terms.quantile:
-                bins = self.limits.slice_bins if group else self.limits.bins
-                weight = [] if part.weight is None else [part.weight, part.weight**2]
-                errors |= {(group, i): Counts.of(part.said[i] - part.truth, weight, bins) for i in systems}
-        if block.clustered and not block.parted:
-            off = np.add.reduceat(w * off, block.starts, axis=1)
+        facts = [len(block), zeros, around.sum(), around @ around, w.sum(), w @ around, w @ (around * around)]
+        near = np.add.reduceat(w * off(block), block.starts, axis=1) if block.clustered else off(block)
+        pairs = [] if block.parted else combinations(systems, 2)
         return KeptForecasts(
+            **self.terms.kept(block, self.limits),
             facts=Total(np.array(facts, float)),
-            actual=Counts.of(block.truth, [] if block.weight is None else [block.weight], self.limits.bins),
+            actual=Counts.of(block.truth, weight, self.limits.bins),
             forecasts=tuple(self._along(block, i) for i in systems),
-            errors=errors,
-            moments=moments,
-            squares=squares,
-            nearer={} if block.parted else {(i, j): won(off[i], off[j]) for i, j in combinations(systems, 2)},
+            nearer={(i, j): won(near[i], near[j]) for i, j in pairs},
             far=tuple(Extremes.of(block, np.abs(error[i]), i, EXAMPLES) for i in systems),
             sample=Sample.of(block, self.limits.drawn),
             ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
@@ -261,8 +246,11 @@ class Rating(RowStudy):
         (n, zeros, total, square), target = self.kept.facts.sums[:4], self.target
         mean = total / n
         deviation = float(np.sqrt(max(square / n - mean**2, 0.0)))
-        value = float(self.asked.terms.centres[0][0] + mean)
-        return Actual(value, deviation, target.low, target.high, float(zeros / n))
+        return Actual(self._actual_at(mean), deviation, target.low, target.high, float(zeros / n))
+
+    def _actual_at(self, around: float) -> float:
+        """An actual value, from where it lies around the centre."""
+        return float(self.asked.terms.centres[0][0] + around)
 
     @cached_property
     def target(self) -> Counted:
@@ -283,11 +271,9 @@ class Rating(RowStudy):
     @cached_property
     def spread(self) -> pd.DataFrame:
         """Quantiles of the error forecast − actual of every system."""
-        rows = []
-        for name in self.order:
-            values = self.errors[name].quantiles(SHARES)
-            rows.append({"system": name} | {f"{q:.0%}": v for q, v in zip(SHARES, values, strict=True)})
-        return pd.DataFrame(rows)
+        columns = [f"{q:.0%}" for q in SHARES]
+        values = {name: self.errors[name].quantiles(SHARES) for name in self.order}
+        return pd.DataFrame([{"system": name} | dict(zip(columns, of, strict=True)) for name, of in values.items()])
 
     @property
     def bound(self) -> float:
@@ -296,18 +282,41 @@ class Rating(RowStudy):
 
     @property
     def heavy(self) -> float:
-        """The share of the leader's squared error that the worst hundredth of the rows holds."""
+        """The share of the leader's squared error in 1% of the rows; from `HEAVY` on RMSE is driven by a few."""
         return self.errors[self.leader].heaviest()
 
-    def crossed(self, name: str, against: str, edges: tuple[Floats, Floats]) -> Floats:
-        """The weight of rows in cells of a system's forecast and, against it, the actual value or the error.
+    def histogram(self, systems: Sequence[str]) -> pd.DataFrame:
+        """The share of rows, or of their weight, whose error lies in a bin: system, low, high, share."""
+        ends = edges([self.errors[name] for name in systems], BINS)
+        bins = {"low": ends[:-1], "high": ends[1:]}
+        shares = {name: self.errors[name].histogram(ends) / self.errors[name].total for name in systems}
+        every = [pd.DataFrame({"system": name} | bins | {"share": share}) for name, share in shares.items()]
+        return pd.concat(every, ignore_index=True)
 
-        Of more rows than are drawn those drawn, each for as many as it stands for.
+    def cells(self, systems: Sequence[str]) -> pd.DataFrame:
+        """The weight of rows in cells of forecast and actual value: x, y (lower ends), width, height, rows, system.
+
+        Cells without rows are left out, and the rows beyond the axes, which hold the central 99%.
         """
-        sample, said = self.kept.sample, self.kept.sample.rows.said[self.systems.index(name)]
-        y = {"actual": sample.rows.truth, "error": said - sample.rows.truth}[against]
+        sides = edges([self.forecasts[name] for name in systems], CELLS), edges([self.target], CELLS)
+        every = [self._cells(name, self.kept.sample.rows.truth, sides).assign(system=name) for name in systems]
+        return pd.concat(every, ignore_index=True)
+
+    @property
+    def error_cells(self) -> pd.DataFrame:
+        """The same of the leader's forecast and its error."""
+        leader, rows = self.leader, self.kept.sample.rows
+        sides = edges([self.forecasts[leader]], CELLS), edges([self.errors[leader]], CELLS)
+        return self._cells(leader, rows.said[self.systems.index(leader)] - rows.truth, sides)
+
+    def _cells(self, name: str, y: Floats, sides: tuple[Floats, Floats]) -> pd.DataFrame:
+        """Of more rows than are drawn those drawn, each for as many as it stands for."""
+        sample = self.kept.sample
         weight = sample.stands_for * sample.drawn.times[0] * sample.rows.weights
-        return np.histogram2d(said, y, edges, weights=weight)[0]
+        rows = np.histogram2d(sample.rows.said[self.systems.index(name)], y, sides, weights=weight)[0]
+        i, j = np.nonzero(rows)
+        size = {name: float(side[1] - side[0]) for name, side in zip(("width", "height"), sides, strict=True)}
+        return pd.DataFrame({"x": sides[0][i], "y": sides[1][j]} | size | {"rows": rows[i, j]})
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The rows that the leader misses by most, up to five."""
@@ -323,41 +332,46 @@ class Rating(RowStudy):
         i, j = (self.systems.index(name) for name in pair)
         low, high = sorted((i, j))
         moments = self.kept.moments[0]
-        both = (
-            won(*(moments.sums[1 + at] for at in (low, high)))
-            if isinstance(moments, Parted)
-            else self.kept.nearer[low, high]
-        )
+        parted = moments.sums[[1 + low, 1 + high]] if isinstance(moments, Parted) else None
+        both = self.kept.nearer[low, high] if parted is None else won(*parted)
         wins, losses = both.sums.tolist()[:: 1 if i < j else -1]
-        ties = self.units - wins - losses
-        return {"wins": wins, "ties": ties, "losses": losses} | super().comparison_extras(chosen, pair)
+        counted = {"wins": wins, "ties": self.units - wins - losses, "losses": losses}
+        return counted | super().comparison_extras(chosen, pair)
+
+    @property
+    def medians(self) -> list[Chosen]:
+        """The metrics that are medians."""
+        return [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, Quantile)]
 
     def constant(self, chosen: Chosen) -> float:
         """The metric of forecasting the mean of the actual values for every row."""
-        return self._of_constant(chosen, self._mean)
+        return self._of_constant(chosen, self._actual_at(float(ratio(*self.kept.facts.sums[[5, 4]]))))
 
     def constant_median(self, chosen: Chosen) -> float:
         """The metric of forecasting the median of the actual values for every row, which has the least MAE of all."""
         return self._of_constant(chosen, self.target.weighted_median())
 
     @property
-    def _mean(self) -> float:
-        """The mean of the actual values, by weight."""
-        return float(self.asked.terms.centres[0][0] + ratio(self.kept.facts.sums[5], self.kept.facts.sums[4]))
+    def constant_wins(self) -> tuple[str, float] | None:
+        """The name and the metric of the constant, mean or median, that is better than every system, if one is."""
+        chosen = self.primary
+        sign = {"low": 1.0, "high": -1.0, "neither": np.nan}[chosen.metric.best]
+        every = ((MEAN, self.constant(chosen)), (MEDIAN, self.constant_median(chosen)))
+        name, best = min(every, key=lambda constant: sign * constant[1])
+        return (name, best) if sign * best < sign * self.estimate(chosen, self.leader).value else None
 
     def _of_constant(self, chosen: Chosen, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""
+        c, kind, drawn = self.target, chosen.metric.kind, self.kept.sample.rows
         if isinstance(self.sample, HeldRows):
             rows = self.sample.rows[self.leader]
-            return chosen.value(Rows(rows.actual, np.full(len(rows), value), weight=rows.weight, beside=rows.beside))
-        c, kind = self.target, chosen.metric.kind
+            return chosen.value(replace(rows, score=np.full(len(rows), value), unit=None))
         if isinstance(kind, Quantile):
             table = replace(c, values=c.values - value).sizes()
             return kind.middle(table, float(c.rows.sum()), weighted=self.weighted).value
         if not chosen.metric.columns:
             return chosen.value(Rows(c.values, np.full(len(c.values), value), weight=c.weight))
-        drawn, times = self.kept.sample.rows, self.kept.sample.drawn.times[0]
-        weight = drawn.weights * times
+        weight = drawn.weights * self.kept.sample.drawn.times[0]
         return chosen.value(Rows(drawn.truth, np.full(len(drawn), value), weight=weight, beside=drawn.beside))
 
     # Along the forecast
@@ -365,45 +379,38 @@ class Rating(RowStudy):
     @cached_property
     def tenths(self) -> pd.DataFrame:
         """By tenths of each system's forecast: mean forecast, mean actual and bias with intervals, rows."""
-        return pd.DataFrame([{"system": name} | row for name in self.order for row in self._tenths(name)])
+        rows = []
+        for name in self.order:
+            for tenth, n, forecast, bias in self._tenths(name):
+                e = inference.estimate(bias, self.inference_options(1))
+                means = {"forecast": forecast, "actual": forecast - e.value, "bias": e.value}
+                rows.append({"system": name, "tenth": tenth} | means | {"low": e.low, "high": e.high, "n": n})
+        return pd.DataFrame(rows)
 
-    def _tenths(self, name: str) -> Iterator[dict[str, Any]]:
-        i = self.systems.index(name)
-        edges = self._edges(name)
+    def _tenths(self, name: str) -> Iterator[tuple[int, int, float, Statistic]]:
+        """The number of each tenth that has rows, these, its mean forecast and its bias."""
+        i, sample = self.systems.index(name), self.kept.sample
+        edges = np.unique(self.forecasts[name].quantiles((np.arange(1, TENTHS) / TENTHS).tolist()))
         place = np.searchsorted(edges, self.forecasts[name].values, side="right")
         sums = np.array([np.bincount(place, column, len(edges) + 1) for column in self._along(i)])
-        drawn = np.searchsorted(edges, self.kept.sample.rows.said[i], side="right")
-        for tenth, (n, w, wf, wd, *more) in enumerate(sums.T.tolist()):
-            if n:
-                of = self.asked.centre(i) + float(ratio(wd, w))
-                e = self._bias(i, drawn == tenth, of, np.array([n, w, wd, *more]))
-                means = {"forecast": float(ratio(wf, w)), "actual": float(ratio(wf, w)) - of}
-                yield {"tenth": tenth + 1} | means | {"bias": e.value, "low": e.low, "high": e.high, "n": int(n)}
-
-    def _edges(self, name: str) -> Floats:
-        """The edges of tenths of the rows."""
-        return np.unique(self.forecasts[name].quantiles((np.arange(1, TENTHS) / TENTHS).tolist()))
-
-    def _bias(self, i: int, member: Bools, of: float, sums: Floats) -> Estimate:
-        """The mean error of a tenth. sums: of rows, w, w d, w², w² d, w² d² and d³; of units the rows drawn tell it."""
-        rows = self.kept.sample.rows
-        error = rows.said[i] - rows.truth
-        if self.data or (self.settings.unit and self.kept.sample.is_whole):
-            every = Rows(error, weight=rows.weight, unit=rows.key if rows.clustered else None)
-            return self.number(IN_TENTH.metric.kind, every.take(member), -np.inf, np.inf)
-        n, w, wd, ww, wwd, wwdd, ddd = sums.tolist()
-        mean = wd / w
-        square, freedom = (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2, w * w / ww - 1
-        skew, layout = 0.0, Layout.SUMMED_VARIED
-        if self.settings.unit:
-            inside = rows.weights * member
-            square = self.kept.sample.square(inside * (error - of) / w)[0]
-            freedom = float(ratio(w * w, self.kept.sample.square(inside)[0])) - 1
-        elif not self.weighted:
-            skew, layout = float(ratio(ddd / n - 3 * mean * wwdd / n + 2 * mean**3, (square * n) ** 1.5)), Layout.SUMMED
-        return inference.estimate(
-            OfSums(IN_TENTH, layout, of, int(n), freedom, square, skew), self.inference_options(1)
-        )
+        drawn, rows = np.searchsorted(edges, sample.rows.said[i], side="right"), sample.rows
+        error = Rows(rows.said[i] - rows.truth, weight=rows.weight, unit=rows.key if rows.clustered else None)
+        for tenth, (n, w, wf, wd, ww, wwd, wwdd, ddd) in enumerate(sums.T.tolist()):
+            if not n:
+                continue
+            of, forecast, mean, skew = self.asked.centre(i) + float(ratio(wd, w)), float(ratio(wf, w)), wd / w, 0.0
+            square, freedom, unsure = (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2, w * w / ww - 1, 0.0
+            layout = Layout.SUMMED_VARIED if self.settings.unit or self.weighted else Layout.SUMMED
+            if sample.is_whole:
+                yield tenth + 1, int(n), forecast, OfRows(IN_TENTH, error.take(drawn == tenth))
+                continue
+            if self.settings.unit:
+                inside = rows.weights * (drawn == tenth)
+                square, unsure = sample.square(inside * (error.actual - of) / w)
+                freedom = float(ratio(w * w, sample.square(inside)[0])) - 1
+            elif not self.weighted:
+                skew = float(ratio(ddd / n - 3 * mean * wwdd / n + 2 * mean**3, (square * n) ** 1.5))
+            yield tenth + 1, int(n), forecast, OfSums(IN_TENTH, layout, of, int(n), freedom, square, skew, unsure)
 
     def _along(self, i: int) -> tuple[Floats, ...]:
         """By forecast: rows, and the sums of w, w f, w d, w², w² d, w² d² and, where all count alike, d³."""
@@ -422,17 +429,11 @@ class Rating(RowStudy):
     @cached_property
     def unsure(self) -> float:
         """By what share half-widths that follow from rows drawn may be off; 0 where every row was drawn."""
-        sample, unsure = self.kept.sample, [0.0]
-        if isinstance(self.sample, Summed) and not sample.is_whole:
-            medians = [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, Quantile)]
-            every: Any = [self.measure(chosen, name) for chosen in medians for name in self.systems]
-            unsure += [median.unsure for median in every]
-            rows, i = sample.rows, self.systems.index(self.leader)
-            tenth = np.searchsorted(self._edges(self.leader), rows.said[i], side="right")
-            off = rows.weights * (rows.said[i] - rows.truth)
-            off -= rows.weights * ratio(np.bincount(tenth, off), np.bincount(tenth, rows.weights))[tenth]
-            unsure += [sample.square(off * (tenth == t))[1] for t in np.unique(tenth)] if self.settings.unit else []
-        return float(np.nanmax(unsure))
+        if self.kept.sample.is_whole:
+            return 0.0
+        every: list[Any] = [self.measure(chosen, name) for chosen in self.medians for name in self.systems]
+        every += [bias for _, _, _, bias in self._tenths(self.leader)]
+        return float(np.nanmax([statistic.unsure for statistic in every]))
 
     @cached_property
     def means(self) -> dict[str, MeanReliability]:
@@ -440,16 +441,18 @@ class Rating(RowStudy):
         return {name: self._mean_of(self.systems.index(name), name) for name in self.order}
 
     def _mean_of(self, i: int, name: str) -> MeanReliability:
-        drawn: dict[str, Any] = {"draws": self.settings.limits.bands, "level": self.settings.level}
-        if self.settings.unit and self.banded:
-            return mean_reliability.of_rows(self.kept.sample.rows.rows(i), self.rng(5), **drawn)
-        _, w, wf, wd, ww, wwd, wwdd, _ = np.array(self._along(i))[:, self._along(i)[1] > 0]
-        c = self.asked.centre(i)
+        sums, c, rows = np.array(self._along(i)), self.asked.centre(i), self.kept.sample.rows.rows(i)
+        _, w, wf, wd, ww, wwd, wwdd, _ = sums[:, sums[1] > 0]
         table = Means(wf / w, w, (wf - wd) / w - c, np.empty(0, np.int64))
-        squares = np.maximum(wwdd + 2 * c * wwd + c * c * ww, 0.0) if self.banded else None
+        drawn: Any = {"rng": self.rng(5), "draws": self.settings.limits.bands, "level": self.settings.level}
+        band = None
+        if not self.settings.unit:
+            squares = np.maximum(wwdd + 2 * c * wwd + c * c * ww, 0.0)
+            band = mean_consistency.of_independent(table, squares, **drawn)
+        elif self.banded:
+            band = mean_consistency.consistency(rows, mean_calibration.means(rows), **drawn)
         total, around, square = self.kept.facts.sums[4:]
-        uncertainty = float(square / total - (around / total) ** 2)
-        return mean_reliability.of_sums(table, squares, uncertainty, self.forecasts[name], self.rng(5), **drawn)
+        return mean_reliability.of(table, float(square / total - (around / total) ** 2), band, self.forecasts[name])
 
     @cached_property
     def parts(self) -> pd.DataFrame:
@@ -466,33 +469,34 @@ class Rating(RowStudy):
         return pd.DataFrame(rows)
 
 
+def edges(columns: Sequence[Distribution], bins: int) -> Floats:
+    """Edges of so many equal bins; of whole numbers each bin holds as many, and there may be fewer bins."""
+    low, high = window(columns)
+    if not all(column.whole for column in columns):
+        return np.linspace(low, high, bins + 1)
+    width = max(np.ceil((high - low + 1) / bins), 1.0)
+    return np.arange(low - 0.5, high + width, width)
+
+
 # From rows at hand, and from blocks -----------------------------------------------------------------------------------
 
 
 def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rating:
     """The study of a table that fits, which is one block."""
-    systems = data.rows.systems
+    rows, systems = data.rows, data.rows.systems
     study.check_systems(settings, systems)
-    attributes = attributes_of(data.rows, settings.attributes, settings.unit)
+    attributes = aligned.attributes_of(rows, settings.attributes, settings.unit)
     unit = codes(attributes[settings.unit])[0] if settings.unit else None
-    places = np.arange(len(data.actual))
-    block = Block(
-        truth=data.actual,
-        said=np.array([data.forecast[name] for name in systems]),
-        weight=data.weight,
-        key=(places if unit is None else unit).astype(np.uint64),
-        clustered=unit is not None,
-        parted=unit is not None,
-        names=places,
+    beside = {name: aligned.number_of(rows, name) for name in settings.columns}
+    block = blocks.held(rows, data.actual, np.array([data.forecast[name] for name in systems]), unit, beside)
+    held = HeldRows({name: replace(block.rows(i), unit=unit) for i, name in enumerate(systems)}, lambda: rows.id)
+    centre, n, limits = float(data.actual.mean()), len(rows), settings.limits
+    terms = Terms((), [(centre, centre)] * len(systems), {}, 0, off, len(systems))
+    asked = Asked(terms, replace(limits, bins=max(limits.bins, n), drawn=n))
+    weighted = data.weight is not None
+    return Rating(
+        settings, systems, attributes, given, account.of_rows(rows), asked, asked(block), held, weighted, data
     )
-    beside = {name: number_of(data.rows, name) for name in settings.columns}
-    shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "beside": beside}
-    held = HeldRows({name: Rows(data.actual, f, **shared) for name, f in data.forecast.items()}, lambda: data.rows.id)
-    centre, weighted = float(data.actual.mean()), data.weight is not None
-    limits, terms = settings.limits, Terms((), [(centre, centre)] * len(systems), {}, 0, off, len(systems))
-    asked = Asked(terms, replace(limits, bins=max(limits.bins, len(places)), drawn=len(places)))
-    counted = account.of_rows(data.rows)
-    return Rating(settings, systems, attributes, given, counted, asked, asked(block), held, weighted, data)
 
 
 def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Rating:

@@ -3,7 +3,6 @@
     make large                                            # both forms against the stored numbers, and each other
     .venv/bin/python tests/frozen/large.py compare rating --explain    # one line a place
     .venv/bin/python tests/frozen/large.py write          # stores the numbers of today
-    .venv/bin/python tests/frozen/large.py tiny           # stores those of the frozen cases by blocks of few rows
 
 `large.json.gz` has the numbers of the held form, and of the blocks what differs from it. Tables are written
 once into the ignored folder `.large`. `--form blocks` runs that form alone; `--memory` and `--threads` are its
@@ -22,7 +21,6 @@ import math
 import re
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -36,7 +34,6 @@ from frozen import compare, freeze, large_cases, needs
 from frozen.cases import Case
 
 FOLDER, STORED = freeze.ROOT / ".large", Path(__file__).parent / "large.json.gz"
-TINY = Path(__file__).parent / "blocks.json.gz"
 MOST = 2**23
 FORMS = {
     "held": Limits(reading=Reading(rows=MOST, lists=MOST, collected=MOST)),
@@ -189,15 +186,6 @@ def tiny(case: Case, made: Path) -> Flat:
     return flat(freeze.run(replace(case, needs=(needs.LIMITS,)), made))
 
 
-def write_tiny() -> None:
-    """Store what differs from the frozen numbers where the frozen cases are read by tiny blocks."""
-    frozen = freeze.load(freeze.FOLDERS[False])
-    with tempfile.TemporaryDirectory() as made:
-        needs.tables(Path(made))
-        cases = large_cases.by_blocks()
-        written({case.name: change(flat(frozen[case.name]), tiny(case, Path(made))) for case in cases}, TINY)
-
-
 # Comparing ----------------------------------------------------------------------------------------------------
 
 
@@ -239,7 +227,7 @@ def check(case: Case, now: Mapping[str, Flat], stored: Mapping[str, Flat], *, ex
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description="Store the numbers of large cases, or compare with those stored.")
-    parser.add_argument("command", choices=("write", "compare", "tiny"))
+    parser.add_argument("command", choices=("write", "compare"))
     parser.add_argument("case", nargs="*", help="names of cases, or parts of names")
     parser.add_argument("--explain", action="store_true", help="one line a place that is beyond the bounds")
     parser.add_argument("--form", choices=FORMS, help="this form alone")
@@ -247,9 +235,6 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--spark", action="store_true", help="blocks by Spark")
     asked = parser.parse_intermixed_args()
-    if asked.command == "tiny":
-        write_tiny()
-        return 0
     results, failed = load(), 0
     for case in large_cases.LARGE:
         if asked.case and not any(part in case.name for part in asked.case):

@@ -5,7 +5,7 @@ what all systems share (label, weight, attributes) and what is each system's own
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +14,11 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import folders, precision, table
+from evalkit.reading.tables import folders, precision, sources, table
 from evalkit.reading.tables.coded import Coded, Texts
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.rules import ANY, Field, Role
+from evalkit.reading.tables.rules import ANY, NUMBER, Field, Role
 from evalkit.reading.tables.table import Block, Table
 
 NONE = "(none)"  # the value of an attribute that is empty
@@ -115,6 +115,47 @@ def read(parts: Sequence[Part], every: Sequence[Layout], systems: Sequence[str] 
     fields, first = [own.fields for own in every], every[0]
     rows = table.read(parts, fields, coded=fields[0].keys() - {"id"})
     return _wide(rows, first) if first.wide else _long(rows, first, systems)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The parts of a table as they come, with what the parameters say of their columns.
+
+    roles: that the report declares. columns: role -> column. systems: those wanted. attributes: columns for segments
+    and unit. beside: columns of numbers that metrics are computed from.
+    """
+
+    parts: Sequence[Part]
+    roles: Sequence[Role]
+    columns: Mapping[str, str]
+    systems: Sequence[str] = ()
+    attributes: Sequence[str] = ()
+    beside: Sequence[str] = ()
+
+    @cached_property
+    def layouts(self) -> list[Layout]:
+        """The columns of each part by role; raises InputError for all that are missing or unclear at once."""
+        return layouts(self.parts, lambda part: self._layout(part, [*self.attributes, *self.beside]))
+
+    @cached_property
+    def numbered(self) -> list[Layout]:
+        """The same with the columns beside as numbers."""
+        beside = {f"beside {name}": Field(name, NUMBER) for name in self.beside}
+        known = [self._layout(part, self.attributes) for part, _ in zip(self.parts, self.layouts, strict=True)]
+        return [replace(layout, shared={**layout.shared, **beside}) for layout in known]
+
+    def _layout(self, part: Part, attributes: Sequence[str]) -> Layout:
+        return layout_of(part, self.roles, self.columns, self.systems, list(dict.fromkeys(attributes)))
+
+    def read(self) -> Aligned:
+        """Every row; raises InputError with file, column, row and value for what cannot be meant."""
+        return read(self.parts, self.layouts, self.systems)
+
+
+def given(data: Any, roles: Sequence[Role], columns: Mapping[str, str] | None = None, **more: Sequence[str]) -> Given:
+    """A file, folder, glob pattern, frame or list of these; ParameterError for an unknown role."""
+    roles_of.check_roles(columns or {}, [role.name for role in roles])
+    return Given(sources.parts(data), roles, columns or {}, **more)
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:

@@ -17,12 +17,12 @@ from evalkit.metrics.block import Block
 from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import aligned, pairing
-from evalkit.reading.inputs.aligned import Layout
+from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.reductions import shards, tabled
 from evalkit.reading.reductions.shards import Segment
 from evalkit.reading.reductions.tabled import Input, Piece, system_of
 from evalkit.reading.tables.dialects import Dialect
-from evalkit.reading.tables.parts import Part, explained
+from evalkit.reading.tables.parts import explained
 from evalkit.reading.tables.rules import Field, Refused
 
 Kept = TypeVar("Kept")
@@ -316,23 +316,35 @@ def refuse_first(engine: Engine, piece: Piece) -> None:
         before = None if before is None else before + len(table)
 
 
+def held(
+    rows: Aligned,
+    truth: np.ndarray,
+    said: np.ndarray,
+    unit: Ints | None = None,
+    beside: Mapping[str, Any] | None = None,
+) -> Block:
+    """Rows at hand as one block. unit: the number of each row's unit. beside: further columns of numbers."""
+    places, weight, clustered = np.arange(len(rows)), rows.numbers.get(WEIGHT), unit is not None
+    key = (places if unit is None else unit).astype(np.uint64)
+    more = beside or {}
+    return Block(truth, said, weight, key, clustered=clustered, parted=clustered, beside=more, names=places)
+
+
 # From the parts -------------------------------------------------------------------------------------------------------
 
 
 def read(
     engine: Engine,
-    parts: Sequence[Part],
-    layouts: Sequence[Layout],
-    systems: Sequence[str] = (),
+    given: Given,
     segments: Sequence[str] = (),
     unit: str | None = None,
     said: Sequence[str] | None = None,
 ) -> Blocks:
     """The table; raises InputError where its systems, groups or units cannot be meant.
 
-    layouts: the columns of each part by the roles that the report declares. systems: those wanted. said: the roles of
-    what systems say that are measured, all of them where none is named.
+    said: the roles of what systems say that are measured, all of them where none is named.
     """
+    parts, layouts, systems = given.parts, given.numbered, given.systems
     pieces = tabled.pieces_of(engine, parts, layouts)
     layout, sizes = layouts[0], [_sizes(engine, piece) for piece in pieces]
     names = tuple(map(str, layout.own)) if layout.wide else _systems(systems, {n for s in sizes for n in s}, pieces[0])
