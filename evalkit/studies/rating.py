@@ -104,12 +104,13 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     settings = study.settings(
         p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments, limits=limits
     )
-    parts, named = sources.parts(p.preds, p.header, limits.reading), (settings.attributes, settings.columns)
-    given = aligned.given(parts, ratings.ROLES, p.columns, systems=p.systems, attributes=named[0], beside=named[1])
-    study.check_columns(p.metrics, parts)
-    with tabled.engine_for(parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
+    named = {"systems": p.systems, "attributes": settings.attributes, "beside": settings.columns}
+    given = aligned.given(p.preds, ratings.ROLES, p.columns, p.header, limits.reading, **named)
+    study.check_columns(p.metrics, given.parts)
+    with tabled.engine_for(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
         if engine:
-            return _of_blocks(blocks.read(engine, given, settings.segments, p.unit), settings, p.given)
+            t = blocks.read(engine, given.parts, given.numbered, given.systems, settings.segments, p.unit)
+            return _of_blocks(t, settings, p.given)
     return _of_rows(ratings.of(given.read()), settings, p.given)
 
 

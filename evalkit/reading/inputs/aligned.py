@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.limits import USUAL, Reading
 from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import folders, precision, sources, table
@@ -152,10 +153,17 @@ class Given:
         return read(self.parts, self.layouts, self.systems)
 
 
-def given(data: Any, roles: Sequence[Role], columns: Mapping[str, str] | None = None, **more: Sequence[str]) -> Given:
+def given(
+    data: Any,
+    roles: Sequence[Role],
+    columns: Mapping[str, str] | None = None,
+    header: str | None = None,
+    reading: Reading = USUAL.reading,
+    **more: Sequence[str],
+) -> Given:
     """A file, folder, glob pattern, frame or list of these; ParameterError for an unknown role."""
     roles_of.check_roles(columns or {}, [role.name for role in roles])
-    return Given(sources.parts(data), roles, columns or {}, **more)
+    return Given(sources.parts(data, header, reading), roles, columns or {}, **more)
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:

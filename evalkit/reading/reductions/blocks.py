@@ -17,12 +17,12 @@ from evalkit.metrics.block import Block
 from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import aligned, pairing
-from evalkit.reading.inputs.aligned import Aligned, Given, Layout
+from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.reductions import shards, tabled
 from evalkit.reading.reductions.shards import Segment
 from evalkit.reading.reductions.tabled import Input, Piece, system_of
 from evalkit.reading.tables.dialects import Dialect
-from evalkit.reading.tables.parts import explained
+from evalkit.reading.tables.parts import Part, explained
 from evalkit.reading.tables.rules import Field, Refused
 
 Kept = TypeVar("Kept")
@@ -335,16 +335,18 @@ def held(
 
 def read(
     engine: Engine,
-    given: Given,
+    parts: Sequence[Part],
+    layouts: Sequence[Layout],
+    systems: Sequence[str] = (),
     segments: Sequence[str] = (),
     unit: str | None = None,
     said: Sequence[str] | None = None,
 ) -> Blocks:
     """The table; raises InputError where its systems, groups or units cannot be meant.
 
-    said: the roles of what systems say that are measured, all of them where none is named.
+    layouts: the columns of each part by the roles that the report declares. systems: those wanted. said: the roles of
+    what systems say that are measured, all of them where none is named.
     """
-    parts, layouts, systems = given.parts, given.numbered, given.systems
     pieces = tabled.pieces_of(engine, parts, layouts)
     layout, sizes = layouts[0], [_sizes(engine, piece) for piece in pieces]
     names = tuple(map(str, layout.own)) if layout.wide else _systems(systems, {n for s in sizes for n in s}, pieces[0])
