@@ -354,7 +354,7 @@ FAULTS = (
         "defined queries counted as undefined",
     ),
     Fault(
-        "studies/experiment_rows.py",
+        "studies/experiment.py",
         "np.quantile(self._values, share)",
         "np.quantile(self._sides(self._values)[0], share)",
         "the cap of one arm",

@@ -18,7 +18,7 @@ class InputError(ValueError):
     def located(self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]) -> "InputError":
         """The error of an input called so.
 
-        locate: a row, counted from 0 -> its file and number there. columns: role -> column.
+        locate: a row, counted from 0 -> its file and number there, 0 if it has none. columns: role -> column.
         """
         return InputError(f"{names}: {self}")
 
@@ -40,8 +40,8 @@ class RowError(InputError):
         super().__init__(self.text(column, self.row))
 
     def located(self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]) -> "InputError":
-        name, row = locate(self.row)
-        return InputError(f"{name}: {self.text(columns.get(self.column, self.column), row)}")
+        (name, row), column = locate(self.row), columns.get(self.column, self.column)
+        return InputError(f"{name}: {self.text(column, row) if row else f'{column} {self.rule}'}")
 
     def text(self, column: str, row: int) -> str:
         """The message with another name of the column and another number of the row."""
@@ -55,8 +55,9 @@ def minus(a: Floats, b: Floats | float) -> Floats:
     >>> minus(np.array([0.1 + 0.2, 2.0]), np.array([0.3, 1.0])).tolist()
     [0.0, 1.0]
     """
-    difference = a - b
-    return np.where(np.abs(difference) > ROUNDING * (np.abs(a) + np.abs(b)), difference, 0.0)
+    difference, size = a - b, np.abs(a) + np.abs(b)
+    size *= ROUNDING
+    return np.where(np.abs(difference) > size, difference, 0.0)
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:

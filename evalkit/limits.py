@@ -37,8 +37,8 @@ class Reading:
 class Limits:
     """What a study may spend, and from where on it uses other methods.
 
-    flipped: units up to which signs are flipped; of more, t is as good, and quicker. resamples: of the lower
-    limit of KS. bands: of a curve, and draws of labels from the scores.
+    flipped: units up to which signs are flipped; of more, t is as good, and quicker. resamples: of the lower limit of
+    KS. bands: of a curve, and draws of labels from the scores. held: users or sessions, of which one row each is held.
     bins, slice_bins: of the scores of all rows, and of a slice of them, where rows are not kept. drawn: rows of a
     sample of them.
     holdouts, repeats, samples: how often an estimator's rows are split by holdouts, k-folds and bootstrap samples.
@@ -48,6 +48,7 @@ class Limits:
 
     flipped: int = 20_000
     resamples: int = 1_000
+    held: int = 2**24
     bands: int = 400
     bins: int = 2**20
     slice_bins: int = 2**16

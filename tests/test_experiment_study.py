@@ -75,7 +75,7 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result():
 def test_users_in_both_arms_are_left_out_and_counted():
     table = pd.concat([users(), users()[:1].assign(arm="b")])
     study = interleaving.read(users=table, metrics="orders", **SMALL).users
-    assert study.assigned.crossed == 1
+    assert study.crossed == 1
     assert study.sizes == {"a": 3, "b": 4}
     assert "1 user seen in several arms: left out of all arms." in experiment_page.findings(study).text
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.catalogue import preferences
 from evalkit.online import interleaving, sessions
 
 A, B = [1, 2, 3], [2, 3, 1]
@@ -77,8 +78,8 @@ def test_equal_rankings_share_one_half_for_ever():
     neutral = interleaving.without_shared_start(shown, np.repeat(same, len(shown.item), axis=1))
     assert (neutral.team == interleaving.NO_TEAM).all()
     gained = interleaving.credit(neutral, np.ones(shown.item.shape))
-    units = sessions.by_unit(np.arange(len(gained)), gained[:, 0], gained[:, 1])
-    assert sessions.delta_ab(units) == 0.0
+    side, _ = sessions.sides(np.arange(len(gained)), gained)
+    assert preferences.session_wins(side).value == 0.5
 
 
 @st.composite

@@ -10,7 +10,7 @@ from online_samples import SMALL, log
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.online import interleaving as drafts
-from evalkit.online import sessions, simulation
+from evalkit.online import simulation
 from evalkit.pages import interleaving_page
 from evalkit.statistics import significance
 from evalkit.studies import interleaving
@@ -196,8 +196,7 @@ def test_several_rankers_are_compared_pair_by_pair_over_users():
     rows = study.comparisons[study.comparisons["metric"] == "user_share"]
     assert rows[["first", "second"]].to_numpy().tolist() == [["r1", "r2"], ["r1", "r0"], ["r2", "r0"]]
     assert rows["adjusted"].tolist() == pytest.approx(significance.holm(rows["p"]).tolist())
-    table = study.log
-    credit = pd.DataFrame(sessions.credit(table), columns=table.arms).groupby(table.unit).sum()
+    credit = pd.DataFrame(study.kept.credit, columns=study.kept.arms).groupby(study.kept.user).sum()
     share = credit.div(credit.sum(axis=1), axis=0).dropna()
     assert rows["difference"].iloc[0] == pytest.approx((share["r1"] - share["r2"]).mean())
     assert rows["wins"].iloc[0] == (share["r1"] > share["r2"]).sum()

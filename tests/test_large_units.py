@@ -4,10 +4,9 @@ import large_classes
 import large_folds
 import large_forecasts
 import large_labels
-import large_logs
 import large_losses
+import large_online
 import large_tables
-import large_users
 import large_values
 import pandas as pd
 import pyarrow.parquet as pq
@@ -98,16 +97,21 @@ for _kind, _frame in (("scores", large_folds.scored), ("forecasts", large_folds.
             {},
         )
 for _name, _table in (
-    ("in several arms", large_users.frame),
-    ("without ids", lambda n: large_users.frame(n).drop(columns="user")),
+    ("in several arms", large_online.users),
+    ("without ids", lambda n: large_online.users(n).drop(columns="user")),
 ):
-    CASES[f"users, {_name}"] = ((large_users.summed,), large_users.held, _table, {})
+    CASES[f"users, {_name}"] = ((large_online.users_by_blocks,), large_online.users_held, _table, {})
 for _name, _table, _given in (
-    ("two arms", large_logs.frame, {}),
-    ("three arms", lambda n: large_logs.frame(n, arms=3), {"arms": "a,b,c"}),
-    ("without users", lambda n: large_logs.frame(n).drop(columns="user"), {}),
+    ("two arms", large_online.log, {}),
+    ("three arms", lambda n: large_online.log(n, arms=3), {"arms": "a,b,c"}),
+    ("without users", lambda n: large_online.log(n).drop(columns="user"), {}),
 ):
-    CASES[f"sessions, {_name}"] = ((large_logs.summed,), large_logs.held, lambda n, of=_table: of(n // 4), _given)
+    CASES[f"sessions, {_name}"] = (
+        (large_online.log_by_blocks,),
+        large_online.log_held,
+        lambda n, of=_table: of(n // 4),
+        _given,
+    )
 
 
 def large_of(summed, data, **given):

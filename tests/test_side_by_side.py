@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import large_classes
 import large_forecasts
+import large_online
 import large_tables
-import large_users
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,7 +81,7 @@ CASES = {
         lambda: large_forecasts.frame(20_000, units=3_000),
         lambda path, limits, **more: large_forecasts.summed(path, limits, metrics="mae,rmse,r2", **UNITS, **more),
     ),
-    "users of an A/B test": (lambda: large_users.frame(8_000, crossed=30), large_users.summed),
+    "users of an A/B test": (lambda: large_online.users(8_000, crossed=30), large_online.users_by_blocks),
 }
 
 

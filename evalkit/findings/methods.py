@@ -157,29 +157,11 @@ SAMPLE_RATIO = Kind(
     "Whether the arms have the planned shares of users; a warning at a clear mismatch.",
     "Find the cause of a mismatch before reading any result.",
 )
-USERS_ADDED_UP = Kind(
+HELD = Kind(
     "EK712",
-    "users added up",
-    "There are so many users that only their sums are kept; the tests that need single users are not made.",
-    "Nothing: Welch's t holds for so many users, except in small slices of skewed arms.",
-)
-BINNED_VALUES = Kind(
-    "EK713",
-    "binned values",
-    "Users have so many distinct values that these are counted in bins; the message bounds the effect.",
-    "Nothing: all means but those of capped values stay exact.",
-)
-LOG_ADDED_UP = Kind(
-    "EK714",
-    "log added up",
-    "The log is so long that only sums over its users are kept; signs of single users are not flipped.",
-    "Nothing: t holds for so many users; in slices of few users sign flips of a shorter log would be more exact.",
-)
-BINNED_CREDIT = Kind(
-    "EK715",
-    "binned credit",
-    "Users have so many distinct amounts of credit that these are counted in bins; the message bounds the effect.",
-    "Nothing: all metrics, intervals and tests stay exact.",
+    "units held",
+    "The table is large; one row of each user or session is held, and the message says up to how many.",
+    "Nothing: intervals and tests are those of smaller tables.",
 )
 VALUES_ADDED_UP = Kind(
     "EK721",

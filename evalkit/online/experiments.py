@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, minus, ratio, same_length
+from evalkit.reading.tables.coded import Coded
 from evalkit.statistics.independent import HeldArm, arm_of, mean_of, t_of_arms
 from evalkit.statistics.significance import Comparison
 
@@ -24,7 +25,7 @@ class Assignment:
     crossed: the number of users seen in several arms, who are left out.
     """
 
-    arm: Ints
+    arm: np.ndarray
     arms: tuple[str, ...]
     rows: Ints
     crossed: int
@@ -40,45 +41,34 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
     >>> users.arm, users.crossed
     (array([0, 1]), 1)
     """
-    code, names = codes(user)
-    number = _arm_numbers(arm, arms)
-    same_length(user=code, arm=number)
-    arms_of_user = np.bincount(np.unique(code * len(arms) + number) // len(arms), minlength=names.size)
-    rows = np.flatnonzero(arms_of_user[code] == 1)
-    again = np.setdiff1d(rows, rows[np.unique(code[rows], return_index=True)[1]])
-    if again.size:
-        raise RowError("user", one_row(names[code[again[0]]]), again[0], again.size)
-    crossed = int((arms_of_user > 1).sum())
-    for position, name in enumerate(arms):
-        if not (number[rows] == position).any():
-            raise no_user_of_arm(name, crossed)
-    return Assignment(number[rows], tuple(arms), rows, crossed)
+    same_length(user=np.asarray(user), arm=np.asarray(arm))
+    code, names = codes(np.asarray(arm).astype(str))
+    everyone = np.arange(len(code))
+    return assigned(Coded(tuple(names.tolist()), code), arms, everyone, np.asarray(user))
 
 
-def _arm_numbers(arm: ArrayLike, arms: Sequence[str]) -> Ints:
-    """The place in `arms` of each row's arm; raise RowError for an unknown one."""
-    label = np.asarray(arm).astype(str)
-    number = np.select([label == name for name in arms], list(range(len(arms))), default=-1)
+def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) -> Assignment:
+    """The same where only some rows, `several`, are of users who may have other rows. user: of each of these."""
+    places = {name: place for place, name in enumerate(arms)}
+    number = np.array([places.get(name, -1) for name in arm.names], np.int16)[arm.code]
     unknown = np.flatnonzero(number < 0)
     if unknown.size:
-        raise RowError("arm", unknown_arm(str(label[unknown[0]]), arms), unknown[0], unknown.size)
-    return number
-
-
-def unknown_arm(label: str, arms: Sequence[str]) -> str:
-    """What the error for an unknown arm says."""
-    return f"must be one of {', '.join(arms)}, got {label!r}"
-
-
-def one_row(user: str) -> str:
-    """What the error for a user with several rows in one arm says."""
-    return f"must have one row, got {user} again: sum them first"
-
-
-def no_user_of_arm(name: str, crossed: int) -> InputError:
-    """The error for an arm without a user of its own. crossed: users seen in several arms."""
-    left_out = f"; {crossed} users seen in several arms are left out" if crossed else ""
-    return InputError(f"every arm must have a user of its own, got none in {name}{left_out}")
+        name = arm.names[int(arm.code[unknown[0]])]
+        raise RowError("arm", f"must be one of {', '.join(arms)}, got {name!r}", unknown[0], unknown.size)
+    code, names = codes(user)
+    arms_of_user = np.bincount(np.unique(code * len(arms) + number[several]) // len(arms), minlength=names.size)
+    alone, first = arms_of_user[code] == 1, np.zeros(len(several), dtype=np.bool_)
+    first[np.unique(code, return_index=True)[1]] = True
+    again = several[alone & ~first]
+    if again.size:
+        user_again = names[code[alone & ~first][0]]
+        raise RowError("user", f"must have one row, got {user_again} again: sum them first", again[0], again.size)
+    rows, crossed = np.delete(np.arange(len(number)), several[~alone]), int((arms_of_user > 1).sum())
+    counts = np.bincount(number[rows], minlength=len(arms))
+    if counts.min() == 0:
+        left_out = f"; {crossed} users seen in several arms are left out" if crossed else ""
+        raise InputError(f"every arm must have a user of its own, got none in {arms[int(counts.argmin())]}{left_out}")
+    return Assignment(number[rows], tuple(arms), rows, crossed)
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:

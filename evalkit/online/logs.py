@@ -1,19 +1,27 @@
-"""Logs of interleaved sessions and tables of users as checked arrays: every error names file, column, row and value."""
+"""Logs of interleaved sessions and tables of users, read: every error names file, column, row and value.
+
+Both are held, one row a session or a user. Larger tables are read by an engine, some rows at a time; rows of a log come
+with those of the same user.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes
-from evalkit.online import sessions
-from evalkit.online.sessions import Log
+from evalkit.arrays import Floats, InputError, ParameterError, RowError
+from evalkit.online import experiments
+from evalkit.online.experiments import Assignment
+from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
+from evalkit.reading.engines.base import Engine, streamed, typed
+from evalkit.reading.reductions import shards
+from evalkit.reading.tables import coded, rules, sources, table
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules, sources, table
-from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Fields, Role
+from evalkit.reading.tables.coded import Coded
+from evalkit.reading.tables.parts import Part, Selection, Source, explained
+from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
 from evalkit.reading.tables.table import Table
 
 LOG = (
@@ -25,84 +33,265 @@ LOG = (
     Role("item"),
 )
 USERS = (Role("user"), Role("arm", required=True))
+AGAIN = 100_000  # sessions that contradict themselves which are looked at for the first row
 LOG_ROLES, USER_ROLES = (tuple(role.name for role in roles) for roles in (LOG, USERS))
+Columns = Mapping[str, Any]  # by role: texts as Arrow has them, numbers as numpy
+
+# Sessions -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SessionLog:
-    """A checked log, the attributes of each session, and what was read.
+    """What is kept of a log, and what was read. items: how many were shown."""
 
-    repeated: items shown twice in one session, None without an item column.
-    """
-
-    log: Log
-    attributes: Mapping[str, np.ndarray]
-    columns: Mapping[str, str]
-    sources: tuple[Source, ...]
-    repeated: int | None
-
-
-@dataclass(frozen=True)
-class UserTable:
-    """One row a user as read: ids (row numbers where there is no column), arms, numbers and texts by column."""
-
-    user: np.ndarray
-    arm: np.ndarray
-    numbers: Mapping[str, Floats]
-    attributes: Mapping[str, np.ndarray]
+    kept: Sessions
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
 
 
 def read_log(
-    data: Any, *, columns: Mapping[str, str], arms: Sequence[str], neutral: str | None, segments: Sequence[str]
+    parts: Sequence[Part],
+    engine: Engine | None = None,
+    *,
+    columns: Mapping[str, str],
+    arms: Sequence[str],
+    neutral: str | None,
+    segments: Sequence[str],
+    most: int,
 ) -> SessionLog:
-    """The log of a file, a frame or several: one row an item shown.
+    """The log of parts with one row an item shown. engine: reads what has too many rows to be held.
 
     Raises InputError where a column is missing, a team is missing or unknown, an arm has no row, the positions of a
-    session are not 1, 2, 3, …, an outcome is no number or negative, a session has two users or two values of a segment.
+    session are not 1, 2, 3, …, an outcome is no number or negative, a session has two users or two values of a segment;
+    or for more than `most` sessions.
     """
-    parts = sources.parts(data)
-    rows = table.read(parts, log_fields(parts, columns, segments))
-    names, texts = named(rows.blocks[0].fields), _texts(rows)
+    fields = log_fields(parts, columns, segments)
+    if engine:
+        kept, read = _streamed_log(engine, parts, fields, arms, neutral, most)
+        return SessionLog(kept, named(fields[0]), read)
+    rows = table.read(parts, fields)
+    texts = {role: rows.column(role) for role, field in fields[0].items() if not field.is_number}
+    values = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
+    teams = coded.encoded(texts["team"].chunks)[0]
+    log = _log(texts | values, arms_of([team for team in teams if team], arms, neutral), neutral)
     try:
-        log = sessions.read_log(
-            texts["session"],
-            rows.numbers("position"),
-            texts["team"],
-            rows.numbers("outcome"),
-            unit=texts.get("user"),
-            arms=arms_of(np.unique(texts["team"]).tolist(), arms, neutral),
-            neutral=neutral,
-        )
-        attributes = {name: of_session(texts["session"], texts[f"attribute {name}"], name) for name in segments}
+        log.check()
     except InputError as error:
-        raise located(error, rows.sources, names) from None
-    shown = [codes(texts[role])[0] for role in ("session", "item") if role in texts]
-    repeated = sessions.repeated(*shown) if len(shown) > 1 else None
-    return SessionLog(log, attributes, names, rows.sources, repeated)
+        raise located(error, rows.sources, named(fields[0])) from None
+    return SessionLog(Sessions.of(log), named(fields[0]), rows.sources)
+
+
+def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
+    """The rows of a log, from its columns by role."""
+    session, names = shards.ordered(columns["session"])
+    user, users = shards.ordered(columns["user"]) if "user" in columns else (session, names)
+    return Log(
+        session,
+        names,
+        user,
+        users,
+        _texts(columns["team"]),
+        columns["position"],
+        columns["outcome"],
+        tuple(arms),
+        neutral,
+        shards.ordered(columns["item"])[0] if "item" in columns else None,
+        {role.removeprefix("attribute "): _texts(x) for role, x in columns.items() if role.startswith("attribute ")},
+    )
+
+
+def _texts(column: Any) -> Coded:
+    """A column of text as numbers into its distinct texts; where nothing stands that is the empty text."""
+    distinct, place = coded.encoded(column.chunks)
+    return Coded.of([text or "" for text in distinct], place)
+
+
+@dataclass(frozen=True, eq=False)
+class LogBlock:
+    """What is kept of a block of a log, or the names of the sessions of which a row breaks a rule, in a list."""
+
+    fields: Fields
+    arms: Sequence[str]
+    neutral: str | None
+
+    def __call__(self, rows: Any, before: int = 0) -> list[Any]:
+        columns = {role: rows.column(i) for i, role in enumerate(self.fields)}
+        for role, field in self.fields.items():
+            checked = field.checked(columns[role].combine_chunks(), None)
+            columns[role] = checked if field.is_number else columns[role]
+        log = _log(columns, self.arms, self.neutral)
+        wrong = log.wrong()
+        return [wrong if len(wrong) else Sessions.of(log)]
+
+
+def _streamed_log(
+    engine: Engine, parts: Sequence[Part], fields: Sequence[Fields], arms: Sequence[str], neutral: str | None, most: int
+) -> tuple[Sessions, tuple[Source, ...]]:
+    """What is kept of a log that an engine reads, the rows of a user in one block."""
+    quote, roles = engine.dialect.quote, list(fields[0])
+    each = enumerate(zip(parts, fields, strict=True))
+    chosen = [part.select(*split(own), engine.dialect, frame=f"frame{i}") for i, (part, own) in each]
+    teams = [_teams(engine, selection) for selection in chosen]
+    rows = [sum(row["n"] for row in several) for several in teams]
+    if sum(row["sessions"] for several in teams for row in several) > most:
+        raise table.too_many(parts, "sessions", most)
+    there = {row["team"] for several in teams for row in several if row["team"]}
+    arms = arms_of(there, arms, neutral)
+    if there <= {*arms, neutral}:
+        refuse_missing(arms, there)
+    cells = ", ".join(f"{quote(role)} AS c{i}" for i, role in enumerate(roles))
+    query = " UNION ALL ".join(f"SELECT {cells} FROM ({selection.query}) AS s" for selection in chosen)
+    frames = {name: frame for selection in chosen for name, frame in selection.frames.items()}
+    by, name = f"c{roles.index('user' if 'user' in roles else 'session')}", table.names(parts)
+    try:
+        blocks = engine.total(query, by, LogBlock(fields[0], arms, neutral), name, sum(rows), **frames)
+    except Refused:
+        raise _refusal(engine, chosen, fields, arms, neutral, None) from None
+    wrong = [name for block in blocks if not isinstance(block, Sessions) for name in block]
+    kept = Sessions.joined(blocks) if not wrong else None
+    if kept is None or (wrong := kept.names.take(coded.repeated(kept.names))):
+        raise _refusal(engine, chosen, fields, arms, neutral, wrong)
+    for selection in chosen:
+        if selection.source:
+            selection.part.check(selection)
+    return kept, tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True))
+
+
+def _teams(engine: Engine, selection: Selection) -> list[dict[str, Any]]:
+    """The rows n of each team of a part, and the sessions that begin with it; raises InputError for no row."""
+    team, position = map(engine.dialect.quote, ("team", "position"))
+    cells = f"{team} AS team, count(*) AS n, count(*) FILTER (WHERE {position} = 1) AS sessions"
+    with explained(selection):
+        query = f"SELECT {cells} FROM ({selection.query}) AS s GROUP BY {team}"
+        rows: list[dict[str, Any]] = engine.table(query, selection.part.name, **selection.frames).to_pylist()
+    if not rows:
+        raise selection.part.no_rows()
+    return rows
+
+
+def _refusal(
+    engine: Engine,
+    chosen: Sequence[Selection],
+    fields: Sequence[Fields],
+    arms: Sequence[str],
+    neutral: str | None,
+    wrong: Any,
+) -> InputError:
+    """The error for a log that a block refused: its rows are read once more, in their order.
+
+    wrong: the names of the sessions that contradict themselves, None where a value breaks the rule of its column.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    chunks: dict[str, list[Any]] = {role: [] for role in fields[0]}
+    places = list[tuple[tuple[Part, np.ndarray | None], int]]()
+    sessions = pa.array([] if wrong is None else wrong, pa.string())[:AGAIN]
+    for selection, own in zip(chosen, fields, strict=True):
+        for before, columns in typed(engine, selection, own):
+            here = np.flatnonzero(pc.is_in(columns["session"], sessions).to_numpy(zero_copy_only=False))
+            for role, field in own.items():
+                chunks[role].append(columns[role][here] if field.is_number else columns[role].take(pa.array(here)))
+            places.append(((selection.part, None if before is None else here + before), len(here)))
+    if wrong is not None:
+        joined = {
+            role: np.concatenate(x) if fields[0][role].is_number else pa.chunked_array(x) for role, x in chunks.items()
+        }
+        try:
+            _log(joined, arms, neutral).check()
+        except RowError as error:
+            (part, numbers), row = table.located(places, error.row)
+            return error.located(
+                part.name, lambda _: (part.name, 0 if numbers is None else int(numbers[row - 1]) + 1), named(fields[0])
+            )
+    return table.changed([selection.part for selection in chosen])
+
+
+# Users ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Users:
+    """One row a user of one arm, arm by arm, and what was read.
+
+    user: the ids of all rows, None without such a column. assigned: the users here.
+    """
+
+    user: Any
+    assigned: Assignment
+    numbers: Mapping[str, Floats]
+    attributes: Mapping[str, Coded]
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+
+    @property
+    def ids(self) -> Any:
+        """The ids of the users; the numbers of their rows where there is no such column."""
+        rows = self.assigned.rows
+        return (rows + 1).astype(str) if self.user is None else self.user.take(rows).combine_chunks()
 
 
 def read_users(
-    data: Any, *, columns: Mapping[str, str], numbers: Sequence[str], attributes: Sequence[str]
-) -> UserTable:
+    parts: Sequence[Part],
+    engine: Engine | None = None,
+    *,
+    columns: Mapping[str, str],
+    numbers: Sequence[str],
+    attributes: Sequence[str],
+    strata: str | None,
+    arms: Sequence[str],
+    most: int,
+) -> Users:
     """A table of users: its arm, its numbers (one column or more) and its texts.
 
-    Raises InputError where a column is missing, an arm is empty or a number is none.
+    engine: as of `read_log`. Raises InputError where a column is missing, an arm is empty or unknown, a number is none,
+    a user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or for more than
+    `most` rows.
     """
-    parts = sources.parts(data)
-    rows = table.read(parts, user_fields(parts, columns, numbers, attributes))
-    texts = _texts(rows)
-    user = texts.get("user", np.arange(1, len(rows) + 1).astype(str))
-    if len(rows) == len({*texts["arm"]}) > 1:
-        part, arm = rows.blocks[0].part, rows.blocks[0].fields["arm"].column
+    fields = user_fields(parts, columns, numbers, attributes)
+    rows = streamed(engine, parts, fields, ("user",), most) if engine else table.read(parts, fields)
+    user = rows.released("user", Table.column) if "user" in fields[0] else None
+    arm, column = rows.released("arm", Table.coded), fields[0]["arm"].column
+    if len(rows) == len(arm.names) > 1:
         raise InputError(
-            f"{part.name}: users must have one row per user, got one per {arm}; for totals use the significance report "
-            f"with columns='system={arm},successes=COLUMN,trials=COLUMN'"
+            f"{parts[0].name}: users must have one row per user, got one per {column}; for totals use the significance "
+            f"report with columns='system={column},successes=COLUMN,trials=COLUMN'"
         )
-    values = {name: rows.numbers(f"number {name}") for name in numbers}
-    kept = {name: texts[f"attribute {name}"] for name in attributes}
-    return UserTable(user, texts["arm"], values, kept, named(rows.blocks[0].fields), rows.sources)
+    try:
+        assigned = _assigned(user, arm, several_arms(list(arms) or list(arm.names), column))
+        values = {name: rows.released(f"number {name}", Table.numbers)[assigned.rows] for name in numbers}
+        texts = {name: rows.released(f"attribute {name}", Table.coded).take(assigned.rows) for name in attributes}
+        if strata:
+            _check_strata(strata, texts[strata], assigned)
+    except InputError as error:
+        numbered = engine is None or engine.dialect.row_number is not None
+        raise located(error, rows.sources, named(fields[0]), numbered=numbered) from None
+    return Users(user, assigned, values, texts, named(fields[0]), rows.sources)
+
+
+def _assigned(user: Any, arm: Coded, arms: Sequence[str]) -> Assignment:
+    """The users, arm by arm. user: None where each row is one."""
+    import pyarrow.compute as pc
+
+    empty = -1 if user is None else pc.index(user, "").as_py()
+    for role, row in (("user", empty), ("arm", arm.first("") if "" in arm.names else -1)):
+        if row >= 0:
+            raise RowError(role, EMPTY, row)
+    several = np.zeros(0, np.int64) if user is None else coded.repeated(user)
+    users = experiments.assigned(arm, arms, several, [] if user is None else user.take(several).to_pylist())
+    order = np.argsort(users.arm, kind="stable")
+    return replace(users, arm=users.arm[order], rows=users.rows[order])
+
+
+def _check_strata(name: str, strata: Coded, assigned: Assignment) -> None:
+    """Raises InputError unless every stratum has users in every arm."""
+    arms = len(assigned.arms)
+    users = np.bincount(strata.code * arms + assigned.arm, minlength=len(strata.names) * arms).reshape(-1, arms)
+    empty = np.argwhere(users == 0)
+    if len(empty):
+        stratum, arm = empty[0]
+        got = f"got no {strata.names[stratum]!r} in {assigned.arms[arm]}"
+        raise InputError(f"{name} must have users of each value in each arm, {got}")
 
 
 def several_arms(arms: Sequence[str], column: str) -> list[str]:
@@ -112,23 +301,10 @@ def several_arms(arms: Sequence[str], column: str) -> list[str]:
     return list(arms)
 
 
-def no_credit(column: str) -> InputError:
-    """The error for a log in which no item of an arm has an outcome."""
-    return InputError(f"{column} must be above 0 on at least one item of an arm, got 0 on all")
-
-
-def check_strata(name: str, strata: Sequence[str], arms: Sequence[str], users: Ints) -> None:
-    """Raises InputError unless every stratum has users in every arm. users: by stratum and arm."""
-    empty = np.argwhere(users == 0)
-    if len(empty):
-        stratum, arm = empty[0]
-        raise InputError(
-            f"{name} must have users of each value in each arm, got no {str(strata[stratum])!r} in {arms[arm]}"
-        )
-
-
-def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str]) -> InputError:
-    """The error with its file, its column's own name and its row in that file, counted from 1.
+def located(
+    error: InputError, read: Sequence[Source], columns: Mapping[str, str], *, numbered: bool = True
+) -> InputError:
+    """The error with its file, its column's own name and its row in that file, counted from 1, or 0 if not numbered.
 
     >>> two = [Source("a.csv", 3), Source("b.csv", 3)]
     >>> located(RowError("team", "must be one of a, b, got 'c'", 4), two, {"team": "ranker"})
@@ -138,7 +314,7 @@ def located(error: InputError, read: Sequence[Source], columns: Mapping[str, str
 
     def locate(row: int) -> tuple[str, int]:
         source, number = table.located(((source, source.rows) for source in read), row)
-        return source.name, number
+        return source.name, number if numbered else 0
 
     return error.located(names, locate, columns)
 
@@ -228,19 +404,6 @@ def named(fields: Fields) -> dict[str, str]:
     return {role: field.column for role, field in fields.items() if " " not in role}
 
 
-def _texts(rows: Table) -> dict[str, np.ndarray]:
-    """The columns of text, empty where nothing stands; raises InputError where an id or a team is empty."""
-    texts = {role: rows.texts(role) for role, field in rows.blocks[0].fields.items() if not field.is_number}
-    for role, cells in texts.items():
-        field = rows.blocks[0].fields[role]
-        cells[cells == None] = ""  # noqa: E711 - elementwise
-        empty = np.flatnonzero(cells == "")
-        if empty.size and field.rules:
-            part, row = rows.locate(int(empty[0]))
-            raise rules.PRESENT.error(part, field.column, None, row)
-    return {role: cells.astype(str) for role, cells in texts.items()}
-
-
 def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> list[str]:
     """The arms as named, or the two that were found: a third one could be a word for no team, so it must be named."""
     there = sorted(set(teams) - {neutral})
@@ -249,15 +412,3 @@ def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> l
     listed = ", ".join(there) or "none"
     hint = f"; name the rankers, arms='{','.join(there)}', or what stands for no team, neutral={there[-1]!r}"
     raise InputError(f"team must hold two arms, got {listed}{hint if len(there) > 2 else ''}")
-
-
-def of_session(session: np.ndarray, values: np.ndarray, name: str) -> np.ndarray:
-    """One text a session, in the order of `codes`."""
-    number, names = codes(session)
-    first = values[np.unique(number, return_index=True)[1]]
-    wrong = np.flatnonzero(values != first[number])
-    if wrong.size:
-        at = wrong[0]
-        got = f"got {values[at]} after {first[number[at]]} in session {names[number[at]]}"
-        raise RowError(name, f"must have one value per session, {got}", at)
-    return first

@@ -1,26 +1,31 @@
-"""Interleaved sessions: a checked log, the credit of each session, the preference of each unit, the checks.
+"""Interleaved sessions: the rows of a log, checked; what is kept of them, one row a session; the preference of users.
 
-The unit is the user (or the query): sessions of one user resemble each other, so no test counts sessions.
+The unit is the user (or the query): sessions of one user resemble each other, so no test counts sessions. A log that
+fits is one block of rows; of a longer one an engine brings the rows of a user together, and blocks are joined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, RowError, codes, finite, numbers, ratio, same_length
+from evalkit.arrays import Floats, InputError, Ints, RowError, codes, ratio
 from evalkit.catalogue.preferences import Side
-
-if TYPE_CHECKING:
-    import pandas as pd
+from evalkit.reading.tables import coded
+from evalkit.reading.tables.coded import Coded
+from evalkit.statistics import interval_methods, student
+from evalkit.statistics.independent import Arm
+from evalkit.statistics.intervals import Estimate
 
 NEUTRAL, UNKNOWN = -1, -2
-POSITION = "position"
+EMPTY = "must not be empty, got nothing"
 SHOWN = 80  # characters of a value that an error shows
+LEAST = 1e-14  # of a sum of squares: less is what rounding leaves
 COUNTED = (
     "sessions with uneven teams",
     "neutral items",
@@ -29,78 +34,123 @@ COUNTED = (
 )
 
 
-@dataclass(frozen=True)
-class Log:
-    """Shown items, sorted by session and position, and the unit of each session.
+class Fault(NamedTuple):
+    """The rows that break a rule of a column, what the error says of each, and whether it counts them."""
 
-    `team` is the number of the item's arm, −1 for a neutral item; `session` counts from 0, `names` are the sessions'.
+    column: str
+    rows: Ints
+    rule: Callable[[int], str]
+    counted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """The rows of a log as they come, one an item shown, of whole users.
+
+    session, user: the place of each row's among `names` and `users`, which are in order. item: the same, None without
+    such a column. attributes: columns for segments.
     """
 
     session: Ints
-    position: Ints
-    team: Ints
-    outcome: Floats
-    unit: NDArray
-    arms: tuple[str, ...]
     names: Any
+    user: Ints
+    users: Any
+    team: Coded
+    position: Floats
+    outcome: Floats
+    arms: tuple[str, ...]
+    neutral: str | None
+    item: Ints | None = None
+    attributes: Mapping[str, Coded] = field(default_factory=dict)
 
+    @cached_property
+    def owner(self) -> Ints:
+        """The number of each row's arm, −1 where neutral."""
+        known = {name: arm for arm, name in enumerate(self.arms)}
+        known |= {} if self.neutral is None else {self.neutral: NEUTRAL}
+        return np.array([known.get(name, UNKNOWN) for name in self.team.names], np.int64)[self.team.code]
 
-def read_log(
-    session: ArrayLike,
-    position: ArrayLike,
-    team: ArrayLike,
-    outcome: ArrayLike,
-    *,
-    unit: ArrayLike | None = None,
-    arms: Sequence[str],
-    neutral: str | None = None,
-) -> Log:
-    """A checked `Log`; `unit` is the user (or query) of each row, the session where there is none.
+    @cached_property
+    def order(self) -> Ints:
+        """The rows by session and position."""
+        return np.lexsort((self.position, self.session))
 
-    Raises RowError where a team is missing or is neither an arm nor `neutral`, an outcome is negative, the positions
-    of a session are not 1, 2, 3, … or a session has two units, InputError where an arm has no row.
-    """
-    unit = session if unit is None else unit
-    same_length(session=session, position=position, team=team, outcome=outcome, unit=unit)  # type: ignore[arg-type]
-    teams = _teams(np.asarray(team, dtype=object), arms, neutral)
-    amount = finite("outcome", outcome)
-    _refuse("outcome", amount < 0, lambda row: below_zero(amount[row]))
-    number, names = codes(session)
-    place = numbers("position", position)
-    order = np.lexsort((place, number))
-    owners = _owners(number, names, np.asarray(unit))
-    _contiguous(number[order], place[order], names, order)
-    return Log(number[order], place[order].astype(np.int64), teams[order], amount[order], owners, tuple(arms), names)
+    @cached_property
+    def start(self) -> Ints:
+        """Where each session begins among the rows in this order."""
+        return np.searchsorted(self.session[self.order], np.arange(len(self.names)))
 
+    @cached_property
+    def first(self) -> Ints:
+        """The first row of each session as they come."""
+        first = np.empty(len(self.names), np.int64)
+        first[self.session[::-1]] = np.arange(len(self.session))[::-1]
+        return first
 
-def _refuse(column: str, wrong: Bools, rule: Callable[[int], str], *, counted: bool = True) -> None:
-    """Raises RowError of the first row that is wrong."""
-    rows = np.flatnonzero(wrong)
-    if rows.size:
-        raise RowError(column, rule(int(rows[0])), rows[0], rows.size if counted else None)
+    def faults(self) -> Iterator[Fault]:
+        """What breaks a rule, rule by rule in order."""
+        known, team, outcome = [*self.arms, *([] if self.neutral is None else [self.neutral])], self.team, self.outcome
+        texts = {
+            "session": (self.names, self.session),
+            "team": (team.names, team.code),
+            "user": (self.users, self.user),
+        }
+        for column, (names, code) in texts.items():
+            empty = np.zeros(0, np.int64) if str(names[0]) else np.flatnonzero(code == 0)
+            yield Fault(column, empty, lambda row: EMPTY)
+        yield Fault(
+            "team",
+            np.flatnonzero(self.owner == UNKNOWN),
+            lambda row: f"must be one of {', '.join(known)}, got {team.names[team.code[row]]!r}",
+            counted=True,
+        )
+        yield Fault(
+            "outcome",
+            np.flatnonzero(outcome < 0),
+            lambda row: f"must be at least 0, got {outcome[row]:g}",
+            counted=True,
+        )
+        yield self._shared("user", self.user, self.users)
+        session, place = self.session[self.order], self.position[self.order]
+        wanted = np.arange(len(place)) - self.start[session] + 1
+        wrong = np.flatnonzero(place != wanted)
+        expected = dict(zip(self.order[wrong].tolist(), wanted[wrong].tolist(), strict=True))
+        yield Fault(
+            "position",
+            self.order[wrong],
+            lambda row: (
+                f"must run 1, 2, 3, … in each session, got {self.position[row]:g} instead of {expected[row]} "
+                f"in session {self.names[self.session[row]]}"
+            ),
+        )
+        for name, values in self.attributes.items():
+            yield self._shared(name, values.code, values.names)
 
+    def _shared(self, column: str, code: Ints, names: Any) -> Fault:
+        """Rows with another value than the first row of their session."""
+        before = code[self.first][self.session]
 
-def _teams(team: NDArray, arms: Sequence[str], neutral: str | None) -> Ints:
-    """The number of each row's arm, −1 where neutral."""
-    from pandas import isna
+        def rule(row: int) -> str:
+            own, other = (str(names[i])[:SHOWN] for i in (code[row], before[row]))
+            return (
+                f"must have one value per session, got {own} after {other} in session {self.names[self.session[row]]}"
+            )
 
-    text = np.where(isna(team), "", team).astype(str)
-    _refuse("team", text == "", lambda row: "must be given on every row, got nothing")
-    known = [*arms, *([] if neutral is None else [neutral])]
-    code = np.select([text == name for name in known], [*range(len(arms)), NEUTRAL][: len(known)], default=UNKNOWN)
-    _refuse("team", code == UNKNOWN, lambda row: unknown_team(str(text[row]), known))
-    refuse_missing(arms, {arm for number, arm in enumerate(arms) if (code == number).any()})
-    return code.astype(np.int64)
+        return Fault(column, np.flatnonzero(code != before), rule)
 
+    def check(self) -> None:
+        """Raise RowError for the first row that breaks the first rule that any breaks, InputError for a missing arm."""
+        for fault in self.faults():
+            if fault.rows.size:
+                row = int(fault.rows[0])
+                raise RowError(fault.column, fault.rule(row), row, fault.rows.size if fault.counted else None)
+            if fault.column == "team" and fault.counted:
+                refuse_missing(self.arms, self.team.names)
 
-def below_zero(outcome: float) -> str:
-    """What the error for an outcome below 0 says."""
-    return f"must be at least 0, got {outcome:g}"
-
-
-def unknown_team(team: str, known: Sequence[str]) -> str:
-    """What the error for a team that is neither an arm nor neutral says."""
-    return f"must be one of {', '.join(known)}, got {team!r}"
+    def wrong(self) -> Any:
+        """The names of the sessions of which a row breaks a rule."""
+        rows = np.concatenate([fault.rows for fault in self.faults()])
+        return self.names.take(np.unique(self.session[rows]))
 
 
 def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
@@ -110,65 +160,119 @@ def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
             raise InputError(f"team must hold every arm, got no row of {arm}")
 
 
-def check_users(session: ArrayLike, unit: NDArray) -> None:
-    """Raises RowError for the first row whose unit is not that of the first row of its session."""
-    _owners(*codes(session), unit)
+# What is kept ---------------------------------------------------------------------------------------------------------
 
 
-def check_positions(session: ArrayLike, place: Floats) -> None:
-    """Raises RowError for the first session, by name, whose places are not 1, 2, 3, ….
+@dataclass(frozen=True, eq=False)
+class Sessions:
+    """What is kept of a log: one row a session, and counts of the items shown.
 
-    >>> check_positions(["s", "s"], np.array([1.0, 3.0]))
-    Traceback (most recent call last):
-    evalkit.arrays.RowError: position must run 1, 2, 3, … in each session, got 3 instead of 2 in session s (row 1)
+    names: of the sessions. user: the place of each one's among `users`. credit: by session and arm; neutral items give
+    credit to nobody. attributes: columns for segments. shown: items by position, from 0, and arm; the last column is of
+    neutral items. counted: the count of each check of `COUNTED` (first column), and of how many (second). repeated:
+    items shown again in the same session, None without such a column. most: the largest outcome.
     """
-    number, names = codes(session)
-    order = np.lexsort((place, number))
-    _contiguous(number[order], place[order], names, order)
+
+    names: Any
+    user: Ints
+    users: Any
+    arms: tuple[str, ...]
+    credit: Floats
+    attributes: Mapping[str, Coded]
+    shown: Ints
+    counted: Floats
+    repeated: int | None
+    most: float
+    outcomes: Outcomes
+
+    @classmethod
+    def of(cls, log: Log) -> Sessions:
+        """That of rows without fault."""
+        arms, count = len(log.arms), len(log.names)
+        session, place = log.session[log.order], log.position[log.order].astype(np.int64)
+        team, outcome = log.owner[log.order], log.outcome[log.order]
+        owned = team >= 0
+        credit = np.bincount(session[owned] * arms + team[owned], outcome[owned], arms * count).reshape(-1, arms)
+        cell = place * (arms + 1) + np.where(team < 0, arms, team)
+        shown = np.bincount(cell, minlength=(int(place.max()) + 1) * (arms + 1)).reshape(-1, arms + 1)
+        counted = [
+            [_uneven(session, team, log.start, arms), count],
+            [(~owned).sum(), len(owned)],
+            [outcome[~owned].sum(), outcome.sum()],
+            [(credit.sum(axis=1) == 0).sum(), count],
+        ]
+        user = log.user[log.first]
+        return cls(
+            log.names,
+            user,
+            log.users,
+            log.arms,
+            credit.astype(np.float64),
+            {name: Coded(column.names, column.code[log.first]) for name, column in log.attributes.items()},
+            shown,
+            np.array(counted, dtype=np.float64),
+            None if log.item is None else _repeated(log.session, log.item),
+            float(outcome.max()),
+            Outcomes.of((place * arms + team)[owned], user[session[owned]], outcome[owned], len(log.users)),
+        )
+
+    @staticmethod
+    def joined(blocks: list[Sessions]) -> Sessions:
+        """Those of blocks that have no user in common; the list is emptied."""
+        import pyarrow as pa
+
+        first = blocks[0]
+        if len(blocks) == 1:
+            return first
+        columns = {name: [getattr(block, name) for block in blocks] for name in vars(first)}
+        blocks.clear()  # so that a column goes when it is joined
+        before = np.cumsum([0, *map(len, columns["users"])])
+        longest = max(map(len, columns["shown"]))
+        shown = [np.pad(block, ((0, longest - len(block)), (0, 0))) for block in columns.pop("shown")]
+        attributes = columns.pop("attributes")
+        return Sessions(
+            pa.chunked_array(columns.pop("names")).combine_chunks(),
+            np.concatenate([user + start for user, start in zip(columns.pop("user"), before, strict=False)]),
+            pa.chunked_array(columns.pop("users")).combine_chunks(),
+            first.arms,
+            np.concatenate(columns.pop("credit")),
+            {name: coded.joined([block[name] for block in attributes]) for name in first.attributes},
+            np.sum(shown, axis=0),
+            np.sum(columns.pop("counted"), axis=0),
+            None if first.repeated is None else sum(columns.pop("repeated")),
+            max(columns.pop("most")),
+            Outcomes.joined(columns.pop("outcomes")),
+        )
+
+    @property
+    def owners(self) -> Any:
+        """The user of each session."""
+        return self.users.take(self.user)
+
+    @cached_property
+    def sides(self) -> tuple[Side, ...]:
+        """Each arm with one row a user."""
+        return sides(self.user, self.credit)
 
 
-def _owners(number: Ints, names: NDArray, unit: NDArray) -> NDArray:
-    """The unit of each session."""
-    owners = unit[np.unique(number, return_index=True)[1]]
+def _uneven(session: Ints, team: Ints, start: Ints, arms: int) -> int:
+    """Sessions in which one team leads another by more than one item somewhere: no draft by rounds makes these.
 
-    def rule(row: int) -> str:
-        session = number[row]
-        own, before = str(unit[row])[:SHOWN], str(owners[session])[:SHOWN]
-        return f"must have one value per session, got {own} after {before} in session {names[session]}"
-
-    _refuse("user", unit != owners[number], rule, counted=False)
-    return owners
-
-
-def _contiguous(number: Ints, place: Floats, names: NDArray, order: Ints) -> None:
-    """Raises unless the places of each session are 1, 2, 3, …; `order` has the rows before they were sorted."""
-    expected = np.arange(number.size) - np.searchsorted(number, number) + 1
-    wrong = np.flatnonzero(place != expected)
-    if wrong.size:
-        at = wrong[0]
-        got = f"got {place[at]:g} instead of {expected[at]} in session {names[number[at]]}"
-        raise RowError("position", f"must run 1, 2, 3, … in each session, {got}", order[at])
+    A neutral item can take the place of a pick and leave its round with fewer: there a lead of two is even still.
+    """
+    picks = np.cumsum(team[:, None] == np.arange(arms), axis=0)
+    before = np.concatenate([np.zeros_like(picks[:1]), picks])[start]
+    lead = np.ptp(picks - before[session], axis=1)
+    most = 1 + (np.bincount(session, team < 0) > 0)
+    return int(np.unique(session[lead > most[session]]).size)
 
 
-def credit(log: Log) -> Floats:
-    """Sum of the outcome by session and arm: (sessions, arms). Neutral items give credit to nobody."""
-    owned, arms = log.team >= 0, len(log.arms)
-    cell = log.session[owned] * arms + log.team[owned]
-    sums = np.bincount(cell, weights=log.outcome[owned], minlength=arms * log.unit.size)
-    return sums.astype(np.float64).reshape(-1, arms)
-
-
-def shown(log: Log) -> Ints:
-    """Items by position, from 0, and arm; the last column is of neutral items."""
-    columns = len(log.arms) + 1
-    cell = log.position * columns + np.where(log.team < 0, columns - 1, log.team)
-    return np.bincount(cell, minlength=(int(log.position.max()) + 1) * columns).reshape(-1, columns)
-
-
-def repeated(session: Ints, item: Ints) -> int:
-    """Items shown again in the same session, from the number of the session and of the item of each row."""
+def _repeated(session: Ints, item: Ints) -> int:
     key = session * (int(item.max()) + 1) + item
     return int(key.size - np.unique(key).size)
+
+
+# The preference of users ---------------------------------------------------------------------------------------------
 
 
 def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
@@ -198,95 +302,94 @@ def beaten(credit: Floats, arm: int) -> Floats:
     return ((own > rest) + (own == rest) / 2).mean(axis=1)
 
 
-def by_unit(unit: ArrayLike, first: ArrayLike, second: ArrayLike) -> pd.DataFrame:
-    """One row a unit of two arms, from the credits of its sessions. Tests belong on these rows, never on sessions.
+# The outcome at each position ----------------------------------------------------------------------------------------
 
-    Columns: unit, sessions, wins, ties, losses, silent (ties in which nothing was credited), first, second,
-    delta = (wins + ties/2) / sessions − 1/2, share = first / (first + second), NaN where nothing was credited.
 
-    >>> units = by_unit(["u", "u", "v"], [2, 0, 0], [1, 0, 1])
-    >>> units[["unit", "wins", "ties", "silent", "delta"]].values.tolist()
-    [['u', 1, 1, 1, 0.25], ['v', 0, 0, 0, -0.5]]
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What users made of the items that they were shown, by place: position × arms + arm.
+
+    Of each place and each number of items: how many users were shown so many there, and the sums of the first four
+    powers of their outcomes. That is all that the jackknife of a ratio of sums needs.
     """
-    import pandas as pd
 
-    credit_1, credit_2 = finite("first", first), finite("second", second)
-    same_length(unit=unit, first=credit_1, second=credit_2)  # type: ignore[arg-type]
-    number, names = codes(unit)
+    place: Ints
+    items: Ints
+    sums: Floats
 
-    def total(amount: Floats | Bools) -> Floats:
-        return np.bincount(number, weights=amount, minlength=names.size).astype(np.float64)
+    @classmethod
+    def of(cls, place: Ints, user: Ints, outcome: Floats, users: int) -> Outcomes:
+        """Those of rows, each of an item. users: how many there are."""
+        order = np.argsort(place, kind="stable")
+        names, start = np.unique(place[order], return_index=True)
+        parts = []
+        for name, rows in zip(names.tolist(), np.split(order, start[1:]), strict=True):
+            items = np.bincount(user[rows], minlength=users)
+            top, here = np.bincount(user[rows], outcome[rows], users), items > 0
+            parts.append(_powers(name, items[here], top[here].astype(np.float64)))
+        return cls._end_to_end(parts)
 
-    sums = {
-        "wins": credit_1 > credit_2,
-        "ties": credit_1 == credit_2,
-        "losses": credit_1 < credit_2,
-        "silent": (credit_1 == 0) & (credit_2 == 0),
-    }
-    counts = {name: total(flag).astype(np.int64) for name, flag in sums.items()}
-    sessions = np.bincount(number, minlength=names.size)
-    credited, other = total(credit_1), total(credit_2)
-    return pd.DataFrame(
-        {"unit": names, "sessions": sessions, **counts, "first": credited, "second": other}
-        | {"delta": (counts["wins"] + counts["ties"] / 2) / sessions - 0.5}
-        | {"share": ratio(credited, credited + other)}
+    @classmethod
+    def _end_to_end(cls, parts: Sequence[Outcomes]) -> Outcomes:
+        place, items = (np.concatenate([getattr(part, name) for part in parts]) for name in ("place", "items"))
+        return cls(place, items, np.concatenate([part.sums for part in parts], axis=1))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
+        """Those of blocks that have no user in common."""
+        every = cls._end_to_end(parts)
+        most = int(every.items.max()) + 1
+        code, names = codes(every.place * most + every.items)
+        sums = np.array([np.bincount(code, column, names.size) for column in every.sums])
+        return cls(names // most, names % most, sums)
+
+    def per_item(self, place: int, most: float, level: float) -> Estimate:
+        """Outcome per item at a place by the jackknife, on the degrees of freedom that the users' kurtosis leaves.
+
+        most: the largest value that it may have.
+        """
+        here = self.place == place
+        items, (users, *powers) = self.items[here], self.sums[:, here]
+        n, size = float(users.sum()), float(items @ users)
+        value = float(ratio(powers[0].sum(), size))
+        weight = ratio(n - 1, np.where(items == size, 0.0, size - items))  # the drop if such a user is left out
+        moved = [weight**k * total for k, total in enumerate(_about(value * items, users, powers), start=1)]
+        squares, fourths = _centred(n, *(float(column.sum()) for column in moved))
+        kish = float(ratio(size**2, items**2 @ users))
+        arm = Arm(value, int(n), float(ratio(squares, (n - 1) * n)), max(kish - 1, 1))
+        freedom = student.freedom_of(squares, fourths, n, arm.freedom) if n else 0.0
+        return interval_methods.arm_within(arm, freedom, 0.0, most, level=level)
+
+
+def _powers(place: int, items: Ints, top: Floats) -> Outcomes:
+    sums, power = [np.bincount(items)], np.ones(len(top))
+    there = np.flatnonzero(sums[0])
+    for _ in range(4):
+        power = power * top
+        sums.append(np.bincount(items, power))
+    return Outcomes(np.full(len(there), place), there, np.array(sums, dtype=np.float64)[:, there])
+
+
+def _about(centre: Floats, n: Floats, powers: Sequence[Floats]) -> tuple[Floats, ...]:
+    """The sums of the first four powers of n numbers less a centre, from those of the numbers; rounding leaves 0."""
+    total, square, cube, fourth = powers
+    second = square - 2 * centre * total + centre**2 * n
+    second = np.where(second > LEAST * (square + centre**2 * n), second, 0.0)
+    third = cube - 3 * centre * square + 3 * centre**2 * total - centre**3 * n
+    return (
+        total - centre * n,
+        second,
+        third,
+        fourth - 4 * centre * cube + 6 * centre**2 * square - 4 * centre**3 * total + centre**4 * n,
     )
 
 
-def delta_ab(units: pd.DataFrame) -> float:
-    """(wins + ties/2) / sessions − 1/2 over the sessions of all units; positive where the first arm wins.
+def _centred(n: float, total: float, square: float, cube: float, fourth: float) -> tuple[float, float]:
+    """The sums of squares and of fourth powers of n numbers less their mean, from those of the numbers.
 
-    Chapelle, Joachims, Radlinski, Yue 2012, doi:10.1145/2094072.2094078.
+    >>> _centred(3, 6.0, 14.0, 36.0, 98.0)
+    (2.0, 2.0)
     """
-    wins, ties, sessions = (float(units[name].sum()) for name in ("wins", "ties", "sessions"))
-    return float(ratio(wins + ties / 2, sessions)) - 0.5
-
-
-def checks(log: Log) -> pd.DataFrame:
-    """What to look at before the verdict, one row a check: check, count, of, share, expected (or NaN).
-
-    The first arm's share of the owned items at each position (1 / arms under a fair coin; position 1 is the coin
-    itself), sessions in which a team leads by more than one item somewhere, neutral items, outcome on neutral
-    items, sessions without credit.
-    """
-    import pandas as pd
-
-    owned = log.team >= 0
-    first = np.bincount(log.position, log.team == 0)
-    placed = np.bincount(log.position, owned)
-    rows = [
-        (f"first arm at position {p}", first[p], placed[p], 1 / len(log.arms))
-        for p in range(1, placed.size)
-        if placed[p]
-    ]
-    rows += [(check, *pair, np.nan) for check, pair in zip(COUNTED, counted(log).tolist(), strict=True)]
-    table = pd.DataFrame(rows, columns=["check", "count", "of", "expected"])
-    table.insert(3, "share", ratio(table["count"], table["of"]))
-    return table
-
-
-def counted(log: Log) -> Floats:
-    """The count of each check of `COUNTED` (first column), and of how many (second): both add up over sessions."""
-    neutral, sessions = log.team < 0, log.unit.size
-    return np.array(
-        [
-            [_uneven(log), sessions],
-            [neutral.sum(), neutral.size],
-            [log.outcome[neutral].sum(), log.outcome.sum()],
-            [(credit(log).sum(axis=1) == 0).sum(), sessions],
-        ],
-        dtype=np.float64,
-    )
-
-
-def _uneven(log: Log) -> int:
-    """Sessions in which one team leads another by more than one item somewhere: no draft by rounds makes these.
-
-    A neutral item can take the place of a pick and leave its round with fewer: there a lead of two is even still.
-    """
-    picks = np.cumsum(log.team[:, None] == np.arange(len(log.arms)), axis=0)
-    start = np.searchsorted(log.session, np.arange(log.unit.size))
-    before = np.concatenate([np.zeros_like(picks[:1]), picks])[start]
-    lead = np.ptp(picks - before[log.session], axis=1)
-    most = 1 + (np.bincount(log.session, log.team < 0) > 0)
-    return int(np.unique(log.session[lead > most[log.session]]).size)
+    mean = total / n if n else 0.0
+    squares = max(square - n * mean**2, 0.0)
+    return squares, max(fourth - 4 * mean * cube + 6 * mean**2 * square - 3 * n * mean**4, 0.0)

@@ -9,11 +9,10 @@ from evalkit.findings import inputs, measured, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
-from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, moves, picked, slices
-from evalkit.studies import online_diagnostics as diagnostics
+from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
+from evalkit.studies import experiment
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.experiment_study import Experiment
-from evalkit.studies.online_diagnostics import users
+from evalkit.studies.experiment import Experiment
 from evalkit.studies.words import plural
 
 pieces.listed(__name__)
@@ -38,7 +37,7 @@ def findings(study: Experiment) -> Html:
 @pieces.of_a_part
 def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
-    n = users(study)
+    n = study.users
     return page.estimates(
         study, f"Arms with their {study.settings.level:.0%} intervals, {n:,} {plural(study.unit_name, n)}"
     )
@@ -156,10 +155,10 @@ def of_users(study: Experiment) -> list[Finding]:
     )
     return [
         *bundled,
-        methods.ARMS.note(arms, diagnostics.users(study)),
+        methods.ARMS.note(arms, study.users),
         *assumed(study, "set best='low'"),
         *design(study),
-        *_added_up(study),
+        *held(study, study.users, plural(study.unit_name, 2)),
         *_concentration(study),
         *_few_others(study),
         *picked(study),
@@ -172,7 +171,7 @@ def design(study: Experiment) -> list[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
     n = study.crossed
     text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
-    severity = WARNING if diagnostics.many_crossed(study) else NOTE
+    severity = WARNING if experiment.many_crossed(study) else NOTE
     crossed = [methods.CROSSED.rated(severity, text, n)] if n else []
     return [*crossed, _ratio(study), *_looks(study)]
 
@@ -182,25 +181,9 @@ def _ratio(study: Experiment) -> Finding:
         return methods.SAMPLE_RATIO.note("Sample ratio: not tested, because the planned shares are unknown.")
     planned = "the planned shares" if study.options.shares else "equal arms"
     text = f"Sample ratio against {planned}: p {p_value(study.sample_ratio)}."
-    broken = f" Below {diagnostics.BROKEN}: the assignment is broken, whatever the result."
-    misassigned = study.sample_ratio < diagnostics.BROKEN
+    broken = f" Below {experiment.BROKEN}: the assignment is broken, whatever the result."
+    misassigned = study.sample_ratio < experiment.BROKEN
     return methods.SAMPLE_RATIO.warning(text + broken) if misassigned else methods.SAMPLE_RATIO.note(text)
-
-
-def _added_up(study: Experiment) -> list[Finding]:
-    rows, one, (of_caps, of_shares) = study.settings.limits.reading.rows, study.unit_name, study.bounds
-    text = (
-        f"Above {rows:,} rows, single {plural(one, 2)} are not kept: arms are compared by Welch's t, also where they "
-        "are skewed and unequal and a smaller table would have the studentised permutation test."
-    )
-    kept = [] if study.permutes else [methods.USERS_ADDED_UP.note(text)]
-    if study.plain is None or not of_caps + of_shares:
-        return kept
-    bound = (
-        f"{study.plain.label} has more than {study.settings.limits.bins:,} distinct values, which are counted in bins: "
-        f"a cap {moves(of_caps)}, and the share of heavy users {moves(of_shares)}; the other means are exact."
-    )
-    return [*kept, methods.BINNED_VALUES.note(bound)]
 
 
 def _concentration(study: Experiment) -> list[Finding]:
@@ -211,7 +194,7 @@ def _concentration(study: Experiment) -> list[Finding]:
 
 
 def _few_others(study: Experiment) -> list[Finding]:
-    few = diagnostics.few_others(study)
+    few = experiment.few_others(study)
     if not few or study.plain is None:
         return []
     text = f"{plural(study.unit_name, 2).capitalize()} whose {study.plain.label} is not the usual value: {counts(few)}."
@@ -228,7 +211,7 @@ def _looks(study: Experiment) -> list[Finding]:
         "be below "
         f"{number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} (Pocock)."
     )
-    severity = WARNING if diagnostics.only_without_looks(study) else NOTE
+    severity = WARNING if experiment.only_without_looks(study) else NOTE
     return [methods.LOOKS.rated(severity, text, int(cost["looks"]))]
 
 

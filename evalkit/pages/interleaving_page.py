@@ -9,12 +9,9 @@ from evalkit.findings import inputs, methods
 from evalkit.findings.finding import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
-from evalkit.pages.shared_findings import columns_read, contrary, moves, picked, skewed, slices
-from evalkit.studies import online_diagnostics as diagnostics
-from evalkit.studies import units_file
-from evalkit.studies.interleaving import Online
-from evalkit.studies.interleaving_study import Interleaving
-from evalkit.studies.online_diagnostics import less_even
+from evalkit.pages.shared_findings import columns_read, contrary, held, picked, skewed, slices
+from evalkit.studies import experiment, interleaving, units_file
+from evalkit.studies.interleaving import Interleaving, Online, less_even
 from evalkit.studies.provenance import table as origin_table
 from evalkit.studies.words import counted, plural
 
@@ -29,7 +26,7 @@ def title(o: Online) -> Html:
         pair = " or ".join(sorted(o.log.systems))
         asked.append(f"Which ranker do {n:,} {plural(o.log.unit_name, n)} prefer in interleaved lists: {pair}?")
     if o.users:
-        n, first = diagnostics.users(o.users), o.users.primary.label
+        n, first = o.users.users, o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
     asked.append("How many users does each design need?" if o.planning else "")
     return first_screen.heading("Interleaving and A/B report", " ".join(asked).strip(), o)
@@ -94,7 +91,7 @@ def checks(study: Interleaving) -> Html:
         "adjusted p": text("adjusted", p_cell),
     }
     note = "p: chi-square test against a fair coin, one coin per session; adjusted by Holm over the positions. "
-    note += f"Below {diagnostics.BROKEN}: broken."
+    note += f"Below {experiment.BROKEN}: broken."
     by_position = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
     balance = tables.folded("The balance of teams in numbers", by_position)
     counts = {
@@ -150,8 +147,8 @@ def _log_results(study: Interleaving) -> dict:
     return record.answers(study) | {
         "simulated": study.simulated,
         "columns": dict(study.columns),
-        "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.repeated},
-        "delta_ab": diagnostics.delta_ab(study),
+        "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.kept.repeated},
+        "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
         "balance": study.balance.to_dict("records"),
         "by_position": study.by_position.to_dict("records"),
@@ -176,7 +173,7 @@ def of_log(study: Interleaving) -> list[Finding]:
         *_silent(study),
         _heavy(study),
         _sessions(study),
-        *_added_up(study),
+        *held(study, study.sessions, "sessions"),
         *fairness(study),
         *picked(study),
         *contrary(study),
@@ -199,12 +196,12 @@ def _items(study: Interleaving) -> Finding:
 def _silent(study: Interleaving) -> list[Finding]:
     text = f"{counted(study.silent, study.unit_name)} credited no arm; they are left out of shares of credit, and "
     text += "their sessions are ties in session_wins."
-    severity = WARNING if diagnostics.mostly_silent(study) else NOTE
+    severity = WARNING if interleaving.mostly_silent(study) else NOTE
     return [methods.NO_CREDIT.rated(severity, text, study.silent)] if study.silent else []
 
 
 def _heavy(study: Interleaving) -> Finding:
-    by_user, of_credit, turned = diagnostics.estimands(study)
+    by_user, of_credit, turned = interleaving.estimands(study)
     text = (
         f"The most active tenth of the {plural(study.unit_name, 2)} gave {study.heavy:.0%} of the credit. Two "
         f"estimands: {study.systems[0]} has {number(by_user)} as the mean of each {study.unit_name}'s share, "
@@ -221,34 +218,19 @@ def _sessions(study: Interleaving) -> Finding:
     return methods.SESSION_TEST.note(f"{text}. Do not rely on it: sessions of one {study.unit_name} are correlated.")
 
 
-def _added_up(study: Interleaving) -> list[Finding]:
-    """That single users are not kept, if so, and what that changes."""
-    rows, users = study.settings.limits.reading.rows, plural(study.unit_name, 2)
-    text = (
-        f"Above {rows:,} rows, single {users} are not kept: where a shorter log would have sign flips of {users}, arms "
-        "are compared by t, or by the jackknife for ratios, and intervals of two arms are the jackknife's too."
-    )
-    kept = [] if study.flips else [methods.LOG_ADDED_UP.note(text)]
-    bound = (
-        f"The {users} have more than {study.settings.limits.bins:,} distinct amounts of credit, which are counted in "
-        f"bins: the share of the most active tenth {moves(study.heavy_bound)}."
-    )
-    return [*kept, *([methods.BINNED_CREDIT.note(bound)] if study.heavy_bound else [])]
-
-
 def fairness(study: Interleaving) -> list[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
-    p, repeated = float(study.balance["adjusted"].min()), study.repeated
-    uneven, share = diagnostics.uneven(study)
+    p, repeated = float(study.balance["adjusted"].min()), study.kept.repeated
+    uneven, share = interleaving.uneven(study)
     positions = counted(study.balance["position"].nunique(), "position")
     smallest = f"(smallest adjusted p over {positions}: {p_value(p)})."
-    if p < diagnostics.BROKEN:
+    if p < experiment.BROKEN:
         findings = [methods.COIN.warning(f"A fair coin does not explain how the items were shared out {smallest}")]
     else:
         findings = [methods.COIN.note(f"The items were shared out as by a fair coin {smallest}")]
     if uneven:
         text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more items than a draft by rounds "
-        severity = WARNING if share > diagnostics.MANY_UNEVEN else NOTE
+        severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
         findings.append(methods.UNEVEN_TEAMS.rated(severity, f"{text}allows.", uneven))
     if repeated:
         text = f"{counted(repeated, 'item')} {'was' if repeated == 1 else 'were'} shown twice in one session, which no "

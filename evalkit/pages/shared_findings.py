@@ -32,6 +32,13 @@ def assumed(study: Study, advice: str) -> list[Finding]:
     return [inputs.ASSUMED_DIRECTION.warning(text, len(names))] if names else []
 
 
+def held(study: Study, units: int, what: str) -> list[Finding]:
+    """That one row of each of many units is held, and of how many it can be."""
+    limits = study.settings.limits
+    text = f"One row of each of the {units:,} {what} is held; this report holds up to {limits.held:,}."
+    return [methods.HELD.note(text)] if units > limits.reading.rows else []
+
+
 def counts(by_name: Mapping[str, int]) -> str:
     """Names with their counts, in words."""
     return listed(f"{name} {n:,}" for name, n in by_name.items())

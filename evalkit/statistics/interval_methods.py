@@ -53,17 +53,6 @@ def mean_of_arm(statistic: Any, o: Options) -> Estimate:
     return mean(statistic, o)
 
 
-def summed_arm(statistic: Any, o: Options) -> Estimate:
-    """The same of an arm whose sums are known."""
-    a, amounts = statistic.arm, statistic.amounts
-    if a.n and amounts.low == amounts.high:
-        return Estimate(a.value, np.nan, np.nan, o.level, a.n, UNMOVED)
-    if statistic.binary:
-        return wilson(statistic, o)
-    error = float(np.sqrt(a.variance))
-    return means.of_moments(a.value, error, statistic.skew, n=a.n, level=o.level, ends=statistic.chosen.metric.ends)
-
-
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
     """`mean` of losses, with Wilson's limits for the share of certain predictions that are wrong."""
     sums = statistic.sums

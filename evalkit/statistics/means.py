@@ -180,8 +180,10 @@ def skewness_of_rows(spread: Floats) -> Floats:
     """The `skewness` of each row, (m, n) in, (m,) out."""
     far = np.abs(spread).max(axis=1, initial=0.0, keepdims=True)
     z = spread / np.where(far == 0, 1.0, far)  # so no power is too large or too small, whatever is counted
-    flat = far[:, 0] == 0
-    return np.where(flat, 0.0, np.mean(z**3, axis=1) / np.where(flat, 1.0, np.mean(z**2, axis=1)) ** 1.5)
+    flat, squared = far[:, 0] == 0, z * z
+    square = np.mean(squared, axis=1)
+    z *= squared
+    return np.where(flat, 0.0, np.mean(z, axis=1) / np.where(flat, 1.0, square) ** 1.5)
 
 
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:

@@ -308,16 +308,6 @@ def two_ratios(a: Any, b: Any, o: Options) -> Comparison:
     return independent.ratio_difference(a.sums, b.sums, level=o.level, unit=o.unit)
 
 
-def two_arms(a: Any, b: Any, o: Options) -> Comparison:
-    """Two means by Welch's t, of arms whose sums are known."""
-    return independent.t_of_arms(a.value - b.value, [a.arm, b.arm], o.level, o.unit, "Welch t")
-
-
-def two_summed_ratios(a: Any, b: Any, o: Options) -> Comparison:
-    """The same of two ratios of sums, by the jackknife."""
-    return independent.t_of_arms(a.value - b.value, [a.arm, b.arm], o.level, o.unit, "jackknife t")
-
-
 def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
     """The score test of two proportions, or the exact binomial test against one that is known."""
     if b.layout is Layout.KNOWN:
@@ -342,11 +332,6 @@ def lift_of_ratios(a: Any, b: Any, o: Options) -> Comparison:
 
 def lift_of_shares(a: Any, b: Any, o: Options) -> Comparison:
     return independent.share_lift(*a.hits(), *b.hits(), level=o.level)
-
-
-def lift_of_arms(a: Any, b: Any, o: Options) -> Comparison:
-    """Fieller's, of arms whose sums are known."""
-    return independent.lift_of_arms(a.arm, b.arm, o.level, "user")
 
 
 def no_lift(a: Any, b: Any, o: Options) -> Comparison:

@@ -33,8 +33,6 @@ class Layout(Enum):
     SUMMED_VARIED = "sums over rows in units, or with weights"
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
-    SUMMED_ARMS = "sums over other units in each system"
-    SUMMED_DIVIDED = "sums over units that two systems divide between them"
     SUMMED_UNITS = "sums over units that systems share"
     SUMMED_CLUSTERS = "sums over clusters of units that systems share"
     FOLDS = "folds that share training rows"

@@ -1,33 +1,321 @@
-"""The A/B half of the interleaving study: a table of users, in memory or read twice."""
+"""The A/B half of the interleaving study: every arm's metrics, the lift, and what CUPED, strata and caps do."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError, codes
+from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import directions, lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics.sums import Sums
-from evalkit.online import experiments, large_users, logs
-from evalkit.online.experiments import Assignment
+from evalkit.online import experiments, logs
+from evalkit.online.logs import Users
 from evalkit.parameters.fields import UNKNOWN
-from evalkit.reading.engines.base import Budget
+from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.parts import Part
-from evalkit.studies import experiment_sums
-from evalkit.studies.experiment_rows import RowsStudy
-from evalkit.studies.experiment_study import Experiment
-from evalkit.studies.study import Settings, check_columns
+from evalkit.reading.tables.parts import Part, Source
+from evalkit.statistics import inference, methods, multiplicity, permutation, power
+from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.studies import units
+from evalkit.studies.study import EVERY, Member, Settings, Study, check_columns
+from evalkit.studies.units import Units
+from evalkit.studies.words import unit_noun
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 SAMPLE_COLUMNS = {"user": "block", "arm": "plan"}
 SAMPLE_METRICS = ("visits_per_year", "visits/years", "any_visit")
+CAPS = (0.999, 0.99, 0.95, 0.9)
+LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)
+TOPS = (0.01, 0.1)
+FEW_OTHERS = 10  # users of an arm with a value other than the usual one, of fewer the interval of its mean is too short
+BROKEN = 0.001  # below this p the coin or the assignment is broken, whatever the result
+MANY_CROSSED = 0.01  # the share of users in several arms from which the assignment is in doubt
+
+
+@dataclass(frozen=True)
+class Control:
+    """The second arm of the headline: mean and standard deviation of the plain metric, and its correlation with the
+    column from before, 0 where there is none.
+    """
+
+    mean: float
+    deviation: float
+    correlation: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Experiment(Study):
+    """The study of an A/B table: the systems are the arms, every user is in one of them."""
+
+    options: parameters.Interleaving
+    table: Users
+    sample: bool
+
+    differences_are: ClassVar[str] = "Differences of arms"
+    compares: ClassVar[str] = "arm"
+
+    # What the page asks
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.table.sources
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns by role."""
+        return self.table.columns
+
+    @property
+    def unit_name(self) -> str:
+        """The user, or what the input calls it; the row where there is no such column."""
+        return unit_noun(self.columns["user"], "user") if "user" in self.columns else "row"
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """The lift, first over second − 1, with its interval, and the difference that would show."""
+        first, second = (self.measure(chosen, name) for name in pair)
+        c = inference.lift(first, second, self.inference_options(2))
+        lift = {"lift": c.difference.value, "lift_low": c.difference.low, "lift_high": c.difference.high}
+        return lift | {"detectable": self.would_show(chosen, pair)}
+
+    # What variance reduction and heavy users do to the answer
+
+    @cached_property
+    def plain(self) -> Chosen | None:
+        """The first metric that is a mean and no proportion: what can be capped, stratified and adjusted."""
+        return plain_of(self.settings.metrics)
+
+    @cached_property
+    def adjustments(self) -> pd.DataFrame:
+        """The headline pair's difference as it is, with CUPED, stratified and capped; one row a way to measure it.
+
+        Columns: way, estimand, difference, low, high, p, n, users (the share of users that would give an interval as
+        narrow).
+        """
+        if self.plain is None:
+            return pd.DataFrame()
+        o, same = self.options, "the same"
+        other = f"mean of min(value, {self.cap(o.cap):.3g})"
+        ways = [("as it is", same, self.compare(self.plain, self.opponents))]
+        if o.before:
+            ways.append((f"CUPED with {o.before}", same, self.cuped(None)))
+        if o.strata:
+            ways.append((f"stratified by {o.strata}", same, self.stratified()))
+        ways.append((f"capped at {o.cap:.1%}", other, self.means(o.cap)))
+        if o.before:
+            ways.append((f"capped at {o.cap:.1%}, CUPED", other, self.cuped(o.cap)))
+        wide = ways[0][2].difference
+        return pd.DataFrame([self._way(*way, wide=wide.high - wide.low) for way in ways])
+
+    def _way(self, name: str, estimand: str, c: Comparison, *, wide: float) -> dict[str, Any]:
+        e = c.difference
+        row = {"way": name, "estimand": estimand, "difference": e.value, "low": e.low, "high": e.high, "p": c.p_value}
+        return row | {"n": e.n, "users": ((e.high - e.low) / wide) ** 2 if 0 < wide < np.inf else float("nan")}
+
+    @cached_property
+    def caps(self) -> pd.DataFrame:
+        """The headline pair's difference with values above each quantile set to it: name, value, low, high."""
+        if self.plain is None:
+            return pd.DataFrame()
+        rows = []
+        for share in (None, *CAPS):
+            e = self.means(share).difference
+            name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
+            rows.append({"name": name, "value": e.value, "low": e.low, "high": e.high, "n": e.n})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def concentration(self) -> dict[float, float]:
+        """Share of the whole that the users with most of it have, for each of `TOPS`."""
+        return self.tops() if self.plain else {}
+
+    # The design
+
+    @cached_property
+    def sample_ratio(self) -> float | None:
+        """p that the users fell into the arms as planned; None where the plan is unknown."""
+        if self.options.shares == UNKNOWN:
+            return None
+        shares = self.options.shares
+        planned = [shares[name] for name in self.systems] if isinstance(shares, Mapping) else None
+        return experiments.sample_ratio(list(self.sizes.values()), planned)
+
+    @cached_property
+    def users_for(self) -> pd.DataFrame:
+        """Users an arm for a lift over the headline's second arm at 80% power: lift, difference, raw, cuped."""
+        control = self.control if self.plain else None
+        if control is None or control.mean == 0:
+            return pd.DataFrame()
+        sd, left, rows = control.deviation, float(np.sqrt(1 - control.correlation**2)), []
+        for lift in LIFTS:
+            difference = lift * control.mean
+            raw, cuped = (
+                power.required_n_independent(difference, x, level=self.settings.level) for x in (sd, sd * left)
+            )
+            rows.append({"lift": lift, "difference": difference, "raw": raw, "cuped": cuped})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def looks(self) -> dict[str, float] | None:
+        """What several looks cost: the chance of a false positive, and the p that the last look must pass."""
+        n, level = self.options.looks, self.settings.level
+        if n == 1:
+            return None
+        from scipy.special import ndtr
+
+        bounds = {
+            "pocock": multiplicity.pocock(n, level=level),
+            "obrien_fleming": multiplicity.obrien_fleming(n, level=level),
+        }
+        last = {name: float(2 * ndtr(-bound[-1])) for name, bound in bounds.items()}
+        return {"looks": n, "false_positive_rate": multiplicity.false_positive_rate(n, level=level)} | last
+
+    # The users
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Users by arm."""
+        return dict(zip(self.systems, np.bincount(self.table.assigned.arm).tolist(), strict=True))
+
+    @property
+    def users(self) -> int:
+        """The users of all arms."""
+        return len(self.table.assigned.arm)
+
+    @property
+    def crossed(self) -> int:
+        """Users seen in several arms, who are left out."""
+        return self.table.assigned.crossed
+
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+        """One value a user of the arm."""
+        own = self._in[system]
+        sums = chosen.sums(self.table.numbers).take(own)
+        sums = sums if isinstance(member, slice) else sums.take(member[own])  # type: ignore[index]
+        return OfUnits(chosen, sums, design=Layout.INDEPENDENT)
+
+    def units_held(self) -> Units:
+        """One value a user, in the rows of the user's arm."""
+        sums = [(chosen, chosen.sums(self.table.numbers)) for chosen in self.settings.metrics]
+        blocks = units.of_arms(self.systems, self.table.assigned.arm, sums, self.listed(self.table.ids))
+        return Units(self.users, blocks, self.settings.segments)
+
+    @cached_property
+    def _in(self) -> dict[str, slice]:
+        """The users of each arm."""
+        ends = np.cumsum([0, *self.sizes.values()]).tolist()
+        return {name: slice(*pair) for name, pair in zip(self.systems, pairwise(ends), strict=True)}
+
+    @cached_property
+    def _values(self) -> Floats:
+        """The plain metric of every user."""
+        return self.plain.sums(self.table.numbers).numerator if self.plain else np.zeros(1)
+
+    def _capped(self, share: float | None) -> list[Floats]:
+        """The values of the headline pair."""
+        return self._sides(self._values if share is None else experiments.capped(self._values, share=share))
+
+    def _sides(self, values: Any) -> list[Any]:
+        return [values[self._in[name]] for name in self.opponents]
+
+    def cap(self, share: float) -> float:
+        """The quantile of the plain metric's values over the users of all arms."""
+        return float(np.quantile(self._values, share))
+
+    def means(self, share: float | None) -> Comparison:
+        """The headline pair's difference of means, of values capped at a quantile, or as they are."""
+        first, second = (OfUnits(self.primary, Sums(side)) for side in self._capped(share))
+        return methods.two_means(first, second, self.inference_options(2))
+
+    def cuped(self, share: float | None) -> Comparison:
+        """CUPED; where skewed arms are so unlike that t does not hold, the studentised permutation of what is left."""
+        sides, before = self._capped(share), self._sides(self.table.numbers[str(self.options.before)])
+        left = experiments.adjusted(*sides, *before)
+        if permutation.fits(*left):
+            return self._permuted(*left)
+        return experiments.cuped(*sides, *before, level=self.settings.level)
+
+    def stratified(self) -> Comparison:
+        """Post-stratified t; in the same way the studentised permutation within strata."""
+        arms, sides = ("treatment", "control"), self._capped(None)
+        strata = self._sides(self.table.attributes[str(self.options.strata)].code)
+        if permutation.fits(*sides):
+            return self._permuted(*sides, strata=strata)
+        of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
+        return experiments.stratified(*of, level=self.settings.level)
+
+    def _permuted(self, first: Floats, second: Floats, **more: Any) -> Comparison:
+        return permutation.studentised(
+            first, second, rng=self.inference_options(2).rng, level=self.settings.level, **more
+        )
+
+    def tops(self) -> dict[float, float]:
+        """The share of the whole that the users with most of it have, for each of `TOPS`; none of values below 0."""
+        values = np.sort(self._values)[::-1]
+        whole = values.sum()
+        if values[-1] < 0 or whole == 0:
+            return {}
+        return {top: float(values[: int(np.ceil(top * values.size))].sum() / whole) for top in TOPS}
+
+    @cached_property
+    def others(self) -> dict[str, int]:
+        """By arm the users without the value that more than half have; nothing where there is no such value."""
+        levels, counts = np.unique(self._values, return_counts=True)
+        if counts.max() <= self._values.size / 2:
+            return {}
+        usual = levels[counts.argmax()]
+        return {name: int(np.sum(self._values[self._in[name]] != usual)) for name in self.systems}
+
+    @cached_property
+    def control(self) -> Control | None:
+        """The second arm of the headline; None where it does not vary."""
+        values = self._sides(self._values)[1]
+        if values.size < 2 or np.ptp(values) == 0:
+            return None
+        correlation = 0.0
+        if self.options.before:
+            correlation = experiments.correlation(values, self._sides(self.table.numbers[self.options.before])[1])
+        return Control(float(values.mean()), float(values.std(ddof=1)), correlation)
+
+
+def plain_of(metrics: tuple[Chosen, ...]) -> Chosen | None:
+    """The first metric that is a mean and no proportion, or else the first proportion; None of ratios alone."""
+    means = [chosen for chosen in metrics if isinstance(chosen.metric.kind, PerUnit)]
+    return next((mean for mean in means if not isinstance(mean.metric.kind, Proportion)), next(iter(means), None))
+
+
+# What the findings are measured by ------------------------------------------------------------------------------------
+
+
+def few_others(study: Experiment) -> dict[str, int]:
+    """Arms of so few users with a value other than the most frequent one of the first mean, and how many they are."""
+    if study.plain is None:
+        return {}
+    return {name: n for name, n in study.others.items() if n < FEW_OTHERS}
+
+
+def many_crossed(study: Experiment) -> bool:
+    """True if so many users are in several arms that the assignment is in doubt."""
+    return study.crossed > MANY_CROSSED * study.users
+
+
+def only_without_looks(study: Experiment) -> bool:
+    """True if the smallest p is below 1 − level and above the bound that pays for the looks."""
+    p = float(study.headline["p"].min())
+    return study.looks is not None and study.looks["obrien_fleming"] < p < 1 - study.settings.level
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
 
 
 def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, budget: Budget) -> Experiment:
@@ -40,7 +328,15 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, 
     o = replace(o, columns=columns, metrics=tuple(dict.fromkeys(names)))
     check_metrics(data, o)
     with tabled.engine_for(data, budget) as engine:
-        return _reduced(engine, data, shared, o) if engine else _held(data, shared, o)
+        table = users(data, o, shared.segments, shared.limits.held, engine)
+    binary = {name for name, column in table.numbers.items() if ((column == 0) | (column == 1)).all()}
+    metrics = _metrics(o, binary)
+    for chosen in metrics:
+        if missing := int((~chosen.sums(table.numbers).defined).sum()):
+            text = f"metrics: {chosen.label} has no value for {missing:,} users; an A/B test compares all of an arm"
+            raise ParameterError(text)
+    settings = replace(own_settings(shared, logs.column_names(data), table.assigned.arms), metrics=metrics)
+    return Experiment(settings, table.assigned.arms, table.attributes, {}, o, table, logs.holds(table.sources, SAMPLE))
 
 
 def check_metrics(data: list[Part], o: parameters.Interleaving) -> None:
@@ -55,37 +351,17 @@ def _numbers(o: parameters.Interleaving) -> list[str]:
     return logs.distinct(logs.numbers_of(filter(lookup.of_catalogue, o.metrics), o.before), lookup.columns(o.metrics))
 
 
-def users(data: list[Part], o: parameters.Interleaving, segments: Sequence[str]) -> tuple[logs.UserTable, Assignment]:
-    """The users as read, and those of the arms. segments: columns for segments, of this table or of another."""
+def users(
+    data: list[Part], o: parameters.Interleaving, segments: Collection[str], most: int, engine: Engine | None = None
+) -> Users:
+    """The users of the arms. segments: columns for segments, of this table or of another. most: rows to hold."""
     there = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in there), (o.strata,))
-    table = logs.read_users(data, columns=o.columns, numbers=_numbers(o), attributes=attributes)
-    assigned = _assigned(table, o.arms, o.strata)
-    _check_shares(o, assigned.arms)
-    return table, assigned
-
-
-def _held(data: list[Part], shared: Settings, o: parameters.Interleaving) -> RowsStudy:
-    """The study of users in memory."""
-    there = logs.column_names(data)
-    table, assigned = users(data, o, shared.segments)
-    kept, values = ({n: x[assigned.rows] for n, x in side.items()} for side in (table.attributes, table.numbers))
-    binary = {name for name, column in values.items() if ((column == 0) | (column == 1)).all()}
-    settings = replace(own_settings(shared, there, assigned.arms), metrics=_metrics(o, binary))
-    bundled = logs.holds(table.sources, SAMPLE)
-    read_of = (o, table.columns, table.sources, bundled)
-    return RowsStudy(settings, assigned.arms, kept, {}, *read_of, assigned, values, table.user[assigned.rows])
-
-
-def _reduced(engine: Any, data: list[Part], shared: Settings, o: parameters.Interleaving) -> Experiment:
-    """The study of users that an engine reads twice."""
-    there = logs.column_names(data)
-    segments = tuple(name for name in shared.segments if name in there)
-    asked: dict[str, Any] = {"segments": segments, "strata": o.strata, "arms": o.arms}
-    table = large_users.read(engine, data, columns=o.columns, numbers=_numbers(o), **asked)
-    _check_shares(o, table.arms)
-    settings = replace(own_settings(shared, there, table.arms), metrics=_metrics(o, table.binary))
-    return experiment_sums.study_of(table, settings, o, sample=logs.holds(table.sources(), SAMPLE))
+    asked: dict[str, Any] = {"columns": o.columns, "strata": o.strata, "arms": o.arms, "most": most}
+    table = logs.read_users(data, engine, numbers=_numbers(o), attributes=attributes, **asked)
+    if isinstance(o.shares, Mapping) and set(o.shares) != set(table.assigned.arms):
+        raise ParameterError(f"shares: must name the arms {', '.join(table.assigned.arms)}, got {', '.join(o.shares)}")
+    return table
 
 
 def _metrics(o: parameters.Interleaving, binary: Collection[str]) -> tuple[Chosen, ...]:
@@ -99,32 +375,6 @@ def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, .
     baseline = shared.baseline if shared.baseline in systems else None
     segments = tuple(name for name in shared.segments if name in there)
     return replace(shared, segments=segments, baseline=baseline, gate=shared.gate if baseline else None)
-
-
-def _assigned(table: logs.UserTable, arms: Sequence[str], strata: str | None) -> Assignment:
-    """The users by arm; the error names the file."""
-    named = list(arms) or sorted(set(map(str, table.arm)))
-    try:
-        named = logs.several_arms(named, table.columns["arm"])
-        assigned = experiments.assignment(table.user, table.arm, arms=named)
-        if strata:
-            _check_strata(strata, table.attributes[strata][assigned.rows], assigned)
-        return assigned
-    except InputError as error:
-        raise logs.located(error, table.sources, table.columns) from None
-
-
-def _check_strata(name: str, label: np.ndarray, assigned: Assignment) -> None:
-    """Raises InputError unless every stratum has users in every arm."""
-    number, strata = codes(label)
-    cells = strata.size * len(assigned.arms)
-    users = np.bincount(number * len(assigned.arms) + assigned.arm, minlength=cells).reshape(strata.size, -1)
-    logs.check_strata(name, strata.tolist(), assigned.arms, users)
-
-
-def _check_shares(o: parameters.Interleaving, arms: Sequence[str]) -> None:
-    if isinstance(o.shares, Mapping) and set(o.shares) != set(arms):
-        raise ParameterError(f"shares: must name the arms {', '.join(arms)}, got {', '.join(o.shares)}")
 
 
 def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:

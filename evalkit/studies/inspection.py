@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalkit import parameters
+from evalkit.limits import USUAL
 from evalkit.offline import fold_column
 from evalkit.online import logs
 from evalkit.parameters import Parameters
@@ -136,8 +137,10 @@ def _interleaving(p: parameters.Interleaving, parts: Sequence[Part]) -> Inspecti
     columns = {role: field.column for role, field in fields.items()}
     if not small(parts):
         return Inspection("interleaved sessions", columns)
-    read = logs.read_log(parts, columns=p.columns, arms=p.arms, neutral=p.neutral, segments=p.segments)
-    return Inspection("interleaved sessions", read.columns, read.log.arms, counted(len(read.log.team), "item"))
+    asked: dict[str, Any] = {"columns": p.columns, "arms": p.arms, "neutral": p.neutral, "segments": p.segments}
+    read = logs.read_log(parts, most=USUAL.held, **asked)
+    items = counted(int(read.kept.shown.sum()), "item")
+    return Inspection("interleaved sessions", read.columns, read.kept.arms, items)
 
 
 def _users(p: parameters.Interleaving, parts: list[Part]) -> Inspection:
@@ -145,8 +148,8 @@ def _users(p: parameters.Interleaving, parts: list[Part]) -> Inspection:
     what = "a table of users (users=)"
     if not small(parts):
         return Inspection(what, {})
-    table, assigned = experiment.users(parts, p, p.segments)
-    return Inspection(what, table.columns, assigned.arms, counted(len(assigned.rows), "user"))
+    table = experiment.users(parts, p, p.segments, USUAL.held)
+    return Inspection(what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user"))
 
 
 KINDS: Mapping[type[Parameters], Callable[[Any, Sequence[Part]], Inspection]] = {

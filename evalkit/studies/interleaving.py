@@ -1,17 +1,27 @@
 """The interleaving study: a log of interleaved sessions, an A/B table of users, the planning of both."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+import pandas as pd
+
 from evalkit import parameters
-from evalkit.arrays import ParameterError
+from evalkit.arrays import InputError, Ints, ParameterError, ratio
 from evalkit.catalogue import lookup
+from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.preferences import Side
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.online import large_log, logs, sessions
+from evalkit.metrics import sums
+from evalkit.online import logs, sessions
+from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
+from evalkit.online.sessions import Sessions
 from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget
@@ -19,12 +29,16 @@ from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.studies import experiment, interleaving_sums, planning, study, units_file
-from evalkit.studies.experiment_study import Experiment
-from evalkit.studies.interleaving_rows import RowsStudy
-from evalkit.studies.interleaving_study import Interleaving
+from evalkit.statistics import inference, intervals, multiplicity, power
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.studies import experiment, planning, study, units, units_file
+from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
-from evalkit.studies.study import Settings, Study
+from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.units import Listed, Units
+from evalkit.studies.words import unit_noun
 
 SAMPLE = {
     "log": "data/interleaving/sessions.parquet",
@@ -38,6 +52,205 @@ OWN = {
     "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks"),
 }
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
+HEAVY = 10  # one in so many users is heavy
+MANY_UNEVEN = 0.01  # the share of sessions with uneven teams from which the draft is in doubt
+UNEVEN = "sessions with uneven teams"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interleaving(Study):
+    """The study of interleaved sessions: arms as systems, users as units; slices are of sessions."""
+
+    table: SessionLog
+    simulated: bool
+
+    compares: ClassVar[str] = "arm"
+
+    # What the page asks
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.table.sources
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns by role."""
+        return self.table.columns
+
+    @property
+    def clustered(self) -> bool:
+        """Whether a user column was there."""
+        return "user" in self.columns
+
+    @property
+    def unit_name(self) -> str:
+        """The user, or what the input calls it; the session where there is no such column."""
+        return unit_noun(self.columns["user"], "user") if self.clustered else "session"
+
+    @property
+    def items(self) -> int:
+        """How many items were shown."""
+        return int(self.shown.sum())
+
+    def inference_options(self, key: int) -> Options:
+        """What intervals and tests depend on; both take the same signs of users, as one follows from the other."""
+        return super().inference_options(2)
+
+    def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
+        """Users without credit, for whom the metric is undefined."""
+        return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """Users for the first, for both alike, for the second; the difference that would show."""
+        first, second = (self.measure(chosen, name) for name in pair)
+        counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
+        wins, ties, losses = sums.wins(first.sums.take(counted), second.sums.take(counted))
+        detectable = power.minimum_detectable(*inference.spread(first, second), level=self.family_level)
+        return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
+
+    # The log itself
+
+    @cached_property
+    def balance(self) -> pd.DataFrame:
+        """Each arm's share of the items with a team at each position; p that a fair coin drew them, by Holm.
+
+        Position 1 is the coin itself. Sessions are units here: each has its own coin.
+        """
+        owned, rows, p = self.shown[:, :-1], [], []
+        for position in np.flatnonzero(owned.any(axis=1)):
+            counts = owned[position]
+            p.append(sample_ratio(counts))
+            for system, count in zip(self.systems, counts.tolist(), strict=True):
+                e = intervals.wilson(count, int(counts.sum()), level=self.settings.level)
+                place = {"position": int(position), "system": system, "count": count, "n": e.n}
+                rows.append(place | {"share": e.value, "low": e.low, "high": e.high})
+        k = len(self.systems)
+        return pd.DataFrame(rows).assign(p=np.repeat(p, k), adjusted=np.repeat(multiplicity.holm(p), k))
+
+    @property
+    def coins(self) -> pd.DataFrame:
+        """The rows of `balance` to show: of two arms those of the first, whose share says it all."""
+        return self.balance if len(self.systems) > 2 else self.balance[self.balance["system"] == self.systems[0]]
+
+    @cached_property
+    def by_position(self) -> pd.DataFrame:
+        """Outcome per item shown at each position for each arm, users as units, by the jackknife."""
+        rows, arms, level = [], len(self.systems), self.settings.level
+        most = 1.0 if self.kept.most <= 1 else float("inf")
+        for position in range(1, len(self.shown)):
+            for arm, system in enumerate(self.systems):
+                e = self.kept.outcomes.per_item(position * arms + arm, most, level)
+                place = {"system": system, "position": position, "shown": int(self.shown[position, arm])}
+                rows.append(place | {"value": e.value, "low": e.low, "high": e.high, "n": e.n})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def session_p(self) -> float:
+        """p of the sign test of the first pair that takes sessions for units: shown to warn, never to decide."""
+        from evalkit.statistics.signflip import fair_coin
+
+        first, second = (self.kept.credit[:, self.systems.index(name)] for name in self.opponents)
+        wins, losses = int((first > second).sum()), int((first < second).sum())
+        return fair_coin(wins, wins + losses) if wins + losses else 1.0
+
+    # The sessions
+
+    @property
+    def kept(self) -> Sessions:
+        """The sessions of the log."""
+        return self.table.kept
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions the log has."""
+        return len(self.kept.user)
+
+    @property
+    def users(self) -> int:
+        """How many users the log has, or sessions where there is no such column."""
+        return len(self.kept.users)
+
+    @property
+    def silent(self) -> int:
+        """Users without credit for any arm."""
+        return int((self.kept.sides[0].whole == 0).sum())
+
+    def sides(self, member: Member = EVERY) -> tuple[Side, ...]:
+        """Each arm with one row a user, from the sessions that are members."""
+        if isinstance(member, slice):
+            return self.kept.sides
+        return sessions.sides(self.kept.user[member], self.kept.credit[member])
+
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+        """One value a user."""
+        design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
+        return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
+
+    def units_held(self) -> Units:
+        """One value a user, and the sessions with the credit of each arm, which tell the slices."""
+        users, listed = Listed(self.kept.users), Listed.of(self.kept.names, self.kept.owners, self.slices)
+        blocks = chain(units.of_credit(self.systems, self.kept.credit, listed), units.of_each(self, users).blocks)
+        return Units(self.sessions, blocks, self.settings.segments)
+
+    @cached_property
+    def checks(self) -> pd.DataFrame:
+        """What to look at before the verdict, one row a check: check, count, of, share."""
+        count, of = self.kept.counted.T
+        return pd.DataFrame({"check": sessions.COUNTED, "count": count, "of": of, "share": ratio(count, of)})
+
+    @property
+    def shown(self) -> Ints:
+        """Items by position, from 0, and arm; the last column is of neutral items."""
+        return self.kept.shown
+
+    @cached_property
+    def heavy(self) -> float:
+        """Share of all credit that the tenth of the users with most credit gave."""
+        credit = np.sort(self.kept.sides[0].whole)[::-1]
+        return float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum()) if credit.sum() else float("nan")
+
+
+# What the findings are measured by ------------------------------------------------------------------------------------
+
+
+def estimands(study: Interleaving) -> tuple[float, float, bool]:
+    """The first arm's share as the mean over users, and of all credit; True if it is ahead by one of them alone."""
+    even, (by_user, of_credit) = (
+        1 / len(study.systems),
+        (_of_first(study, name) for name in ("user_share", "credit_share")),
+    )
+    return by_user, of_credit, (by_user - even) * (of_credit - even) < 0
+
+
+def less_even(study: Interleaving) -> pd.DataFrame:
+    """The shares of `coins` with their limits, less what a fair coin gives: value, low, high."""
+    return study.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(study.systems)
+
+
+def mostly_silent(study: Interleaving) -> bool:
+    """True if more than half of the users credited no arm."""
+    return study.silent > study.users / 2
+
+
+def uneven(study: Interleaving) -> tuple[int, float]:
+    """The sessions in which one team leads by more than a draft allows, and their share."""
+    n = int(study.checks.set_index("check").at[UNEVEN, "count"])
+    return n, n / study.sessions
+
+
+def delta_ab(study: Interleaving) -> float | None:
+    """Wins of the first of two arms over all sessions, less a half; None of more arms."""
+    return _of_first(study, "session_wins") - 0.5 if len(study.systems) == 2 else None
+
+
+def _of_first(study: Interleaving, name: str) -> float:
+    """A metric of the first arm."""
+    statistic: Any = study.measure(lookup.find(name, "interleaving"), study.systems[0])
+    return float(statistic.value)
+
+
+# The page -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,17 +398,9 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
     segments = [name for name in shared.segments if name in there]
     asked: dict[str, Any] = {"columns": p.columns, "arms": p.arms, "neutral": p.neutral, "segments": segments}
     with tabled.engine_for(data, budget) as engine:
-        if engine is None:
-            return _held(logs.read_log(data, **asked), shared, there)
-        table = large_log.read(engine, data, **asked)
-        own = experiment.own_settings(shared, there, table.arms)
-        return interleaving_sums.study_of(table, own, simulated=logs.holds(table.sources(), str(SAMPLE["log"])))
-
-
-def _held(table: SessionLog, shared: Settings, there: Collection[str]) -> RowsStudy:
-    """The study of a log in memory."""
-    if not sessions.credit(table.log).any():
-        raise logs.no_credit(table.columns["outcome"])
-    own = experiment.own_settings(shared, there, table.log.arms)
-    read_of = (table.columns, table.sources, logs.holds(table.sources, str(SAMPLE["log"])))
-    return RowsStudy(own, table.log.arms, table.attributes, {}, *read_of, table.log, table.repeated)
+        table = logs.read_log(data, engine, most=shared.limits.held, **asked)
+    if not table.kept.credit.any():
+        raise InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")
+    own = experiment.own_settings(shared, there, table.kept.arms)
+    simulated = logs.holds(table.sources, str(SAMPLE["log"]))
+    return Interleaving(own, table.kept.arms, table.kept.attributes, {}, table, simulated)

@@ -120,7 +120,7 @@ class Study(WithUnits, ABC):
 
     settings: Settings
     systems: tuple[str, ...]
-    attributes: Mapping[str, np.ndarray]
+    attributes: Mapping[str, Any]
     given: Mapping[str, Any]
 
     differences_are: ClassVar[str] = "Paired differences"

@@ -150,7 +150,7 @@ class WithUnits:
     report: ClassVar[str]
     settings: Settings
     systems: tuple[str, ...]
-    attributes: Mapping[str, np.ndarray]
+    attributes: Mapping[str, Any]
 
     @property
     def slices(self) -> list[Slice]:

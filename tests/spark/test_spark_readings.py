@@ -7,8 +7,7 @@ import large_classes
 import large_folds
 import large_forecasts
 import large_labels
-import large_logs
-import large_users
+import large_online
 import large_values
 import pyarrow as pa
 import pytest
@@ -33,8 +32,8 @@ def grouped(table):
 
 
 # Checked, ids that stand twice (unless systems are joined on them), groups, bins, sums; of forecasts the farthest rows.
-# Of values: types, rules, ids that stand twice, and what may be a summary of the others. Of a log: arms, sessions of
-# two users. Of folds: ids, folds, labels, units, and what the training rows share with those of a test.
+# Of values: types, rules, ids that stand twice, and what may be a summary of the others. Of a log: arms and
+# sums. Of folds: ids, folds, labels, units, and what the training rows share with those of a test.
 CASES = {
     "two classes": (classified, lambda: grouped(frame(2_500)), GROUPS, 5),
     "two classes, long": (classified, lambda: grouped(long(frame(2_500))), GROUPS, 4),
@@ -48,9 +47,9 @@ CASES = {
         {"unit": "user"},
         11,
     ),
-    "users": (large_users.summed, lambda: large_users.frame(900, crossed=0), {}, 6),
-    "users in several arms": (large_users.summed, lambda: large_users.frame(900, crossed=9), {}, 7),
-    "sessions": (large_logs.summed, lambda: large_logs.frame(900), {}, 6),
+    "users": (large_online.users_by_blocks, lambda: large_online.users(900, crossed=0), {}, 1),
+    "users in several arms": (large_online.users_by_blocks, lambda: large_online.users(900, crossed=9), {}, 1),
+    "sessions": (large_online.log_by_blocks, lambda: large_online.log(900), {}, 2),
     "folds of scores": (
         large_folds.summed,
         lambda: large_folds.crossing(large_folds.scored(900)),

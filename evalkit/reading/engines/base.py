@@ -3,18 +3,23 @@
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
+from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import readers
 from evalkit.parameters.reports import LEAST_MEMORY
+from evalkit.progress import progress
 from evalkit.reading.tables.dialects import Dialect
-from evalkit.reading.tables.parts import Selection, explained
-from evalkit.reading.tables.rules import Check, Fields, checks
+from evalkit.reading.tables.parts import Part, Selection, explained
+from evalkit.reading.tables.rules import Check, Fields, checks, split
+from evalkit.reading.tables.table import Block, Table, too_many
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
@@ -165,6 +170,64 @@ def refuse(engine: Engine, selection: Selection, broken: Sequence[Check], rows: 
         if any(row[f"wrong{i}"] for row in rows):
             row, value = engine.first(selection, check.wrong, check.role)
             raise check.rule.error(selection.part, check.field.column, value, row)
+
+
+def typed(engine: Engine, selection: Selection, fields: Fields) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    """The columns of a selection by role, checked, some rows at a time, each with the number of rows before them.
+
+    That is None where rows have no order. Raises InputError for the first value that breaks a rule of its column.
+    """
+    before = 0 if engine.dialect.row_number else None
+    tables = engine.stream(selection.query, None, selection.part.name, **selection.frames)
+    while True:
+        try:
+            table = next(tables, None)
+        except InputError:
+            if selection.source:
+                selection.part.explain(selection)
+            raise
+        if table is None:
+            break
+        columns = {role: table[role].combine_chunks() for role in fields}
+        selection.part.check_texts(selection.text, columns, before)
+        yield before, {role: field.checked(columns[role], selection.part, before) for role, field in fields.items()}
+        before = None if before is None else before + len(table)
+    if selection.source:
+        selection.part.check(selection)
+
+
+def streamed(engine: Engine, parts: Sequence[Part], fields: Sequence[Fields], ids: Collection[str], most: int) -> Table:
+    """Every part by its columns, read by an engine some rows at a time, so that columns alone are held.
+
+    ids: roles of text that hardly repeat. Raises InputError as `block`, and for more than `most` rows.
+    """
+    blocks, rows = list[Block](), 0
+    with progress("reading", sum(part.rows for part in parts), "rows") as draw:
+        for i, (part, own) in enumerate(zip(parts, fields, strict=True)):
+            chunks: dict[str, list[Any]] = {role: [] for role in own}
+            before = rows
+            for _, columns in typed(engine, part.select(*split(own), engine.dialect, frame=f"frame{i}"), own):
+                for role, field in own.items():
+                    whole = field.is_number or role in ids
+                    chunks[role].append(columns[role] if whole else columns[role].dictionary_encode())
+                rows += len(columns[role])
+                draw(rows)
+                if rows > most:
+                    raise too_many(parts, "rows", most)
+            if rows == before:
+                raise part.no_rows()
+            blocks.append(Block(part, own, {role: _joined(chunks.pop(role)) for role in own}, rows - before))
+    return Table(blocks)
+
+
+def _joined(chunks: list[Any]) -> Any:
+    """Arrays of numpy, or of Arrow, laid end to end; texts that are no dictionaries stay in chunks."""
+    import pyarrow as pa
+
+    if isinstance(chunks[0], np.ndarray):
+        return np.concatenate(chunks)
+    column = pa.chunked_array(chunks)
+    return column.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(column.type) else column
 
 
 @dataclass(frozen=True)

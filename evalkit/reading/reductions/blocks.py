@@ -15,7 +15,7 @@ from evalkit.arrays import InputError, Ints
 from evalkit.metrics import block as hashes
 from evalkit.metrics.block import Block
 from evalkit.progress import progress
-from evalkit.reading.engines.base import Engine
+from evalkit.reading.engines.base import Engine, typed
 from evalkit.reading.inputs import aligned, pairing
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.reductions import shards, tabled
@@ -300,20 +300,8 @@ class Blocks(Input):
 
 def refuse_first(engine: Engine, piece: Piece) -> None:
     """Raises InputError for the first value of a part that breaks a rule of its column."""
-    before = 0 if engine.dialect.row_number else None
-    tables = engine.stream(piece.chosen.query, None, piece.part.name, **piece.chosen.frames)
-    while True:
-        try:
-            table = next(tables, None)
-        except InputError:
-            if piece.chosen.source:
-                piece.part.explain(piece.chosen)
-            raise
-        if table is None:
-            return
-        for role, column in piece.layout.fields.items():
-            column.checked(table[role].combine_chunks(), piece.part, before)
-        before = None if before is None else before + len(table)
+    for _ in typed(engine, piece.chosen, piece.layout.fields):
+        pass
 
 
 def held(

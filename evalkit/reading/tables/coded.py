@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Ints
+from evalkit.metrics import block as hashes
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,14 @@ class Coded:
         return np.array([classes.index(name) for name in self.names], dtype=np.int64)[self.code]
 
 
+def joined(columns: Sequence[Coded]) -> Coded:
+    """The texts of several columns end to end."""
+    names = sorted({name for column in columns for name in column.names})
+    number = {name: i for i, name in enumerate(names)}
+    place = [np.array([number[name] for name in column.names], np.int64)[column.code] for column in columns]
+    return Coded(tuple(names), np.concatenate(place))
+
+
 @dataclass(frozen=True, eq=False)
 class Texts(Mapping[str, np.ndarray]):
     """Columns of text by role; the texts of the rows are laid out where they are asked for."""
@@ -73,6 +82,20 @@ class Texts(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self.coded)
+
+
+def repeated(column: Any) -> Ints:
+    """The rows of an Arrow column of text whose text another row has too, in order.
+
+    >>> import pyarrow as pa
+    >>> repeated(pa.chunked_array([["a", "b"], ["c", "a"]])).tolist()
+    [0, 3]
+    """
+    key = np.concatenate([hashes.of_texts(chunk) for chunk in getattr(column, "chunks", [column])])
+    order = np.sort(key)
+    rows = np.flatnonzero(np.isin(key, order[1:][order[1:] == order[:-1]]))
+    code = column.take(rows).combine_chunks().dictionary_encode().indices.to_numpy() if len(rows) else rows
+    return rows[np.bincount(code)[code] > 1]
 
 
 def encoded(blocks: Sequence[Any]) -> tuple[list[str | None], Ints]:

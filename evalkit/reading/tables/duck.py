@@ -26,8 +26,11 @@ def too_long(what: str, text: str, where: str = "") -> InputError:
     return InputError(f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with {text[:40]!r}{where}")
 
 
-def long_text(values: Any, what: str) -> None:
-    """Raises InputError for a text that stands on the page again and again, and is longer than a name."""
+def long_text(values: Any, what: str, before: int | None = 0) -> None:
+    """Raises InputError for a text that stands on the page again and again, and is longer than a name.
+
+    before: rows that came earlier; None where they have no numbers.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -36,7 +39,7 @@ def long_text(values: Any, what: str) -> None:
         return
     every = values.cast(texts.type)
     row = int(pc.index(pc.greater(pc.binary_length(every), LONGEST), True).as_py())
-    raise too_long(what, every[row].as_py(), f" (row {row + 1})")
+    raise too_long(what, every[row].as_py(), "" if before is None else f" (row {before + row + 1})")
 
 
 @cache

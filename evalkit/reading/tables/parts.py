@@ -122,10 +122,14 @@ class Part(ABC):
         or no text, or a number is text.
         """
         columns = self._read(text, numbers, coded)
+        self.check_texts(text, columns)
+        return columns
+
+    def check_texts(self, text: Mapping[str, str], columns: Mapping[str, Any], before: int | None = 0) -> None:
+        """Raises InputError for a text that a page repeats and that is too long. before: as of `Field.checked`."""
         for role, column in text.items():
             if role not in UNPRINTED and not role.startswith("feature "):
-                duck.long_text(columns[role], f"{self.name}: {column}")
-        return columns
+                duck.long_text(columns[role], f"{self.name}: {column}", before)
 
     def select(
         self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints
+from evalkit.reading.tables.coded import Coded
 
 MOST = 12
 BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
@@ -27,7 +28,7 @@ class Slice:
     member: Any
 
 
-def slices(column: str, values: ArrayLike, most: int = MOST) -> list[Slice]:
+def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Slice]:
     """The groups of a column of text, in natural order of the value; every unit lies in one of them.
 
     Numbers with more than `most` distinct values fall into quarters; of more texts the most frequent stay, and the
@@ -36,8 +37,10 @@ def slices(column: str, values: ArrayLike, most: int = MOST) -> list[Slice]:
     >>> [(s.label, int(s.member.sum())) for s in slices("digit", ["2", "10", "2"])]
     [('2', 2), ('10', 1)]
     """
-    texts = np.asarray(values, dtype=object).astype(str)
-    names, code = np.unique(texts, return_inverse=True)
+    if isinstance(values, Coded):
+        names, code = np.array(values.names), values.code
+    else:
+        names, code = np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)
     grouped = groups(names, np.bincount(code, minlength=len(names)), most)
     of = grouped.of[code]
     return [Slice(column, label, of == i) for i, label in enumerate(grouped.labels)]

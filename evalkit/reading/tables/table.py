@@ -1,6 +1,6 @@
 """Tables: the parts of an input read by role, every value checked, the place of every row."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Fields, split
 
 Named = TypeVar("Named")
+Column = TypeVar("Column")
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,7 @@ class Block:
 
     part: Part
     fields: Fields
-    columns: Mapping[str, Any]
+    columns: dict[str, Any]
     rows: int
 
     @property
@@ -52,10 +53,25 @@ class Table:
         part, number = self.locate(row)
         return part.place(number)
 
+    def released(self, role: str, read: Callable[["Table", str], Column]) -> Column:
+        """A column, which the table holds no longer. read: what makes it of the table and the role."""
+        column = read(self, role)
+        for block in self.blocks:
+            del block.columns[role]
+        return column
+
     def numbers(self, role: str) -> Floats:
         """A column of doubles."""
         columns = [block.columns[role] for block in self.blocks]
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+    def column(self, role: str) -> Any:
+        """A column of text as Arrow has it, in chunks."""
+        import pyarrow as pa
+
+        columns = [block.columns[role] for block in self.blocks]
+        chunks = [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
+        return pa.chunked_array([chunk.cast(pa.string()) for chunk in chunks], pa.string())
 
     def texts(self, role: str, plain: Callable[[str], str] = str) -> np.ndarray:
         """A column of text as objects, None where it is empty; equal texts are one object. plain: of each."""
@@ -80,6 +96,24 @@ def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, in
 def read(parts: Sequence[Part], fields: Sequence[Fields], coded: Collection[str] = ()) -> Table:
     """Every part by its columns; coded, and raises InputError, as `block`."""
     return Table([block(part, own, coded) for part, own in zip(parts, fields, strict=True)])
+
+
+def names(parts: Sequence[Part]) -> str:
+    """The input in an error: its first parts."""
+    return ", ".join(dict.fromkeys(part.name for part in parts[:3]))
+
+
+def changed(parts: Sequence[Part]) -> InputError:
+    """The error for an input of which two readings differ, such as a query whose answer is never the same."""
+    return InputError(f"{names(parts)}: the input changed while it was read")
+
+
+def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
+    """The error for an input of which one row a unit is held, and that has more of them."""
+    return InputError(
+        f"{names(parts)}: up to {most:,} {what} are held, one row of each, and there are more; draw a random sample of "
+        "users, or aggregate where the data are and give the totals to the significance report"
+    )
 
 
 def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
