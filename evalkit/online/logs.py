@@ -17,7 +17,7 @@ from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.reading.engines.base import Engine, streamed, typed
 from evalkit.reading.reductions import shards
-from evalkit.reading.tables import coded, rules, sources, table
+from evalkit.reading.tables import coded, duck, rules, sources, table
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.coded import Coded
 from evalkit.reading.tables.parts import Part, Selection, Source, explained
@@ -73,8 +73,8 @@ def read_log(
     texts = {role: rows.column(role) for role, field in fields[0].items() if not field.is_number}
     values = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
     teams = coded.encoded(texts["team"].chunks)[0]
-    log = _log(texts | values, arms_of([team for team in teams if team], arms, neutral), neutral)
     try:
+        log = _log(texts | values, arms_of([team for team in teams if team], arms, neutral), neutral)
         log.check()
     except InputError as error:
         raise located(error, rows.sources, named(fields[0])) from None
@@ -119,6 +119,8 @@ class LogBlock:
         for role, field in self.fields.items():
             checked = field.checked(columns[role].combine_chunks(), None)
             columns[role] = checked if field.is_number else columns[role]
+            if role.startswith("attribute ") and duck.longest(columns[role]) > duck.LONGEST:
+                raise Refused(f"{field.column} is too long")
         log = _log(columns, self.arms, self.neutral)
         wrong = log.wrong()
         return [wrong if len(wrong) else Sessions.of(log)]
@@ -136,17 +138,23 @@ def _streamed_log(
     if sum(row["sessions"] for several in teams for row in several) > most:
         raise table.too_many(parts, "sessions", most)
     there = {row["team"] for several in teams for row in several if row["team"]}
-    arms = arms_of(there, arms, neutral)
-    if there <= {*arms, neutral}:
-        refuse_missing(arms, there)
+    if any(len(team.encode()) > duck.LONGEST for team in there):
+        raise _refusal(engine, chosen, fields, arms, neutral, None)
+    try:
+        arms = arms_of(there, arms, neutral)
+        if there <= {*arms, neutral}:
+            refuse_missing(arms, there)
+    except InputError as error:
+        raise InputError(f"{table.names(parts)}: {error}") from None
     cells = ", ".join(f"{quote(role)} AS c{i}" for i, role in enumerate(roles))
     query = " UNION ALL ".join(f"SELECT {cells} FROM ({selection.query}) AS s" for selection in chosen)
     frames = {name: frame for selection in chosen for name, frame in selection.frames.items()}
     by, name = f"c{roles.index('user' if 'user' in roles else 'session')}", table.names(parts)
     try:
         blocks = engine.total(query, by, LogBlock(fields[0], arms, neutral), name, sum(rows), **frames)
-    except Refused:
-        raise _refusal(engine, chosen, fields, arms, neutral, None) from None
+    except InputError as error:
+        refusal = _refusal(engine, chosen, fields, arms, neutral, None)
+        raise (refusal if isinstance(error, Refused) else error) from None
     wrong = [name for block in blocks if not isinstance(block, Sessions) for name in block]
     kept = Sessions.joined(blocks) if not wrong else None
     if kept is None or (wrong := kept.names.take(coded.repeated(kept.names))):

@@ -26,6 +26,13 @@ def too_long(what: str, text: str, where: str = "") -> InputError:
     return InputError(f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with {text[:40]!r}{where}")
 
 
+def longest(texts: Any) -> int:
+    """The bytes of the longest of some texts."""
+    import pyarrow.compute as pc
+
+    return pc.max(pc.binary_length(texts)).as_py() or 0
+
+
 def long_text(values: Any, what: str, before: int | None = 0) -> None:
     """Raises InputError for a text that stands on the page again and again, and is longer than a name.
 
@@ -35,7 +42,7 @@ def long_text(values: Any, what: str, before: int | None = 0) -> None:
     import pyarrow.compute as pc
 
     texts = values.dictionary if pa.types.is_dictionary(values.type) else values
-    if not len(texts) or (pc.max(pc.binary_length(texts)).as_py() or 0) <= LONGEST:
+    if longest(texts) <= LONGEST:
         return
     every = values.cast(texts.type)
     row = int(pc.index(pc.greater(pc.binary_length(every), LONGEST), True).as_py())
