@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from evalkit.catalogue.kinds import Effects, Kind, OfTable, Termed
@@ -65,7 +65,7 @@ class Metric:
         return self.kind.summed and not self.columns
 
 
-TEXTS = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
+TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").decode())  # in a Spark worker no file
 
 
 def described(name: str, structure: str, kind: Kind, **rest: Any) -> Metric:

@@ -24,11 +24,15 @@ REFUSALS = ("InputError", "ParameterError", "Refused")
 
 
 def packed() -> bytes:
-    """The sources of evalkit by module name, for `unpack`: a folder's `__init__` under the folder's own name."""
+    """The sources of evalkit by module name, for `unpack`: a folder's `__init__` under the folder's own name.
+
+    Texts beside them stand under their paths.
+    """
     import evalkit
 
     root = Path(str(evalkit.__file__)).parent
-    sources = {}
+    texts = sorted(root.rglob("*.toml"))
+    sources = {str(path.relative_to(root.parent)): (False, path.read_text(encoding="utf-8")) for path in texts}
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root.parent).with_suffix("").parts
         is_package = parts[-1] == "__init__"
@@ -51,6 +55,14 @@ class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     def is_package(self, fullname: str) -> bool:
         """Whether the module is a folder."""
         return self.sources[fullname][0]
+
+    def get_filename(self, fullname: str) -> str:
+        """Where the module would stand."""
+        return fullname.replace(".", "/") + ("/__init__.py" if self.is_package(fullname) else ".py")
+
+    def get_data(self, path: str) -> bytes:
+        """The text that would stand there."""
+        return self.sources[path][1].encode()
 
     def get_source(self, fullname: str) -> str:
         """The module's text."""
