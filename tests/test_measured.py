@@ -11,6 +11,7 @@ import pytest
 from evalkit.findings import measured
 from evalkit.pages import (
     classes_page,
+    experiment_page,
     folds_page,
     ranking_page,
     rating_page,
@@ -18,7 +19,7 @@ from evalkit.pages import (
     validation_findings,
 )
 from evalkit.statistics.significance import holm
-from evalkit.studies import classification, ranking, rating, significance, validation
+from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 
@@ -79,7 +80,7 @@ def test_few_rows_of_several_folds_are_told():
     (text,) = messages(validation_findings.of(validation.read(table)), "EK520")
     assert text.startswith("60 rows pooled from 5 folds.")
     assert measured.POOLED in text
-    assert not messages(validation_findings.of(validation.read(pd.concat([table] * 17, ignore_index=True))), "EK520")
+    assert not messages(validation_findings.of(validation.read(pd.concat([table] * 170, ignore_index=True))), "EK520")
 
 
 def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
@@ -91,7 +92,9 @@ def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
     assert sys.modules["declared"].__file__ == str(TRUST / "declared.py")
 
 
-@pytest.mark.parametrize("name", ["SMALL_CLASS", "RARE", "HEAVY", "SPARSE", "LEADER", "BEST", "POOLED"])
+@pytest.mark.parametrize(
+    "name", ["SMALL_CLASS", "RARE", "HEAVY", "SPARSE", "WHOLE", "ZIPF", "SHOWN", "LEADER", "BEST", "POOLED"]
+)
 def test_a_sentence_ends_and_has_a_figure(name):
     text = getattr(measured, name)
     assert text.endswith(".")
@@ -111,6 +114,25 @@ def forecasts(n):
     actual = rng.normal(0, 1, n)
     columns = {f"forecast_{name}": actual + rng.normal(0, 1, n) for name in "ab"}
     return pd.DataFrame({"id": np.arange(n).astype(str), "actual": actual} | columns)
+
+
+def test_medians_of_whole_errors_are_told():
+    whole = forecasts(60).round(0)
+    (text,) = messages(rating_page.every_finding(rating.read(whole, metrics="mae,median_absolute_error")), "EK416")
+    assert "nearly every median_absolute_error" in text
+    assert measured.WHOLE in text
+    for table, metrics in ((whole, "mae"), (forecasts(60), "median_absolute_error")):
+        assert not messages(rating_page.every_finding(rating.read(table, metrics=metrics)), "EK416")
+
+
+def test_heavy_users_are_told_what_they_do_to_a_mean():
+    rng = np.random.default_rng(6)
+    for visits, heavy in ((rng.zipf(1.8, 400).clip(max=500), True), (rng.poisson(5, 400), False)):
+        users = pd.DataFrame({"user": np.arange(400).astype(str), "arm": np.tile(["a", "b"], 200), "visits": visits})
+        (text,) = messages(
+            experiment_page.of_users(interleaving.read(users=users, metrics="visits", world="none").users), "EK704"
+        )
+        assert (measured.ZIPF in text) is heavy
 
 
 @pytest.mark.parametrize(("rows", "decides", "honest"), [(200, "p", False), (1000, "p_pooled", True)])

@@ -19,6 +19,12 @@ def test_what_is_detectable_has_the_power(n):
     assert power.paired_power(-detectable, 0.3, n, level=0.9) == pytest.approx(0.85)
 
 
+def test_a_variance_that_grows_with_the_difference_makes_it_larger():
+    d = power.minimum_detectable(0.3, 40, grows=0.8)
+    assert power.paired_power(d, np.sqrt(0.3**2 + 0.8 * d), 40) == pytest.approx(0.8)
+    assert d > power.minimum_detectable(0.3, 40)
+
+
 def test_required_n_inverts_the_detectable_difference():
     for n in (5.0, 30.0, 1e5):
         detectable = power.minimum_detectable(2.0, n)

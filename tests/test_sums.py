@@ -93,12 +93,3 @@ def test_a_mean_at_the_end_of_its_range_claims_no_certainty(value, low, high):
 def test_limits_are_cut_to_the_range():
     e = inference.within(Estimate(0.9, 0.7, 1.1, 0.95, 9, "t"), 0.0, 1.0)
     assert (e.low, e.high) == (0.7, 1.0)
-
-
-def test_detectable_difference_is_that_of_the_t_test():
-    from evalkit.statistics.power import minimum_detectable
-
-    first, second = np.random.default_rng(3).normal(size=(2, 30))
-    sides = (OfUnits(MEAN, Sums(side)) for side in (first, second))
-    found = inference.detectable_by_t(*sides, 0.95)
-    assert found == pytest.approx(minimum_detectable((first - second).std(ddof=1), 30), rel=1e-6)

@@ -44,6 +44,11 @@ REFITTED = "each fold has another model, which few rows move; the interval is of
 TAIL = "the tail is seldom in 20 differences, whose skewness is then far too small"
 SYMMETRIC = "sign flips take differences to be symmetric, and no closed form keeps the level of skewed ones"
 OPTIMISTIC = "the value at a threshold chosen on the rows is too high, and samples do not show by how much"
+NO_VARIANCE = "squares have no variance, so their mean has no interval at any size"
+LATTICE = "the density at a median of whole numbers, which its error depends on, is that of two or three of them"
+ZIPF = "a few users hold a third of all orders, and how far others may go no sample of this size shows"
+SPREAD = "the difference comes from larger errors of one system, which spread more than those at hand"
+TIES = "how many units that are equal now will differ depends on where the difference comes from"
 DECLARED: tuple[Declared, ...] = (
     *(
         Declared(f"threshold of {rule}", f"value: {metric}", OPTIMISTIC, measured.CHOICE_INCLUDED, least)
@@ -80,6 +85,16 @@ DECLARED: tuple[Declared, ...] = (
         )
         for number in ("roc_auc", "log_loss", "brier")
     ),
+    *(
+        Declared(f"Pareto's errors, n = {n}", f"value: {number}", NO_VARIANCE, measured.HEAVY, least=0.72)
+        for n in ("200", "2,000")
+        for number in ("rmse", "r2")
+    ),
+    Declared("whole errors", "difference: median_absolute_error", LATTICE, measured.WHOLE, 0.88, 0.12),
+    Declared("Zipf sessions", "value: orders", ZIPF, measured.ZIPF, least=0.88),
+    Declared("ten columns", "test that decides", REFITTED, measured.POOLED, most=0.1),
+    Declared("power, errors", "planned", SPREAD, measured.SHOWN, least=0.45, most=0.85),
+    Declared("power, 0 and 1, n = 100", "planned", TIES, measured.SHOWN, least=0.75, most=0.9),
     Declared("users, arms 1 to 9, n = 220", "value: revenue", FEW_BUYERS, measured.SPARSE, least=0.9),
     Declared("fresh: labels by topic", "value: map_classes", LABELS, measured.SMALL_CLASS, least=0.84),
     Declared("fresh: far scores", "value: log_loss", FAR, measured.FAR_SCORES, least=0.84),

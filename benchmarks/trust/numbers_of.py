@@ -220,6 +220,14 @@ def _power(of: Any) -> Iterator[Number]:
         yield _signed("power", row.metric, row, row.p, row.detectable)
 
 
+def _planned(of: Any) -> Iterator[Number]:
+    """What the page says would show, from a and b, which are equally good; c and b differ by about that."""
+    planned = next(row for row in of.comparisons.itertuples() if {row.first, row.second} == {FIRST, SECOND})
+    row = next(row for row in of.comparisons.itertuples() if {row.first, row.second} == {SECOND, "c"})
+    p = min(1.0, row.p * len(of.pairs))  # as Holm's first step, which the page plans for
+    yield Number("planned", row.metric, abs(row.difference), row.low, row.high, p, 0.0, planned.detectable)
+
+
 def _lifts(of: Any) -> Iterator[Number]:
     for row in of.comparisons.itertuples():
         inside = row.lift_low <= 0 <= row.lift_high  # the lift of equal arms is 0 whoever is first
@@ -352,6 +360,7 @@ TESTS: dict[str, Frame] = {
     "differences": _comparisons,
     "against": _against,
     "power": _power,
+    "planned": _planned,
     "lifts": _lifts,
     "slice_tests": _slice_tests,
     "adjustments": _adjustments,

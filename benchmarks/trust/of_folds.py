@@ -10,19 +10,21 @@ from world import Draw, Generator, Inputs, ids, logistic
 COLUMNS = 3  # that each learner sees
 
 
-def _rows(rng: Generator, n: int, base: float, group: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def _rows(
+    rng: Generator, n: int, base: float, group: np.ndarray | None = None, columns: int = COLUMNS
+) -> tuple[np.ndarray, np.ndarray]:
     """Columns of both learners and the label; rows of a group resemble each other."""
-    x = rng.normal(0, 1, (n, 2 * COLUMNS))
+    x = rng.normal(0, 1, (n, 2 * columns))
     if group is not None:
-        x = np.sqrt(0.5) * (x + rng.normal(0, 1, (group.max() + 1, 2 * COLUMNS))[group])
-    merit = 0.7 * x.sum(axis=1) + 1.5 * np.log(base / (1 - base))
+        x = np.sqrt(0.5) * (x + rng.normal(0, 1, (group.max() + 1, 2 * columns))[group])
+    merit = 0.7 * np.sqrt(COLUMNS / columns) * x.sum(axis=1) + 1.5 * np.log(base / (1 - base))
     return x, (rng.random(n) < logistic(merit)).astype(int)
 
 
 def _scores(x: np.ndarray, label: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
     """Both learners' chances of the test rows: least squares of the training rows."""
     scores = []
-    for side in (x[:, :COLUMNS], x[:, COLUMNS:]):
+    for side in np.hsplit(x, 2):
         design = np.column_stack([np.ones(len(side)), side])
         weights = np.linalg.lstsq(design[train], label[train], rcond=None)[0]
         scores.append(np.clip(design[test] @ weights, 0.01, 0.99))
@@ -35,11 +37,11 @@ def _tables(scores: np.ndarray, columns: dict[str, np.ndarray]) -> Inputs:
     return {"preds": pd.concat(tables, ignore_index=True)}
 
 
-def folds(k: int, base: float = 0.3) -> Draw:
-    """Out-of-fold predictions of k folds drawn at random."""
+def folds(k: int, base: float = 0.3, columns: int = COLUMNS) -> Draw:
+    """Out-of-fold predictions of k folds drawn at random. columns: that each learner sees."""
 
     def draw(rng: Generator, n: int) -> Inputs:
-        return _out_of_fold(*_rows(rng, n, base), rng.permutation(n) % k)
+        return _out_of_fold(*_rows(rng, n, base, columns=columns), rng.permutation(n) % k)
 
     return draw
 

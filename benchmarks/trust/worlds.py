@@ -1,5 +1,6 @@
 """The worlds in which every interval and every test is tried."""
 
+from found_cells import FOUND
 from of_folds import accuracies, folds, grouped, holdout, repeated
 from of_rows import (
     BINARY,
@@ -255,4 +256,5 @@ WORLDS = (
     *_online(),
     *_validated(),
     *_power(),
+    *FOUND,
 )

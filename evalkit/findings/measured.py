@@ -12,7 +12,8 @@ RARE = (
 HEAVY = (
     "In simulations with lognormal errors, or errors of Student's t on 3 degrees of freedom, 95% intervals of RMSE "
     "contained the true value in 83 to 92% of cases, those of R² in 90 to 93%, those of the mean error of 50 rows in "
-    "92 to 93%."
+    "92 to 93%. With errors of Pareto's tail of index 2.5, whose squares have no variance, those of RMSE and R² "
+    "contained it in 74 to 80%, with 2,000 rows as with 200: there no interval of RMSE or R² can be trusted."
 )
 FAR_SCORES = (
     "In simulations of scores that see the truth through noise with Cauchy's tails, the 95% interval of log loss "
@@ -43,6 +44,19 @@ MEDIAN = (
     "In simulations of 10 rows, 5% tests of the median absolute error found two equally good systems different in 8% "
     "of cases."
 )
+SHOWN = (
+    "It assumes that the differences spread as they do here, and that ties take their share of it: in simulations with "
+    "values of 0 and 1 it was shown in 78 to 88% of cases. Where a larger difference also has a larger spread, it is "
+    "shown less often: differences in MAE in 47 to 65%."
+)
+WHOLE = (
+    "In simulations of 120 whole-number errors, 95% intervals of the difference in median absolute error contained the "
+    "true value in 91% of cases, and 5% tests found two equally good systems different in 10%."
+)
+ZIPF = (
+    "In simulations of 300 users whose sessions follow Zipf's law, where the top 1% have 20 to 50% of the total, the "
+    "95% interval of an arm's mean contained the true value in 90% of cases."
+)
 SPARSE = (
     "In simulations of the revenue of 22 customers, of whom one in ten buys, the 95% interval of an arm's mean "
     "contained the true value in 92% of cases, and there was none in the tenth of cases without a purchase."
@@ -58,8 +72,8 @@ BEST = (
 POOLED = (
     "In simulations of 60 to 200 rows in five or ten folds, 95% intervals of the pooled AUC contained its mean over "
     "samples in 84 to 93% of cases, and 5% pooled tests of AUC, log loss, Brier score and accuracy found two "
-    "equally good learners different in 6 to 17%, with 1,000 rows in 4 to 8%; the corrected test by fold, which "
-    "decides below 1,000 rows, in 1 to 4%."
+    "equally good learners different in 6 to 17%, with 1,000 rows in 4 to 8% (8% with ten columns); the corrected test "
+    "by fold, which decides below 1,000 rows, in 1 to 4%."
 )
 SKEWED = (
     "a 5% test rejected 6 to 13% of true null hypotheses, and one of equivalence 4 to 10% of differences at the margin"

@@ -96,6 +96,13 @@ DRAWN = Kind(
     "every order, each counted for the rows that it stands for; a warning if a half-width may be off by more than 5%.",
     "Do not read more digits into these limits; take units that are smaller and more, or fewer rows, for exact ones.",
 )
+FALLS_SHORT = Kind(
+    "EK416",
+    "limits that fall short",
+    "In simulations of such data, intervals contained the true value less often than they say, or tests rejected more "
+    "often.",
+    "Read values near the limits, and p-values near the level, as borderline.",
+)
 SIMULATED = Kind(
     "EK701",
     "simulated data",

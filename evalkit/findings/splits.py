@@ -120,7 +120,7 @@ FEW_POOLED = Kind(
     "EK520",
     "few rows out of fold",
     "Each fold has a model of its own, which depends on few rows; pooled intervals and tests take the models as fixed.",
-    "The corrected interval and test of the mean of folds decide instead; use more rows for narrower ones.",
+    "Below 1,000 rows the corrected interval and test of the mean of folds decide; above, read both.",
 )
 UNCHECKED = Kind(
     "EK601",

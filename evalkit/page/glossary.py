@@ -28,7 +28,7 @@ def _read() -> tuple[Term, ...]:
     """The terms of glossary.toml, in its order."""
     table = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))
     return tuple(
-        Term(name, " ".join(term["meaning"].split()).replace("{RARE}", measured.RARE), tuple(term.get("words", ())))
+        Term(name, " ".join(term["meaning"].split()).format_map(vars(measured)), tuple(term.get("words", ())))
         for name, term in table.items()
     )
 

@@ -190,7 +190,8 @@ def _concentration(study: Experiment) -> list[Finding]:
     if not study.concentration or study.plain is None:
         return []
     listed = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
-    return [methods.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {listed}.")]
+    told = f" {measured.ZIPF}" if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY else ""
+    return [methods.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {listed}.{told}")]
 
 
 def _few_others(study: Experiment) -> list[Finding]:

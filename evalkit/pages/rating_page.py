@@ -175,6 +175,7 @@ def every_finding(study: Rating) -> list[Finding]:
         *_constant(study),
         *_constant_wins(study),
         *beaten(study, study.constant_median, told=told),
+        *_whole(study),
         *_heavy(study),
         *_binned(study),
         *_bands(study),
@@ -251,6 +252,14 @@ def _few(study: Rating) -> list[Finding]:
     floor = f" {measured.MEDIAN}" if {*study.medians} & {*study.directed} else ""
     n = diagnostics.most_units(study) if study.settings.unit else study.units
     return few_units(study, n, floor)
+
+
+def _whole(study: Rating) -> list[Finding]:
+    named = listed(chosen.label for chosen in study.medians if chosen in study.directed)
+    text = (
+        f"All errors are whole numbers, and so is nearly every {named}, whose error is hardly known. {measured.WHOLE}"
+    )
+    return [methods.FALLS_SHORT.warning(text)] if named and study.errors[study.leader].whole else []
 
 
 def _heavy(study: Rating) -> list[Finding]:

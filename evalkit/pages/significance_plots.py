@@ -117,12 +117,12 @@ def power(study: Significance) -> Picture | Html:
     """What true difference so many units show, and what a quarter or four times as many would."""
     if not len(study.headline) or not len(frame := extras.power_curve(study)):
         return Html("")
-    sd, n = extras.spread(study)
+    of = study.paired(study.primary, study.opponents)
     caption = (
         f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
         f"{diagnostics.family_alpha(study):.2g} (Holm's first step), from the spread of these differences (standard "
-        f"deviation {number(sd)}); "
-        f"n = {n:,} {plural(study.unit_name, n)} as here, a quarter, four times as many. Horizontal: 80%."
+        f"deviation {number(of.spread)}); "
+        f"n = {of.n:,} {plural(study.unit_name, of.n)} as here, a quarter, four times as many. Horizontal: 80%."
     )
     drawn: dict[str, Any] = {
         "observed": float(study.headline.iloc[0]["difference"]),

@@ -6,7 +6,7 @@ from evalkit.pages.shared_findings import class_named, columns_read, idle, picke
 from evalkit.reading.inputs.examples import LeftOut
 from evalkit.studies import validation_diagnostics as diagnostics
 from evalkit.studies.resplits import Unfitted
-from evalkit.studies.validity import Validation
+from evalkit.studies.validity import FEW_POOLED, Validation
 from evalkit.studies.words import counted, listed
 
 REASONS: dict[Kind, str] = {
@@ -122,7 +122,8 @@ def _pooled(study: Validation) -> list[Finding]:
     text = (
         f"{counted(study.split.distinct, study.row_name)} pooled from {len(study.split.names)} folds. {measured.POOLED}"
     )
-    return [splits.FEW_POOLED.note(text, study.split.distinct)] if study.few_pooled else []
+    few = not study.holdout and study.split.distinct < 10 * FEW_POOLED
+    return [splits.FEW_POOLED.note(text, study.split.distinct)] if few else []
 
 
 def unchecked(study: Validation) -> list[Finding]:

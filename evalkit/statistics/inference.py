@@ -46,7 +46,7 @@ from evalkit.catalogue.score_kinds import (
     Skill,
 )
 from evalkit.metrics.sums import both
-from evalkit.statistics import interval_methods, intervals, methods, power
+from evalkit.statistics import interval_methods, intervals, methods
 from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate, z_interval
 from evalkit.statistics.methods import Options
@@ -202,7 +202,7 @@ MCNEMAR = "McNemar's test with Tango's interval"
 A_ROW = "with one row more on which decisions differ"
 OF_DECISIONS = f"{FIRST_ORDER}, {A_ROW}"
 PREDICTIVE = f"weighted generalised score test (Kosinski), {A_ROW}"
-SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR)
+SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR, methods.shown_by_decisions)
 OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
@@ -386,14 +386,3 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
     """The smallest true difference that the test of this comparison shows at a level with 80% power."""
     return method(a).shows(a, b, c, level)
-
-
-def detectable_by_t(a: Any, b: Any, level: float) -> float:
-    """The smallest true difference that these units would show with 80% power, from the spread that they have."""
-    return power.minimum_detectable(*spread(a, b), level=level)
-
-
-def spread(a: Any, b: Any) -> tuple[float, int]:
-    """The standard deviation of the differences over units that a t-test sees, NaN below two units; their number."""
-    d = methods.paired(a, b)
-    return d.spread, d.n

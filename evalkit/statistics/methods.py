@@ -128,7 +128,12 @@ def summed_t(a: Any, b: Any, o: Options) -> Comparison:
 
 @dataclass(frozen=True)
 class Paired:
-    """The difference of two statistics of the same n units with its standard error; scale: of its rounding."""
+    """The difference of two statistics of the same n units with its standard error; scale: of its rounding.
+
+    grows: the variance of the units' differences for each unit of the true difference, if units that are equal now take
+    their share of it with differences like those of the others. What would show with 80% power then shows in 78 to 88%
+    of simulations with values of 0 and 1; with the spread as it is in 38 to 65%.
+    """
 
     value: float
     error: float
@@ -136,11 +141,21 @@ class Paired:
     freedom: float
     scale: float
     method: str
+    grows: float = 0.0
 
     @property
     def spread(self) -> float:
         """The standard deviation of the differences over units that a t-test sees, NaN below two units."""
         return self.error * float(np.sqrt(self.n))
+
+    def spread_at(self, difference: float) -> float:
+        """The standard deviation where the true difference is that large."""
+        grown = self.spread**2 + self.grows * (abs(difference) - abs(self.value))
+        return float(np.sqrt(max(grown, 0.0)))
+
+    def detectable(self, level: float) -> float:
+        """The smallest true difference that as many units would show with 80% power."""
+        return power.minimum_detectable(self.spread_at(0.0), self.n, level=level, power=POWER, grows=self.grows)
 
     def tested(self, o: Options) -> Comparison:
         """The test of the difference by t."""
@@ -153,13 +168,24 @@ class Paired:
         return student.p_value(self.value, self.error, freedom=self.freedom, scale=self.scale)
 
 
+def growth(squares: float, ties: int, n: int) -> float:
+    """`Paired.grows` of n differences, of which so many are 0, from the sum of their squares.
+
+    >>> growth(10.0, 90, 100)  # ten units differ by 1
+    0.9
+    """
+    return ties / n * float(np.sqrt(squares / (n - ties))) if ties < n else 0.0
+
+
 def paired(a: Any, b: Any) -> Paired:
     """The difference of two means or ratios of sums over the units that have both."""
     keep = both(a.sums, b.sums)
     if a.unit is None and a.sums.denominator is None and b.sums.denominator is None:
         d = (a.sums.numerator - b.sums.numerator)[keep]
-        value, scale = float(d.mean()), float(np.abs(d).max())
-        return Paired(value, intervals.standard_error(d - value), d.size, d.size - 1, scale, "paired t")
+        value, sizes = float(d.mean()), np.abs(d)
+        grows = growth(float(d @ d), int((d == 0).sum()), d.size)
+        error = intervals.standard_error(d - value)
+        return Paired(value, error, d.size, d.size - 1, float(sizes.max()), "paired t", grows)
     first, second = (independent.ratio_of(Sums(*side.sums.by_unit(keep, a.unit))) for side in (a, b))
     n, freedom = first.effect.size, min(first.freedom, second.freedom)
     error = intervals.standard_error(first.effect - second.effect)
@@ -347,6 +373,15 @@ def shown_by_width(a: Any, b: Any, c: Comparison, level: float) -> float:
     width = (c.difference.high - c.difference.low) / 2
     error = width / intervals.normal_quantile(c.difference.level)
     return float(error * (intervals.normal_quantile(level) + intervals.normal_quantile(2 * POWER - 1)))
+
+
+def shown_by_decisions(a: Any, b: Any, c: Comparison, level: float) -> float:
+    """From the rows on which two decisions differ, whose number grows with the difference; see `Paired`."""
+    first, second, n = a.only(b)
+    differ, difference = float(ratio(first + second, n)), float(ratio(abs(first - second), n))
+    grows = 1 - differ
+    sd = np.sqrt(differ - grows * difference)
+    return power.minimum_detectable(sd, n, level=level, power=POWER, grows=grows)
 
 
 def shown_by_shares(a: Any, b: Any, c: Comparison, level: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from evalkit.arrays import ratio
 from evalkit.statistics.cluster_passes import AddedClusters
 from evalkit.statistics.independent import Arm
-from evalkit.statistics.methods import Paired
+from evalkit.statistics.methods import Paired, growth
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.statistics.unit_passes import Added, Differences
 
@@ -70,7 +70,7 @@ class OfValues(Statistic):
         """The difference over the units that have both."""
         d = self.differences(other)
         error = float(ratio(d.deviation, np.sqrt(d.n)))
-        return Paired(d.mean, error, d.n, d.n - 1, d.largest, "paired t")
+        return Paired(d.mean, error, d.n, d.n - 1, d.largest, "paired t", growth(d.plain, d.ties, d.n))
 
 
 @dataclass(frozen=True, eq=False)

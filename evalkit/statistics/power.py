@@ -31,10 +31,11 @@ def independent_power(difference: float, sd: float, n: float, *, level: float = 
     return _power(difference, sd * np.sqrt(2.0), n, 2 * n - 2, level)
 
 
-def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float = 0.8) -> float:
+def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float = 0.8, grows: float = 0.0) -> float:
     """The smallest true difference that a paired t-test of n units rejects with this power.
 
-    `sd` is the standard deviation (n − 1) of the paired differences. NaN below two units, 0 where sd is 0.
+    `sd` is the standard deviation (n − 1) of the paired differences, whose variance is larger by `grows` for each unit
+    of the true difference. NaN below two units, 0 where nothing varies.
 
     >>> round(minimum_detectable(1.0, 34), 4)
     0.495
@@ -42,7 +43,9 @@ def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float
     _check(sd, power, level)
     if not n >= 2 or np.isnan(sd):
         return np.nan
-    return sd * _detectable_effect(n, level, power)
+    effect = _detectable_effect(n, level, power)
+    half = grows * effect**2 / 2
+    return float(half + np.hypot(half, sd * effect))
 
 
 @lru_cache(maxsize=256)

@@ -37,6 +37,7 @@ SAMPLE_METRICS = ("visits_per_year", "visits/years", "any_visit")
 CAPS = (0.999, 0.99, 0.95, 0.9)
 LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)
 TOPS = (0.01, 0.1)
+TOP_HEAVY = 0.2  # of the total: from here on, if the first of `TOPS` has it, limits of a mean fall short
 FEW_OTHERS = 10  # users of an arm with a value other than the usual one, of fewer the interval of its mean is too short
 BROKEN = 0.001  # below this p the coin or the assignment is broken, whatever the result
 MANY_CROSSED = 0.01  # the share of users in several arms from which the assignment is in doubt

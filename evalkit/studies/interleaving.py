@@ -29,7 +29,7 @@ from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import inference, intervals, multiplicity, power
+from evalkit.statistics import intervals, methods, multiplicity
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfUnits
@@ -106,7 +106,7 @@ class Interleaving(Study):
         first, second = (self.measure(chosen, name) for name in pair)
         counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
         wins, ties, losses = sums.wins(first.sums.take(counted), second.sums.take(counted))
-        detectable = power.minimum_detectable(*inference.spread(first, second), level=self.family_level)
+        detectable = methods.paired(first, second).detectable(self.family_level)
         return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
 
     # The log itself

@@ -27,7 +27,7 @@ from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.measured import Measured
 from evalkit.reading.tables import precision, sources
 from evalkit.reading.tables.parts import Source
-from evalkit.statistics import inference, methods, power
+from evalkit.statistics import inference, methods
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import asks, study, units
@@ -238,8 +238,8 @@ class Ranking(Shown, Study):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = sums.wins(first.sums, second.sums, self.unit)
         paired = methods.paired(first, second)
-        least = power.minimum_detectable(paired.spread, paired.n, level=self.family_level)
-        return {"p_t": paired.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": least}
+        shows = paired.detectable(self.family_level)
+        return {"p_t": paired.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": shows}
 
     # Query by query, along the list
 

@@ -11,6 +11,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import claim_plots
 from evalkit.progress import progress
 from evalkit.statistics import multiplicity, power, ranks
+from evalkit.statistics.methods import Paired
 from evalkit.studies.once import once
 from evalkit.studies.significance_study import Significance
 
@@ -85,25 +86,25 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     }
 
 
-def spread(study: Significance) -> tuple[float, int]:
-    """The standard deviation of the headline's differences over units that a t-test sees, and their number.
+def spread(study: Significance) -> Paired | None:
+    """The headline's differences over units as a t-test sees them.
 
-    NaN over folds, whose spread is not that of a sample, and below two units.
+    None over folds, whose spread is not that of a sample, below two units, and where all differences are the same.
     """
     of = study.paired(study.primary, study.opponents)
-    return (float("nan") if study.test_to_train else of.spread), of.n
+    return of if of.spread > 0 and not study.test_to_train else None
 
 
 def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
     """The chance that a paired t-test shows a true difference, of as many units, a quarter of them and four times."""
-    sd, n = spread(study)
-    if not sd > 0:
+    if (of := spread(study)) is None:
         return pd.DataFrame()
-    far = 1.4 * power.minimum_detectable(sd, max(n // 4, 3), level=study.family_level)
+    n, fewest = of.n, max(of.n // 4, 3)
+    far = 1.4 * power.minimum_detectable(of.spread_at(0.0), fewest, level=study.family_level, grows=of.grows)
     rows = []
-    for size in sorted({max(n // 4, 3), n, 4 * n}):
+    for size in sorted({fewest, n, 4 * n}):
         for d in np.linspace(0, far, points):
-            chance = power.paired_power(float(d), sd, size, level=study.family_level)
+            chance = power.paired_power(float(d), of.spread_at(d), size, level=study.family_level)
             rows.append({"units": size, "difference": float(d), "power": chance})
     return pd.DataFrame(rows)
 
@@ -125,16 +126,16 @@ def p_curve(study: Significance) -> dict[str, list[float]]:
 @once
 def needed(study: Significance) -> pd.DataFrame:
     """How many units show which true difference with 80 and 90% power: the margin, what was seen, what would show."""
-    sd, n = spread(study)
-    if not sd > 0:
+    if (of := spread(study)) is None:
         return pd.DataFrame()
     seen = abs(float(study.headline.iloc[0]["difference"]))
-    least = power.minimum_detectable(sd, n, level=study.family_level)
+    least = of.detectable(study.family_level)
     wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
-    wanted += [(f"detectable by {n:,} with 80% power", least), ("half of that", least / 2)]
+    wanted += [(f"detectable by {of.n:,} with 80% power", least), ("half of that", least / 2)]
     rows = []
     for name, d in wanted:
         if d > 0:
+            sd = of.spread_at(d)
             sizes = {f"n_{p}": power.required_n(d, sd, level=study.family_level, power=p / 100) for p in (80, 90)}
             rows.append({"which": name, "difference": d} | sizes)
     return pd.DataFrame(rows)

@@ -20,7 +20,7 @@ from evalkit.progress import progress
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_values import Described
 from evalkit.reading.tables.parts import Source
-from evalkit.statistics import multiplicity, power, significance
+from evalkit.statistics import multiplicity, significance
 from evalkit.statistics.methods import Options, Paired
 from evalkit.statistics.power import Effect
 from evalkit.statistics.ranks import Ranked
@@ -187,8 +187,7 @@ class Significance(Shown, Study):
         """The smallest true difference that as many units would show."""
         if self.test_to_train:
             return {}
-        of = self.paired(chosen, pair)
-        return {"detectable": power.minimum_detectable(of.spread, of.n, level=self.family_level)}
+        return {"detectable": self.paired(chosen, pair).detectable(self.family_level)}
 
     @property
     def family_size(self) -> int:
