@@ -6,9 +6,10 @@ import pytest
 
 from evalkit.arrays import InputError, codes
 from evalkit.catalogue import preferences
+from evalkit.metrics.sums import Sums
 from evalkit.online import sessions, simulation
 from evalkit.reading.tables.coded import Coded
-from evalkit.statistics import proportions
+from evalkit.statistics import interval_methods, proportions
 from evalkit.statistics.significance import paired_t
 from evalkit.studies import planning
 
@@ -61,6 +62,24 @@ def test_a_log_gives_credit_and_checks():
 def test_bad_logs_are_refused(change, message):
     with pytest.raises(InputError, match=message):
         log_with(**change)
+
+
+@pytest.mark.parametrize("users", [1, 2, 3, 200])
+@pytest.mark.parametrize("outcome", [lambda rng, n: rng.gamma(0.3, 50, n), lambda rng, n: 0.3 * np.ones(n)])
+def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcome):
+    rng = np.random.default_rng(users)
+    user, place = rng.integers(0, users, 60 * users), rng.integers(2, 4, 60 * users)
+    top = outcome(rng, user.size)
+    halves = [user < users / 2, user >= users / 2]
+    parts = [sessions.Outcomes.of(place[of], user[of], top[of], users) for of in halves if of.any()]
+    for at in (2, 3, 4):
+        here = place == at
+        items, total = (np.bincount(user[here], x, users) for x in (np.ones(here.sum()), top[here]))
+        wanted = interval_methods.ratio_within(Sums(total[items > 0], items[items > 0]), 0.0, np.inf, level=0.95)
+        e = sessions.Outcomes.joined(parts).per_item(at, np.inf, 0.95)
+        assert [e.value, e.low, e.high, e.n] == pytest.approx(
+            [wanted.value, wanted.low, wanted.high, wanted.n], rel=1e-9, nan_ok=True
+        )
 
 
 def test_two_estimands_two_answers():

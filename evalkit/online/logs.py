@@ -16,7 +16,7 @@ from evalkit.online import experiments
 from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.reading.engines.base import Engine, streamed, typed
-from evalkit.reading.reductions import shards
+from evalkit.reading.reductions import shards, tabled
 from evalkit.reading.tables import coded, duck, rules, sources, table
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.coded import Coded
@@ -212,7 +212,7 @@ def _refusal(
             return error.located(
                 part.name, lambda _: (part.name, 0 if numbers is None else int(numbers[row - 1]) + 1), named(fields[0])
             )
-    return table.changed([selection.part for selection in chosen])
+    return tabled.changed(table.names([selection.part for selection in chosen]))
 
 
 # Users ----------------------------------------------------------------------------------------------------------------

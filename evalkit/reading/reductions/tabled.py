@@ -18,6 +18,7 @@ from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions import distinct
 from evalkit.reading.reductions.distinct import DistinctTexts
 from evalkit.reading.reductions.shards import Plan, Reduced, Segment
+from evalkit.reading.tables import table
 from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import split
 from evalkit.reading.tables.slices import groups
@@ -187,7 +188,7 @@ def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) 
 
 def named(pieces: Sequence[Piece]) -> str:
     """The input in an error: its first parts."""
-    return ", ".join(dict.fromkeys(piece.part.name for piece in pieces[:3]))
+    return table.names([piece.part for piece in pieces])
 
 
 def frames_of(pieces: Sequence[Piece]) -> dict[str, Any]:

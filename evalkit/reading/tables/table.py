@@ -103,11 +103,6 @@ def names(parts: Sequence[Part]) -> str:
     return ", ".join(dict.fromkeys(part.name for part in parts[:3]))
 
 
-def changed(parts: Sequence[Part]) -> InputError:
-    """The error for an input of which two readings differ, such as a query whose answer is never the same."""
-    return InputError(f"{names(parts)}: the input changed while it was read")
-
-
 def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
     """The error for an input of which one row a unit is held, and that has more of them."""
     return InputError(
