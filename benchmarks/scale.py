@@ -3,8 +3,8 @@
 Of users of an A/B test 100k, 1M and 10M; these and logs of sessions are all read as large tables are.
 
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
-folder, 2.6 GB of ranked lists, 2.5 GB of forecasts or values and 1.2 to 1.5 GB of others at 100M rows, 0.8 GB of ten
-classes or labels at 10M, and removed.
+folder, 2.6 GB of ranked lists, 2.5 GB of forecasts and 1.2 to 1.5 GB of others at 100M rows, 0.8 GB of ten
+classes or labels and 0.25 GB of values at 10M, and removed.
 """
 
 import json
@@ -185,7 +185,7 @@ KINDS = {
     "ten classes": Kind(ten_classes, rows_read("classification", segments="device"), share=0.1),
     "ten labels": Kind(ten_labels, rows_read("classification"), share=0.1),
     "rating": Kind(forecasts, rows_read("rating", segments="device")),
-    "values": Kind(values, rows_read("significance")),
+    "values": Kind(values, rows_read("significance"), share=0.1),
     "folds": Kind(folds, rows_read("validation")),
     "users": Kind(users, users_read, share=0.1),
     "sessions": Kind(sessions, sessions_read),

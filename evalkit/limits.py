@@ -16,7 +16,8 @@ class Reading:
     that is read without an engine, however much memory there is. batch: rows of it that are decoded at once.
     units: distinct units whose sums are kept side by side; more are sorted, so that each is in one shard.
     values: distinct values of a column for segments. ids: whose hashes are kept to find one that comes twice; of more
-    the engine is asked.
+    the engine is asked. kept: values of units, one a unit, system and metric. listed: units up to which each is listed,
+    resampled, and flipped whatever their number.
     """
 
     rows: int = 2**20
@@ -31,6 +32,8 @@ class Reading:
     units: int = 2**14
     values: int = 2**20
     ids: int = 2**24
+    kept: int = 40_000_000
+    listed: int = 2**20
 
 
 @dataclass(frozen=True)

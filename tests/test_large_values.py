@@ -1,88 +1,67 @@
-"""Values per unit that are read twice and never kept: the numbers of memory, and the same refusals."""
+"""Values per unit of tables that an engine reads block by block: all numbers of memory, and the same refusals."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from large_values import SHARDS, drawn, held, long, summed, wide
+from large_values import drawn, held, long, of_users, summed, wide
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import significance_findings, significance_page, significance_plots
-from evalkit.studies import significance_diagnostics, significance_extras
-from evalkit.studies.significance_rows import RowsStudy
-from evalkit.studies.significance_sums import SumsStudy
+from evalkit.studies import significance_extras, units
 
-REL = 1e-12  # of sums; of what they cancel in, a little more
-PLAIN = ("systems", "order", "pairs", "units", "rows", "unit_name", "opponents", "family")
-COUNTED = ("wins", "ties", "losses", "superiority")
+PLAIN = ("systems", "order", "pairs", "units", "rows", "unit_name", "opponents", "family", "alone", "tests_are")
+FRAMES = ("effects", "other_tests", "needed", "power_curve")
+LABELS = ["new", "old", "base"]
 
 
-def close(a, b, rel=REL):
-    np.testing.assert_allclose(b, a, rtol=rel, atol=1e-14)
-
-
-def same_studies(kept, reduced):
-    assert isinstance(kept, RowsStudy)
-    assert isinstance(reduced, SumsStudy)
+def same_studies(kept, read, rtol=1e-12):
+    """All that a page shows; rtol: where the engine gives the rows in another order."""
     for name in PLAIN:
-        assert getattr(kept, name) == getattr(reduced, name), name
-    assert kept.data.columns == reduced.data.columns
-    assert [finding.message for finding in kept.data.findings] == [finding.message for finding in reduced.data.findings]
-    assert significance_diagnostics.undefined(kept) == significance_diagnostics.undefined(reduced)
-    for name in ("metric", "system", "n", "method"):
-        assert kept.estimates[name].tolist() == reduced.estimates[name].tolist(), name
-    for name in ("value", "low", "high"):
-        close(kept.estimates[name], reduced.estimates[name])
-    same_comparisons(kept, reduced)
-    same_extras(kept, reduced)
+        assert getattr(kept, name) == getattr(read, name), name
+    assert kept.data.columns == read.data.columns
+    assert told(kept) == told(read)
+    for one, other in zip(frames(kept), frames(read), strict=True):
+        pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=rtol, atol=1e-14)
+    assert kept.each_difference() == read.each_difference()
+    assert significance_extras.mean_ranks(kept) == significance_extras.mean_ranks(read)
 
 
-def same_comparisons(kept, reduced):
-    assert kept.comparisons[["metric", "first", "second", "n"]].equals(
-        reduced.comparisons[["metric", "first", "second", "n"]]
-    )
-    test = "jackknife t" if kept.settings.unit else "paired t"
-    assert reduced.comparisons["method"].str.startswith(test).all()
-    close(kept.comparisons["difference"], reduced.comparisons["difference"], 1e-10)
-    close(kept.comparisons["detectable"], reduced.comparisons["detectable"], 1e-9)
-    assert ("max_t" in kept.comparisons) == ("max_t" in reduced.comparisons)
-    for chosen in kept.directed:
-        for pair in kept.pairs:
-            one, other = kept.paired(chosen, pair), reduced.paired(chosen, pair)
-            assert one.n == other.n
-            close([one.value, one.error, one.scale], [other.value, other.error, other.scale], 1e-10)
+def frames(study):
+    return [study.estimates, study.comparisons, *(getattr(significance_extras, name)(study) for name in FRAMES)]
 
 
-def same_extras(kept, reduced):
-    first, second = significance_extras.effects(kept), significance_extras.effects(reduced)
-    for name in COUNTED:
-        assert first[name].tolist() == second[name].tolist(), name
-    for name in ("difference", "relative", "standardised"):
-        close(first[name], second[name], 1e-10)
-    first, second = significance_extras.other_tests(kept), significance_extras.other_tests(reduced)
-    assert first["sign"].tolist() == second["sign"].tolist()
-    for name in ("t", "bh", "tukey", "wilcoxon"):
-        close(first[name], second[name], 1e-8)
-    one, other = significance_extras.mean_ranks(kept), significance_extras.mean_ranks(reduced)
-    assert (one is None) == (other is None)
-    if one:
-        assert one["mean_ranks"] == pytest.approx(other["mean_ranks"], rel=1e-15)
-        for name in ("units", "friedman", "iman_davenport", "critical_difference"):
-            assert one[name] == pytest.approx(other[name], rel=1e-8)
-    same_differences(kept, reduced)
+def told(study):
+    """The findings, without what only tables at hand are looked at for."""
+    found = [finding.message for finding in significance_findings.of(study)]
+    return [text for text in found if "clusters, not looked at" not in text and "repeats (" not in text]
 
 
-def same_differences(kept, reduced):
-    """Every difference of a unit to the last bit, in no order."""
-    values, rows = np.unique(kept.differences().to_numpy() + 0.0, return_counts=True)
-    counted = reduced.distribution()
-    assert np.array_equal(counted.values, values)
-    assert np.array_equal(counted.rows, rows)
-    assert counted.median == pytest.approx(kept.distribution().median, rel=1e-15)
-    assert reduced.each_difference() == {"units": [], "values": []}
+def rows_alone():
+    """Each row is a unit, in a cluster."""
+    return of_users(wide()).drop(columns="question")
 
 
+def in_several():
+    """Draws of one question by several users: of each another unit."""
+    table = drawn()
+    return table.assign(user="u" + (table.groupby("question").cumcount() * 150 + table.index % 131).astype(str))
+
+
+def few_values():
+    """Users without any value of a system."""
+    table = of_users(wide())
+    return table.assign(new=table["new"].where(table["user"].str[-1] != "7"))
+
+
+def repeated_folds():
+    return wide().drop(columns="question").assign(fold=np.arange(1500) % 100, repeat=np.arange(1500) // 100)
+
+
+TWO = {"metrics": "quality,minutes", "lower_is_better": "minutes"}
+USERS = {"unit": "user"}
+FOLDS = {"test_to_train": 0.1, "margin": 0.01}
 CASES = {
     "wide": (wide, {}),
     "rows are units": (lambda: wide().drop(columns="question"), {}),
@@ -92,12 +71,27 @@ CASES = {
     "low": (wide, {"metrics": "minutes", "lower_is_better": "minutes"}),
     "looks": (wide, {"looks": 3, "level": 0.9}),
     "long": (long, {"metrics": "quality"}),
-    "two metrics": (long, {"metrics": "quality,minutes", "lower_is_better": "minutes"}),
+    "two metrics": (long, TWO),
     "some systems": (long, {"systems": "old,new"}),
-    "fold and repeat": (
-        lambda: wide().drop(columns="question").assign(fold=np.arange(1500) % 100, repeat=np.arange(1500) // 100),
-        {},
+    "fold and repeat": (repeated_folds, {}),
+    "whole": (lambda: wide().dropna(ignore_index=True), {}),
+    "clusters": (lambda: of_users(wide()), USERS),
+    "clusters of rows": (rows_alone, USERS),
+    "clusters of draws": (lambda: of_users(drawn()), USERS),
+    "a unit in several clusters": (in_several, USERS),
+    "clusters without a value": (few_values, USERS),
+    "clusters and a baseline": (lambda: of_users(wide()), {"baseline": "old", "margin": 0.01, **USERS}),
+    "clusters and looks": (lambda: of_users(wide()), {"looks": 3, "level": 0.9, **USERS}),
+    "clusters by two metrics": (lambda: of_users(long()), {**TWO, **USERS}),
+    "clusters of one unit": (lambda: wide().assign(user=lambda t: "of " + t["question"]), USERS),
+    "a cluster that only draws share": (
+        lambda: of_users(long()).drop(columns="question").assign(run=lambda t: np.arange(len(t))),
+        {"metrics": "quality", **USERS},
     ),
+    "folds": (wide, FOLDS),
+    "folds by two metrics": (long, TWO | FOLDS),
+    "folds of draws": (drawn, {"looks": 3, **FOLDS}),
+    "equal folds": (lambda: pd.DataFrame({"fold": range(200), "a": 0.2, "b": 0.1, "c": 0.1}), FOLDS),
 }
 
 
@@ -107,25 +101,46 @@ def test_numbers_are_those_of_memory(case):
     same_studies(held(make(), **given), summed(make(), **given))
 
 
+@pytest.mark.parametrize("given", [{}, USERS], ids=["units", "clusters"])
 @pytest.mark.parametrize("make", [wide, drawn, long], ids=["wide", "draws", "long"])
-def test_a_hundred_thousand_units_at_any_memory(make, tmp_path):
-    table = make(100_000)
-    kept = held(table)
+def test_a_hundred_thousand_units_at_any_memory(make, given, tmp_path):
+    table = of_users(make(100_000), 39_989) if given else make(100_000)
+    kept = held(table, **given)
     files = [tmp_path / name for name in ("one.parquet", "two.csv")]
     table[:40_000].to_parquet(files[0], index=False)
     table[40_000:].to_csv(files[1], index=False)
     for memory, data in (("1GB", table), ("250MB", [str(path) for path in files])):
         limits = Limits(reading=Reading(rows=1_000, shard=12_000, row=20_000))
-        same_studies(kept, summed(data, limits, memory=memory, threads=2))
+        read = summed(data, limits, memory=memory, threads=2, **given)
+        for frame in ("estimates", "comparisons"):
+            one, other = getattr(kept, frame), getattr(read, frame)
+            pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=1e-12, atol=1e-14)
 
 
-def test_max_t_draws_as_joint_sign_flips_do():
-    whole = wide().dropna(ignore_index=True)
-    kept, reduced = held(whole), summed(whole)
-    np.testing.assert_allclose(reduced.comparisons["max_t"], kept.comparisons["max_t"], atol=0.01)
-    assert reduced.null_draws().std() == pytest.approx(kept.null_draws().std(), rel=0.03)
+MANY = Limits(reading=Reading(rows=100, shard=500, row=10**9, listed=150))
+
+
+@pytest.mark.parametrize("given", [{}, USERS], ids=["units", "clusters"])
+def test_very_many_units_are_drawn_from_the_limit_of_sign_flips(given):
+    whole = of_users(wide().dropna(ignore_index=True))
+    whole = whole if given else whole.drop(columns="user")
+    kept, many = held(whole, **given), summed(whole, MANY, **given)
+    np.testing.assert_allclose(many.comparisons["max_t"], kept.comparisons["max_t"], atol=0.01)
+    assert many.comparisons["method"].tolist() == ["jackknife t" if given else "paired t"] * 3
+    np.testing.assert_allclose(many.comparisons["p"], kept.comparisons["p"], atol=0.02)
+    assert many.null_draws().std() == pytest.approx(kept.null_draws().std(), rel=0.03)
     reach = np.linspace(-0.01, 0.01, 5) + kept.headline.iloc[0]["difference"]
-    np.testing.assert_allclose(reduced.p_of(reach), kept.p_of(reach), atol=0.02)
+    np.testing.assert_allclose(many.p_of(reach), kept.p_of(reach), atol=0.02)
+    unit = "users" if given else "questions"
+    assert any(text.startswith(f"Of more than 150 {unit} differences are tested by t") for text in told(many))
+    in_memory, of_many = words(kept), words(many)
+    for says in ("bootstrap p", "random sign vectors"):
+        assert says in in_memory
+        assert says not in of_many
+    assert "draws from the normal distribution of such means" in of_many
+    answers = significance_page.results(many)._repr_mimebundle_()["application/vnd.evalkit+json"]
+    assert answers["differences"] == {"units": [], "values": []}
+    assert sum(answers["null_distribution"]["share"]) == pytest.approx(1)
 
 
 def words(study):
@@ -136,78 +151,35 @@ def words(study):
     return "\n".join(piece.text if isinstance(piece, Html) else piece.alt for piece in pieces)
 
 
-def told(study):
-    return "\n".join(finding.message for finding in significance_findings.of(study))
+def test_columns_that_may_name_clusters_are_named():
+    found = [finding.message for finding in significance_findings.of(summed(of_users(wide())))]
+    assert "Columns that may name clusters, not looked at in so long a table: user." in found
 
 
-def test_the_page_names_what_changes_and_says_the_rest_alike():
-    kept, reduced = held(wide(), margin=0.01), summed(wide(), margin=0.01)
-    in_memory, in_shards = words(kept), words(reduced)
-    assert "Above 100 rows, single values are not kept: differences are tested by the paired t-test" in told(reduced)
-    assert "are not kept" not in told(kept)
-    assert "sign flips" in in_memory
-    assert "by sign flips" not in in_shards
-    assert "two-sided paired t-test of the differences of units" in in_shards
-    for says in ("bootstrap p", "random sign vectors", "Fisher randomisation"):
-        assert says in in_memory
-        assert says not in in_shards
-    assert "draws from the normal distribution of such means" in in_shards
-    answers = significance_page.results(reduced)._repr_mimebundle_()["application/vnd.evalkit+json"]
-    assert answers["differences"] == {"units": [], "values": []}
-    assert sum(answers["null_distribution"]["share"]) == pytest.approx(1)
+@pytest.mark.parametrize(
+    ("make", "rows"), [(lambda: wide().drop(columns="question"), 1500), (drawn, 1500), (long, 1500)]
+)
+def test_more_values_than_are_kept_are_refused_with_their_number(make, rows):
+    def limits(kept):
+        return Limits(reading=Reading(rows=100, shard=500, row=10**9, kept=kept))
+
+    given = {"metrics": "quality"} if make is long else {}
+    assert summed(make(), limits(3 * rows), **given).rows == rows
+    with pytest.raises(InputError, match="1,500 units with 3 values each are more than the 4,499 values that are kept"):
+        summed(make(), limits(3 * rows - 1), **given)
 
 
-def test_bins_are_bounded_and_said():
-    rng = np.random.default_rng(4)
-    table = pd.DataFrame({"a": rng.gamma(2, 1, 60_000), "b": rng.gamma(2, 1.01, 60_000)})
-    kept, reduced = held(table), summed(table, Limits(bins=400, reading=SHARDS))
-    of_median, of_z = reduced.bounds
-    assert 0 < of_median < 0.01
-    assert 0 < of_z < 1
-    assert abs(kept.distribution().median - reduced.distribution().median) <= of_median
-    first, second = (significance_extras.other_tests(study)["wilcoxon"][0] for study in (kept, reduced))
-    assert first == pytest.approx(second, rel=0.05)
-    assert significance_extras.effects(kept)["wins"].tolist() == significance_extras.effects(reduced)["wins"].tolist()
-    assert "very many distinct differences, which are counted in bins" in told(reduced)
-    assert "counted in bins" not in told(summed(wide()))
-
-
-FOLDS = {
-    "wide": (wide, {}),
-    "long": (long, {"metrics": "quality,minutes", "lower_is_better": "minutes"}),
-    "draws": (drawn, {"looks": 3}),
-    "equal folds": (lambda: pd.DataFrame({"fold": range(200), "a": 0.2, "b": 0.1, "c": 0.1}), {}),
-}
-
-
-def same_folds(kept, reduced):
-    assert isinstance(reduced, SumsStudy)
-    assert [getattr(kept, name) for name in PLAIN] == [getattr(reduced, name) for name in PLAIN]
-    assert kept.tests_are == reduced.tests_are
-    for frames in ((kept.estimates, reduced.estimates), (kept.comparisons, reduced.comparisons)):
-        pd.testing.assert_frame_equal(*frames, check_exact=False, rtol=1e-9, atol=1e-13)
-
-
-@pytest.mark.parametrize("case", FOLDS)
-def test_folds_are_tested_as_in_memory(case):
-    make, given = FOLDS[case]
-    kept, reduced = (read(make(), test_to_train=0.1, margin=0.01, **given) for read in (held, summed))
-    same_folds(kept, reduced)
-    frames = [significance_extras.effects(study) for study in (kept, reduced)]
-    if case != "equal folds":
-        pd.testing.assert_frame_equal(*frames, check_exact=False, rtol=1e-9)
-    for extra in ("other_tests", "needed", "null_histogram", "p_curve"):
-        assert [len(getattr(significance_extras, extra)(study)) for study in (kept, reduced)] == [0, 0]
-    assert significance_extras.mean_ranks(reduced) is None
-    assert "differences of single folds are not listed" in told(reduced)
-    assert "corrected t-test of Nadeau and Bengio over folds" in words(reduced)
+def test_the_file_of_units_counts_units_not_clusters(monkeypatch):
+    study = summed(of_users(wide()), unit="user")
+    assert study.units < study.rows == study.units_held().size
+    monkeypatch.setattr(units, "MOST", study.units * len(study.systems))
+    assert study.units_wanted() is None
 
 
 def test_folds_of_several_rows_are_refused_as_in_memory():
-    table = wide().assign(user=lambda t: t["question"].str[:3])
     for read in (held, summed):
         with pytest.raises(ParameterError, match="test_to_train: needs one row per fold, the input has several"):
-            read(table, unit="user", test_to_train=0.1)
+            read(of_users(wide()), unit="user", test_to_train=0.1)
 
 
 def with_cell(column, value, table=wide):
@@ -246,6 +218,8 @@ REFUSED = {
     "baseline": (wide, {"baseline": "z"}),
     "not this metric": (wide, {"lower_is_better": "speed"}),
     "several metrics": (wide, {"metrics": "a,b"}),
+    "a summary in a cluster": (lambda: all_of("question")().assign(user="u1"), USERS),
+    "no cluster": (lambda: of_users(wide()).assign(user=lambda t: t["user"].where(t.index != 7)), USERS),
 }  # fmt: skip
 
 

@@ -170,15 +170,9 @@ HELD = Kind(
     "The table is large; one row of each user or session is held, and the message says up to how many.",
     "Nothing: intervals and tests are those of smaller tables.",
 )
-VALUES_ADDED_UP = Kind(
+VERY_MANY_UNITS = Kind(
     "EK721",
-    "values added up",
-    "There are so many values that only their sums are kept; tests that need single values are replaced or left out.",
-    "Nothing: the t-test holds for so many units; if there are few clusters, another finding warns of it.",
-)
-BINNED_DIFFERENCES = Kind(
-    "EK722",
-    "binned differences",
-    "There are so many distinct differences that these are counted in bins; the message bounds the effect.",
-    "Nothing: means, their tests and the counts of higher and lower units stay exact.",
+    "very many units",
+    "There are so many units that normal draws replace sign flips, and units are neither resampled nor listed.",
+    "Nothing: of so many units the tests are the same.",
 )

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
+from evalkit.arrays import Bools, Floats, codes, minus, ratio
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,6 @@ class Sums:
         code, names = codes(unit[keep])
         top, bottom = (np.bincount(code, column, names.size).astype(np.float64) for column in columns)
         return top, bottom
-
-
-@dataclass(frozen=True, eq=False)
-class UnitShard:
-    """Some units with their values, NaN where there is none: one row a metric and system, one column a unit.
-
-    rows: of each unit, or of each unit, system and metric that has any. cluster: of each unit, as a number from 0, None
-    where there are none. twice, differ: as of `rows.Shard`, where the units are rows.
-    """
-
-    values: Floats
-    rows: Ints
-    cluster: Ints | None = None
-    twice: int = 0
-    differ: int = 0
 
 
 def both(first: Sums, second: Sums) -> Bools:

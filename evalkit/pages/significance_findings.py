@@ -14,7 +14,6 @@ from evalkit.pages.shared_findings import (
     counts,
     few_units,
     gaps,
-    moves,
     picked,
     skewed,
     unmatched,
@@ -29,7 +28,6 @@ from evalkit.studies.words import counted, plural
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 PAIRS = 3  # pairs that a line names
-OF_FOLDS = "differences of single folds are not listed. Intervals and tests are unchanged."
 
 
 @also(Shares, shares_page.findings)
@@ -39,7 +37,7 @@ def of(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     units = [*_clusters(study), *_few(study), *_equal(study), *picked(study), *skewed(study)]
-    return [*data, *_added_up(study), *units, *_tail(study), *_tests(study), *contrary(study), *_looked(study)]
+    return [*data, *_many(study), *units, *_tail(study), *_tests(study), *contrary(study), *_looked(study)]
 
 
 def _data(study: Significance) -> list[Finding]:
@@ -53,37 +51,17 @@ def _data(study: Significance) -> list[Finding]:
     return [read, *direction, *study.data.findings, *unmatched(study.alone), *lists, *_known(study)]
 
 
-def _added_up(study: Significance) -> list[Finding]:
-    """What takes the place of methods that need single values."""
-    if not study.added_up:
+def _many(study: Significance) -> list[Finding]:
+    """What takes the place of methods that visit every unit many times."""
+    if not study.many:
         return []
-    of_median, of_z = study.bounds
-    text = f"Above {study.settings.limits.reading.rows:,} rows, single values are not kept: "
-    added = methods.VALUES_ADDED_UP.note(text + (OF_FOLDS if study.test_to_train else _instead(study)))
-    if not of_median + of_z:
-        return [added]
-    bound = (
-        f"{' − '.join(study.opponents)} has very many distinct differences, which are counted in bins: the median "
-        f"{moves(of_median)}, and the z of Wilcoxon's test {moves(of_z)}."
+    most = f"{study.settings.limits.reading.listed:,} {plural(study.unit_name, 2)}"
+    text = (
+        f"Of more than {most} differences are tested by t, and max-T and the distribution under the null are draws "
+        "from the normal distribution that sign flips have; the bootstrap test is left out, and single differences "
+        "are not listed."
     )
-    return [added, methods.BINNED_DIFFERENCES.note(bound)]
-
-
-def _instead(study: Significance) -> str:
-    return (
-        f"differences are tested by {t_test(study)}, not by sign flips, and max-T draws from the normal distribution "
-        "that joint sign flips have. The bootstrap test, the rank intervals and the search for columns that name "
-        "clusters need single values and are left out."
-    )
-
-
-def t_test(study: Significance) -> str:
-    """The test of values that were added up: of units, of whole clusters of them, or of folds."""
-    if study.test_to_train:
-        return "Nadeau and Bengio's corrected t-test"
-    if not study.settings.unit:
-        return "the paired t-test"
-    return f"the jackknife t-test of whole {plural(study.unit_name, 2)}"
+    return [methods.VERY_MANY_UNITS.note(text, study.units)]
 
 
 def _known(study: Significance) -> list[Finding]:
@@ -139,8 +117,7 @@ def _equal(study: Significance) -> list[Finding]:
     units = f"{_of(rows[0]) if same else ''} {plural(study.unit_name, 2)}"
     more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
     text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}."
-    flips = "The test rests on the others; ties do not change the sign-flip p."
-    rest = f"They count in {t_test(study)} with a difference of 0." if study.added_up else flips
+    rest = "The test rests on the others; ties do not change the sign-flip p."
     return [methods.EQUAL_UNITS.note(f"{text} {rest}", len(pairs))]
 
 
@@ -161,7 +138,7 @@ def _tests(study: Significance) -> list[Finding]:
     tests = diagnostics.agreement(study)
     if tests is None:
         return []
-    return [*([] if study.added_up else _beside_t(study, tests)), *_ranked(tests)]
+    return [*_beside_t(study, tests), *_ranked(tests)]
 
 
 def _beside_t(study: Significance, tests: Agreement) -> list[Finding]:

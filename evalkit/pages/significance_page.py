@@ -42,14 +42,8 @@ TEST = (
     "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
     "jackknife t. Folds: Nadeau and Bengio's corrected t"
 )
-SUMMED_TEST = "two-sided paired t-test of the differences of units, which gives the interval"
-OF_CLUSTERS = (
-    "two-sided t-test of the mean difference over rows, which gives the interval; its standard error is that of "
-    "the jackknife, which leaves out whole {units}, and its degrees of freedom are Kish's effective number of {units}, "
-    "less 1"
-)
 JOINT = "joint sign flips of the whole family"
-JOINT_OF_SUMS = "normal draws for the whole family, with the covariance of joint sign flips"
+NORMAL = "normal draws for the whole family, with the covariance of joint sign flips"
 
 
 @also(Shares, shares_page.title)
@@ -291,23 +285,16 @@ def definitions(study: Significance) -> Html:
     items = page.metric_definitions(study)
     items += [
         ("difference", "first − second on the same units; units that lack one of the two values are left out"),
-        ("test", _summed_test(study) if study.added_up else TEST),
+        ("test", TEST),
         ("adjusted p", "Holm over the family: the probability of any false positive in it is at most 1 − level"),
         (
             "max-T p",
-            f"adjusted by {JOINT_OF_SUMS if study.added_up else JOINT}, which accounts for the correlation of the "
-            "comparisons",
+            f"adjusted by {NORMAL if study.many else JOINT}, which accounts for the correlation of the comparisons",
         ),
         ("equivalent", "the interval at 1 − 2α lies inside the margin: two one-sided tests (TOST)"),
         ("power", "power of a paired t-test with the observed standard deviation of the differences"),
     ]
     return tables.definitions(items)
-
-
-def _summed_test(study: Significance) -> str:
-    if study.test_to_train:
-        return "two-sided corrected t-test of Nadeau and Bengio over folds, which gives the interval"
-    return OF_CLUSTERS.format(units=plural(study.unit_name, 2)) if study.settings.unit else SUMMED_TEST
 
 
 def origin(study: Either) -> Html:

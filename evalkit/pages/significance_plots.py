@@ -9,7 +9,6 @@ from evalkit.numbers import interval, number, p_value, percent, signed
 from evalkit.pages import page, pieces, shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import WIDE, Either
-from evalkit.pages.significance_findings import t_test
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_extras as extras
@@ -66,11 +65,11 @@ def null_distribution(study: Significance) -> Picture | Html:
     """What chance alone would have given, and where the observed difference stands."""
     if not len(study.headline):
         return Html("")
-    if not study.drawn:
+    if not study.flips:
         return Html("")
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
-    how = f"{draws.size:,} draws from the normal distribution of such means" if study.added_up else how
+    how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     caption = (
         f"{_pair(study)}: the mean difference in {study.primary.label} if every {study.unit_name} had been won or "
         "lost by a fair "
@@ -80,7 +79,7 @@ def null_distribution(study: Significance) -> Picture | Html:
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
         "xlabel": f"mean difference in {study.primary.label} under the null",
-        "ylabel": f"share of {'draws' if study.added_up else 'sign vectors'}",
+        "ylabel": f"share of {'draws' if study.many else 'sign vectors'}",
     }
     return plots.picture(claim_plots.null_distribution, draws, caption=caption, size=WIDE, **drawn)
 
@@ -138,10 +137,10 @@ def power(study: Significance) -> Picture | Html:
 @also(Shares, pieces.nothing)
 def duality(study: Significance) -> Picture | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
-    if not len(study.headline) or not study.drawn:
+    if not len(study.headline) or not study.flips:
         return Html("")
     row, alpha = study.headline.iloc[0], diagnostics.look_alpha(study)
-    test = t_test(study) if study.added_up else "sign flips"
+    test = "t" if study.many else "sign flips"
     zero = "outside" if float(row["p"]) < diagnostics.alpha(study) else "inside"
     caption = (
         f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {alpha:.4g} "

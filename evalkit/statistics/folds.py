@@ -26,22 +26,11 @@ def nadeau_bengio(
         raise InputError(f"train and test must be above 0, got {train} and {test}")
     if folds.size == 0:
         raise InputError("differences must hold at least one fold, got none")
-    spread = float(folds.std(ddof=1)) if folds.size > 1 else np.nan
-    return corrected(float(folds.mean()), spread, folds.size, test_to_train=test / train, level=level, unit=unit)
-
-
-def corrected(
-    value: float, spread: float, n: int, *, test_to_train: float, level: float = 0.95, unit: str = "fold"
-) -> Comparison:
-    """`nadeau_bengio` from the mean of n folds and their standard deviation, NaN of one fold.
-
-    >>> round(corrected(0.016, 0.0114017543, 5, test_to_train=0.25).p_value, 4)
-    0.1046
-    """
     from scipy.special import stdtr
 
-    method = "Nadeau–Bengio corrected t"
-    error = float(spread * np.sqrt(1 / n + test_to_train))
+    method, value, n = "Nadeau–Bengio corrected t", float(folds.mean()), folds.size
+    spread = float(folds.std(ddof=1)) if n > 1 else np.nan
+    error = float(spread * np.sqrt(1 / n + test / train))
     if error <= ROUNDING * abs(value):
         error = 0.0 if value == 0 else np.nan
     p = 1.0 if error == 0 else float(2 * stdtr(max(n - 1, 1), -abs(value) / error))

@@ -294,7 +294,6 @@ FEW_ADDED_UP = replace(ADDED_UP, interval=interval_methods.summed_jackknife_of_f
 GIVEN = Method(interval_methods.known, "as given", methods.flips, "none")
 OF_PARTS = (Combined, Weighted, Harmonic)  # kinds that combine other metrics
 OF_FOLDS = Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
-OF_SUMMED_FOLDS = replace(OF_FOLDS, interval=interval_methods.of_summed_folds, test=methods.two_summed_folds)
 TABLE: dict[Layout, dict[type[Kind], Method]] = {
     Layout.PLAIN: PLAIN,
     Layout.CLUSTERED: CLUSTERED,
@@ -323,9 +322,7 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         Proportion: SHARES,
     },
     Layout.SUMMED_UNITS: {PerUnit: SUMMED[PerUnit], Ratio: FEW_ADDED_UP},
-    Layout.SUMMED_CLUSTERS: {PerUnit: ADDED_UP},
     Layout.FOLDS: dict.fromkeys((PerUnit, Ratio), OF_FOLDS),
-    Layout.SUMMED_FOLDS: {PerUnit: OF_SUMMED_FOLDS},
     Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), GIVEN),
 }
 

@@ -372,11 +372,5 @@ def of_folds(statistic: Any, o: Options) -> Estimate:
     return folds.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
 
 
-def of_summed_folds(statistic: Any, o: Options) -> Estimate:
-    """The same of folds whose values were added up."""
-    n, spread = statistic.n, statistic.error() * float(np.sqrt(statistic.n))
-    return folds.corrected(statistic.value, spread, n, test_to_train=o.test_to_train, level=o.level).difference
-
-
 def known(statistic: Any, o: Options) -> Estimate:
     return statistic.estimate

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, ParameterError, ratio
 from evalkit.statistics import joint_flips, signflip
 from evalkit.statistics.intervals import check_level, normal_quantile
+from evalkit.statistics.joint_flips import Pairs
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -84,6 +85,13 @@ def max_t_of_sums(total: Floats, gram: Floats, *, rng: np.random.Generator, draw
     adjusted = np.empty(order.size)
     adjusted[order] = np.maximum.accumulate((1 + extreme) / (1 + draws))
     return adjusted
+
+
+def max_t_of_many(pairs: Pairs, *, rng: np.random.Generator) -> Floats:
+    """The same of pairs of columns."""
+    places = np.eye(pairs.values.shape[1])
+    form = places[pairs.first] - places[pairs.second]
+    return max_t_of_sums(form @ pairs.values.sum(axis=0), form @ (pairs.values.T @ pairs.values) @ form.T, rng=rng)
 
 
 def _stepwise(p_values: ArrayLike, ordered: Callable[[Floats], Floats]) -> Floats:

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, finite
-from evalkit.metrics.grid import Grid
 from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.significance import Comparison, agree, compare
 
 EXACT = 50  # units up to which scipy takes the exact distribution
 HODGES = "Hodges–Lehmann"
+AT_ONCE = 2**16  # units that are ranked at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,46 +68,6 @@ def wilcoxon_p(differences: ArrayLike) -> float:
     return float(stats.wilcoxon(units).pvalue) if np.any(units != 0) else 1.0
 
 
-@dataclass(frozen=True)
-class SignedRanks:
-    """The sum of the ranks of the differences above 0, its mean and standard deviation if signs are fair.
-
-    width: how far the sum can lie from that of the differences, as those in one bin share a rank.
-    """
-
-    above: float
-    mean: float
-    deviation: float
-    width: float
-
-    @classmethod
-    def of(cls, g: Grid, zeros: int) -> "SignedRanks":
-        """From bins of the differences, which are the same for both signs. zeros: differences of 0, left out.
-
-        >>> from evalkit.metrics import grid
-        >>> d = np.round(np.random.default_rng(1).normal(0.2, 1, 400), 1)
-        >>> p = SignedRanks.of(grid.tally(d), int((d == 0).sum())).p_value
-        >>> abs(p - wilcoxon(d).p_value) < 1e-12
-        True
-        """
-        at, rows = g.low >> g.shift, g.positive.astype(float)
-        rows[np.flatnonzero((g.low <= 0) & (g.high >= 0))[:1]] -= zeros
-        size, place = np.unique(np.where(at < 0, ~at, at), return_inverse=True)
-        sides = [np.bincount(place, np.where(side, rows, 0.0), len(size)) for side in (at >= 0, at < 0)]
-        each, n = sides[0] + sides[1], float(rows.sum())
-        rank = np.cumsum(each) - (each - 1) / 2
-        variance = (n * (n + 1) * (2 * n + 1) - float(each @ (each * each - 1)) / 2) / 24
-        width = float(sides[0] @ sides[1] / 2) if g.shift else 0.0
-        return cls(float(rank @ sides[0]), n * (n + 1) / 4, float(np.sqrt(variance)), width)
-
-    @property
-    def p_value(self) -> float:
-        """The two-sided p-value by the normal approximation; 1 where all differences are 0."""
-        from scipy.special import ndtr
-
-        return float(2 * ndtr(-abs(self.above - self.mean) / self.deviation)) if self.deviation else 1.0
-
-
 def _normal_rank(n: int, level: float) -> float:
     """The rank of the mean of two units that is the lower limit, by the normal approximation."""
     return float(np.floor(n * (n + 1) / 4 - normal_quantile(level) * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
@@ -128,9 +88,8 @@ def mean_ranks(values: ArrayLike) -> Floats:
     >>> mean_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]])
     array([1.  , 2.25, 2.75])
     """
-    from scipy.stats import rankdata
-
-    return rankdata(-_table(values), axis=1).mean(axis=0)
+    sums, _, n = _ranks(values)
+    return sums / n
 
 
 def friedman(values: ArrayLike) -> float:
@@ -138,13 +97,7 @@ def friedman(values: ArrayLike) -> float:
 
     NaN where every unit is tied. Raises InputError below three systems. JASA 1937, doi:10.1080/01621459.1937.10503522.
     """
-    return _friedman_p(*_friedman_statistic(values))
-
-
-def _friedman_p(statistic: float, k: int, n: int) -> float:
-    from scipy.special import chdtrc
-
-    return float(chdtrc(k - 1, statistic))
+    return ranked(values).friedman
 
 
 def iman_davenport(values: ArrayLike) -> float:
@@ -152,31 +105,40 @@ def iman_davenport(values: ArrayLike) -> float:
 
     Communications in Statistics 1980, doi:10.1080/03610928008827904.
     """
-    return _iman_p(*_friedman_statistic(values))
+    return ranked(values).iman_davenport
 
 
-def _iman_p(statistic: float, k: int, n: int) -> float:
-    from scipy.special import fdtrc
+def ranked(values: ArrayLike) -> Ranked:
+    """Mean ranks of three systems or more, and both tests."""
+    from scipy.special import chdtrc, fdtrc
 
-    left = n * (k - 1) - statistic
-    if left <= 0:
-        return float(factorial(k)) ** (1 - n)  # every unit ranks the systems alike: F is infinite, this chance is not 0
-    return float(fdtrc(k - 1, (k - 1) * (n - 1), (n - 1) * statistic / left))
-
-
-def of_sums(sums: Floats, ties: float, n: int) -> Ranked:
-    """Mean ranks and both tests from each system's sum of ranks over n units. ties: the sum of t³ − t over all ties.
-
-    >>> values = np.array([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5], [0.4, 0.6, 0.5]])
-    >>> ranked = of_sums(mean_ranks(values) * 3, 6.0, 3)
-    >>> round(ranked.friedman, 9) == round(friedman(values), 9), ranked.means.tolist() == mean_ranks(values).tolist()
-    (True, True)
-    """
+    sums, ties, n = _ranks(values)
     k = len(sums)
+    if k < 3:
+        raise InputError(f"values must have at least 3 systems, got {k}")
     left = 1 - ties / (k * (k * k - 1) * n)
     spread = 12 / (k * n * (k + 1)) * float(np.sum((sums - n * (k + 1) / 2) ** 2))
     statistic = spread / left if left > 0 else np.nan
-    return Ranked(sums / n, n, _friedman_p(statistic, k, n), _iman_p(statistic, k, n))
+    rest = n * (k - 1) - statistic
+    if rest <= 0:
+        iman = float(factorial(k)) ** (1 - n)  # every unit ranks the systems alike: F is infinite, this chance is not 0
+    else:
+        iman = float(fdtrc(k - 1, (k - 1) * (n - 1), (n - 1) * statistic / rest))
+    return Ranked(sums / n, n, float(chdtrc(k - 1, statistic)), iman)
+
+
+def _ranks(values: ArrayLike) -> tuple[Floats, float, int]:
+    """The sum of each system's ranks, the sum of t³ − t over ties of t, and the units; some units at a time."""
+    from scipy.stats import rankdata
+
+    table = _table(values)
+    sums, ties = np.zeros(table.shape[1]), 0.0
+    for start in range(0, len(table), AT_ONCE):
+        some = -table[start : start + AT_ONCE]
+        low, high = (rankdata(some, method, axis=1) for method in ("min", "max"))
+        sums += (low + high).sum(axis=0) / 2
+        ties += float(np.sum((high - low + 1.0) ** 2 - 1))
+    return sums, ties, len(table)
 
 
 def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:
@@ -199,36 +161,19 @@ def blocked_tukey(values: ArrayLike) -> Floats:
     The unit's own level is taken out first; without that (one-way) the test is blind to most paired differences.
     Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
     """
+    from scipy.stats import studentized_range
+
     table = _table(values)
     n = len(table)
     mean = table.mean(axis=0)
     residual = table - mean - table.mean(axis=1, keepdims=True) + table.mean()
-    return tukey_of_sums(mean, float(np.sum(residual**2)), n)
-
-
-def tukey_of_sums(mean: Floats, residual: float, n: int) -> Floats:
-    """The same from the means of the systems over n units, and the sum of the squares of what is left."""
-    from scipy.stats import studentized_range
-
     k = len(mean)
     freedom = (n - 1) * (k - 1)
-    error = np.sqrt(residual / freedom / n)
+    error = np.sqrt(float(np.sum(residual**2)) / freedom / n)
     first, second = np.triu_indices(k, 1)  # each pair once: an integral takes 30 ms
     p = np.ones((k, k))
     p[first, second] = p[second, first] = studentized_range.sf(np.abs(mean[first] - mean[second]) / error, k, freedom)
     return p
-
-
-def _friedman_statistic(values: ArrayLike) -> tuple[float, int, int]:
-    from scipy import stats
-
-    table = _table(values)
-    n, k = table.shape
-    if k < 3:
-        raise InputError(f"values must have at least 3 systems, got {k}")
-    if np.all(table == table[:, :1]):
-        return np.nan, k, n
-    return float(stats.friedmanchisquare(*table.T).statistic), k, n
 
 
 def _table(values: ArrayLike) -> Floats:

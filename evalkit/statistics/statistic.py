@@ -34,9 +34,7 @@ class Layout(Enum):
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
     SUMMED_UNITS = "sums over units that systems share"
-    SUMMED_CLUSTERS = "sums over clusters of units that systems share"
     FOLDS = "folds that share training rows"
-    SUMMED_FOLDS = "sums over folds that share training rows"
     KNOWN = "a number that is known"
 
 

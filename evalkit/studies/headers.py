@@ -11,7 +11,7 @@ from evalkit.catalogue import lookup
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
-from evalkit.reading.inputs import aligned, examples, ratings, stock, trec_eval, unit_tables
+from evalkit.reading.inputs import aligned, examples, ratings, stock, trec_eval, unit_kinds
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.tables import sources
@@ -57,11 +57,11 @@ def _significance(p: Significance) -> None:
     parts = sources.headers(p.preds, p.header)
     if not parts or trec_eval.is_output(parts[0]):
         return
-    if parts[0].layout is not None or unit_tables.Header(parts[0], p.columns, p.systems).is_ranking:
+    if parts[0].layout is not None or unit_kinds.Header(parts[0], p.columns, p.systems).is_ranking:
         unit = [p.unit] if p.unit else []
         _ranked(p.preds, p.qrels, None, p.header, columns=p.columns, systems=p.systems, attributes=unit)
     else:
-        unit_tables.check_named(parts, p.columns, p.unit)
+        unit_kinds.check_named(parts, p.columns, p.unit)
 
 
 def _validation(p: Validation) -> None:

@@ -15,10 +15,11 @@ from evalkit.limits import USUAL
 from evalkit.offline import fold_column
 from evalkit.online import logs
 from evalkit.parameters import Parameters
-from evalkit.reading.inputs import aligned, examples, ratings, rows, runs, stock, unit_tables
+from evalkit.reading.inputs import aligned, examples, ratings, rows, runs, stock, unit_kinds
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
+from evalkit.reading.inputs.unit_cells import Held
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.studies import experiment, headers, unit_sources
@@ -113,13 +114,14 @@ def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
 def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspection:
     if not small(parts):
         return Inspection("a table of results or of predictions", {})
-    kind = unit_tables.kind(parts, p.columns, p.systems)
+    cells = Held(parts)
+    kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
     what = unit_sources.KINDS[kind]
     if kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):
         return Inspection(what, {})
     qrels = None if p.qrels is None else sources.parts(p.qrels, p.header)
-    values = unit_sources.read(kind, parts, qrels, p).values
-    return Inspection(what, values.columns, values.systems, counted(len(values.unit), "unit"))
+    values = unit_sources.read(kind, cells, qrels, p, USUAL.reading).values
+    return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
 
 
 def _validation(p: parameters.Validation, parts: Sequence[Part]) -> Inspection:

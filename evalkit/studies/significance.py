@@ -5,8 +5,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.catalogue.lookup import Chosen
@@ -14,14 +12,13 @@ from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget, Engine
-from evalkit.reading.inputs import trec_eval, unit_roles, unit_tables, unit_values
+from evalkit.reading.inputs import trec_eval, unit_kinds, units
+from evalkit.reading.inputs.unit_cells import Asked, Held
 from evalkit.reading.reductions import tabled
-from evalkit.reading.reductions.asked_columns import Asked
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
-from evalkit.studies import significance_sums, study, unit_sources
-from evalkit.studies.significance_rows import RowsStudy
+from evalkit.studies import study, unit_sources
 from evalkit.studies.significance_study import SEVERAL, Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.unit_sources import Input
@@ -83,21 +80,18 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance
     parts = sources.parts(p.preds, p.header, limits.reading)
     budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
     with _engine_for(parts, budget) as engine:
-        asked = Asked.of(engine, parts) if engine else None
-        kind = unit_tables.kind(parts, p.columns, p.systems, asked.held if asked else unit_roles.held)
+        cells = Asked(parts, engine) if engine else Held(parts)
+        kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
         _check(kind, parts, p)
-        if asked and (large := unit_sources.large(kind, asked, p)):
-            values, metrics = large.values, _directed(large.metrics, p)
-            shared = study.settings(p, metrics, unit=values.name if values.clustered else None, limits=limits)
-            return significance_sums.study_of(values, shared, p.given, p.looks, p.test_to_train)
-    if kind == "trials":
-        return Shares.of(unit_values.read_trials(parts, p.columns), p)
-    return _study(unit_sources.read(kind, parts, study.inputs(p.qrels, p.header, limits.reading), p), p, limits)
+        if kind == "trials":
+            return Shares.of(units.read_trials(parts, p.columns), p)
+        qrels = study.inputs(p.qrels, p.header, limits.reading)
+        return _study(unit_sources.read(kind, cells, qrels, p, limits.reading), p, limits)
 
 
 def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager[Engine | None]:
     """The engine of tables of more rows than are kept; none for what is no table of values by its header."""
-    first = unit_tables.Header(parts[0], {}, ())
+    first = unit_kinds.Header(parts[0], {}, ())
     listed = parts[0].layout is not None or first.is_report or trec_eval.is_output(parts[0])
     return nullcontext() if listed else tabled.engine_for(parts, budget)
 
@@ -109,7 +103,7 @@ def _check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None
             roles_of.refuse_data(part.columns, part.name)
     unit_sources.check_meant(kind, p.given, p.columns)
     if kind != "ranking":
-        unit_tables.check_named(parts, p.columns, p.unit)
+        unit_kinds.check_named(parts, p.columns, p.unit)
 
 
 def _directed(chosen: tuple[Chosen, ...], p: parameters.Significance) -> tuple[Chosen, ...]:
@@ -126,13 +120,11 @@ def _directed(chosen: tuple[Chosen, ...], p: parameters.Significance) -> tuple[C
 
 def _study(values: Input, p: parameters.Significance, limits: Limits) -> Significance:
     data = values.values
-    clustered = len(np.unique(data.unit.astype(str))) < len(data.unit)
-    metrics = _directed(values.metrics, p)
-    shared = study.settings(p, metrics, unit=data.name if clustered else None, limits=limits)
+    unit = None if data.cluster is None else data.name
+    shared = study.settings(p, _directed(values.metrics, p), unit=unit, limits=limits)
     study.check_systems(shared, data.systems)
-    if p.test_to_train and clustered:
+    if p.test_to_train and unit:
         raise ParameterError(SEVERAL)
-    attributes = {data.name: data.unit.astype(str)} if clustered else {}
-    return RowsStudy(
-        shared, data.systems, attributes, p.given, data, p.test_to_train, p.looks, values.accounts, values.alone
+    return Significance(
+        shared, data.systems, {}, p.given, data, p.test_to_train, p.looks, values.accounts, values.alone
     )

@@ -111,7 +111,7 @@ def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
 
 def null_histogram(study: Significance) -> dict[str, Floats]:
     """The bars of the null distribution: both ends of each, and its share of the draws; empty if it is not known."""
-    if not study.drawn:
+    if not study.flips:
         return {}
     draws = study.null_draws()
     edges = claim_plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
@@ -120,7 +120,7 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
 
 def p_curve(study: Significance) -> dict[str, list[float]]:
     """p of every mean difference around the headline's; empty if that is not known."""
-    return study.p_curve().to_dict("list") if study.drawn else {}
+    return study.p_curve().to_dict("list") if study.flips else {}
 
 
 @once

@@ -1,9 +1,5 @@
-"""The significance study: values of several systems on the same units, and what may be claimed of them.
+"""The significance study: values of several systems on the same units, and what may be claimed of them."""
 
-Where the values are its two subclasses know: `significance_rows` and `significance_sums`.
-"""
-
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,22 +8,43 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
-from evalkit.metrics.distribution import Distribution
+from evalkit.metrics.distribution import Held
+from evalkit.metrics.sums import Sums, both
 from evalkit.progress import progress
 from evalkit.reading.inputs.runs import Account
-from evalkit.reading.inputs.unit_values import Described
+from evalkit.reading.inputs.units import UnitValues
 from evalkit.reading.tables.parts import Source
-from evalkit.statistics import multiplicity, significance
+from evalkit.statistics import (
+    intervals,
+    joint_flips,
+    methods,
+    multiplicity,
+    proportions,
+    ranks,
+    signflip,
+    significance,
+)
+from evalkit.statistics.flip_ranges import ranges
+from evalkit.statistics.intervals import Estimate, standard_error
+from evalkit.statistics.joint_flips import Pairs
 from evalkit.statistics.methods import Options, Paired
-from evalkit.statistics.power import Effect
+from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.ranks import Ranked
+from evalkit.statistics.resampling import resampled_each
 from evalkit.statistics.significance import Comparison
-from evalkit.studies.study import Member, Study
+from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.studies import units
+from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.units import Listed, Units
 from evalkit.studies.words import plural, unit_noun
 
+DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
+RESAMPLES = 2_000
+DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a bootstrap: 16 MB
+WIDER = 1.2  # a standard error this much larger by cluster changes answers
 FOLDS = ("fold", "split", "repeat", "seed", "run")
 SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
@@ -42,89 +59,177 @@ class Significance(Shown, Study):
 
     report: ClassVar[str] = "significance"
 
-    data: Described
+    data: UnitValues
     test_to_train: float | None
     looks: int
     accounts: Mapping[str, Account]
     alone: int
 
     value_is: ClassVar[str] = "Mean"
-    added_up: ClassVar[bool] = False  # whether single values are not kept: t takes the place of what needs them
 
     # What the values tell
 
+    @cached_property
+    def unit(self) -> Ints | None:
+        """The number of the cluster of each unit; None where units vary by themselves."""
+        return None if self.data.cluster is None else self.data.cluster[0]
+
     @property
-    @abstractmethod
     def units(self) -> int:
         """How many different units there are."""
+        return len(self.data) if self.data.cluster is None else len(self.data.cluster[1])
 
     @property
-    @abstractmethod
     def rows(self) -> int:
         """How many values a system can have."""
-
-    @abstractmethod
-    def undefined(self, chosen: Chosen, system: str) -> int:
-        """How many of them it lacks."""
-
-    @abstractmethod
-    def is_ratio(self, chosen: Chosen) -> bool:
-        """Whether the metric is a ratio of sums."""
-
-    @abstractmethod
-    def paired(self, chosen: Chosen, pair: tuple[str, str]) -> Paired:
-        """The difference of a pair with its standard error over units."""
-
-    @abstractmethod
-    def effect(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Effect, float]:
-        """The sizes of the differences of units; the mean difference of the metric."""
-
-    @abstractmethod
-    def joint(self, every: list[tuple[Chosen, tuple[str, str]]]) -> Floats | None:
-        """Max-T over the family, where all of it is defined on the same units; else None."""
-
-    @abstractmethod
-    def other_tests(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
-        """The p-values of a pair by other tests but the bootstrap, by their names."""
-
-    def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
-        """The p-value of each pair by a bootstrap; none where single values are not kept."""
-        return {}
-
-    @abstractmethod
-    def tukey(self, chosen: Chosen) -> Floats | None:
-        """Tukey's p-values of all pairs, systems in order, by the units that all systems have; None below two."""
-
-    @abstractmethod
-    def ranked(self) -> Ranked | None:
-        """How the systems rank by the primary metric on the units that all have; None below two of these."""
-
-    @abstractmethod
-    def each_difference(self) -> dict[str, list[Any]]:
-        """Units, and values: the headline's difference of each, smallest first; nothing where they are not kept."""
-
-    @abstractmethod
-    def distribution(self) -> Distribution:
-        """How the headline's differences of units are distributed."""
+        return len(self.data)
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """How far the median of the headline's differences, and Wilcoxon's z, can lie from those of the units."""
-        return 0.0, 0.0
+    def many(self) -> bool:
+        """Whether units are too many to list each, and to resample or flip them all: normal draws take their place."""
+        return self.units > self.settings.limits.reading.listed
 
-    @abstractmethod
-    def null_draws(self) -> Floats:
-        """The mean difference of the headline under the null, drawn."""
+    def undefined(self, chosen: Chosen, system: str) -> int:
+        """How many of them a system lacks."""
+        return int((~self.values(chosen, system).defined).sum())
 
-    @abstractmethod
-    def p_of(self, means: Floats) -> Floats:
-        """The p-value of each mean difference of the headline."""
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+        """One value a row."""
+        clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
+        design = Layout.FOLDS if self.test_to_train else Layout.PLAIN
+        return OfUnits(chosen, self.data.values[chosen.label, system].take(member), clusters, design)  # type: ignore[arg-type]
 
-    @abstractmethod
-    def clusters(self) -> list[tuple[str, int, float]]:
-        """Columns that could name clusters: each with its values, and how many times the standard error grows."""
+    def units_held(self) -> Units:
+        """One value a row; of an earlier report, which has differences only, the value of each system."""
+        if self.data.known:
+            every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
+            of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
+            return Units(1, [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every])
+        return units.of_each(self, Listed(self.data.ids, self.data.of))
 
-    # What the page asks
+    def values(self, chosen: Chosen, system: str) -> Sums:
+        """One value a row."""
+        return self.data.values[chosen.label, system]
+
+    def sides(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Sums, Sums]:
+        """The values of both systems."""
+        return self.values(chosen, pair[0]), self.values(chosen, pair[1])
+
+    def is_ratio(self, chosen: Chosen) -> bool:
+        """Whether the metric is a ratio of sums."""
+        return any(self.values(chosen, name).denominator is not None for name in self.systems)
+
+    def _estimate(self, chosen: Chosen, system: str, member: Member) -> Estimate:
+        """Of an earlier report what it says."""
+        if known := self.data.known.get((chosen.label, system)):
+            return Estimate(*(known[name] for name in ("value", "low", "high", "level", "n", "method")))
+        return super()._estimate(chosen, system, member)
+
+    def paired(self, chosen: Chosen, pair: tuple[str, str]) -> Paired:
+        """The difference of a pair with its standard error over units."""
+        return methods.paired(*(self.measure(chosen, name) for name in pair))
+
+    def effect(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Effect, float]:
+        """The sizes of the differences of units; the mean difference of the metric."""
+        sides = self.sides(chosen, pair)
+        keep = both(*sides)
+        total, count = self.summed(pair, chosen)
+        mean = sides[0].take(keep).value - sides[1].take(keep).value
+        return effect(total / count, np.zeros(total.size)), mean
+
+    def joint(self, every: list[tuple[Chosen, tuple[str, str]]]) -> Floats | None:
+        """Max-T over the family, where all of it is defined on the same units; else None."""
+        sides = [self.sides(chosen, pair) for chosen, pair in every]
+        keep = both(*sides[0])
+        same = all(np.array_equal(keep, both(*two)) for two in sides)
+        if len(every) < 2 or self.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
+            return None
+        adjusted = multiplicity.max_t_of_many if self.many else joint_flips.adjusted
+        return adjusted(self._joined(every, keep), rng=self.rng(3))
+
+    def _joined(self, every: list[tuple[Chosen, tuple[str, str]]], keep: Bools) -> Pairs:
+        """The pairs of a family as those of columns, one a metric and system, of the units to keep."""
+        keys = list(dict.fromkeys((chosen, name) for chosen, pair in every for name in pair))
+        place = {key: number for number, key in enumerate(keys)}
+        sides = np.array([[place[chosen, name] for name in pair] for chosen, pair in every])
+        table = np.column_stack([self.values(*key).per_unit[keep] for key in keys])
+        metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in keys])
+        if self.unit is None:
+            return Pairs.of(table, *sides.T, metric=metric)
+        unit = self.unit[keep]
+
+        def added(columns: Floats) -> Floats:
+            return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
+
+        return Pairs.of(table, *sides.T, metric=metric, added=added)
+
+    def other_tests(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
+        """The p-values of a pair by other tests but the bootstrap, by their names."""
+        total, count = self.summed(pair, chosen)
+        d = np.sort(total / count, kind="stable")
+        return {
+            "t": self.paired(chosen, pair).p_value,
+            "wilcoxon": ranks.wilcoxon_p(d),
+            "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
+        }
+
+    def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
+        """The test of the mean that is compared: over units, or over the rows of whole units; none of very many.
+
+        The samples are drawn for some pairs at a time, which share them.
+        """
+        p: dict[tuple[str, str], float] = {}
+        if self.many:
+            return p
+        some = max(1, DIFFERENCES // max(self.rows, 1))
+        with progress("resampling", len(self.pairs), "pairs") as draw:
+            for start in range(0, len(self.pairs), some):
+                draw(start)
+                pairs = self.pairs[start : start + some]
+                p |= zip(pairs, self._bootstrap([self.summed(pair, chosen) for pair in pairs]), strict=True)
+        return p
+
+    def _bootstrap(self, summed: list[tuple[Floats, Floats]]) -> list[float]:
+        """The p-values of differences of units, each with its number of rows."""
+        options: dict[str, Any] = {"rng": self.rng(5), "resamples": RESAMPLES}
+        if self.unit is None:
+            means = [np.sort(total / count, kind="stable")[:, None] for total, count in summed]
+            drawn = resampled_each(means, rng=lambda: self.rng(5), resamples=RESAMPLES)
+            tests = (
+                significance.paired_bootstrap(d[:, 0], sums=s, **options) for d, s in zip(means, drawn, strict=True)
+            )
+        else:
+            columns = [np.column_stack([total, count, np.zeros(total.size), count]) for total, count in summed]
+            drawn = resampled_each(columns, rng=lambda: self.rng(5), resamples=RESAMPLES)
+            tests = (
+                significance.paired_ratio_bootstrap(*c.T, sums=s, **options)
+                for c, s in zip(columns, drawn, strict=True)
+            )
+        return [test.p_value for test in tests]
+
+    def tukey(self, chosen: Chosen) -> Floats | None:
+        """Tukey's p-values of all pairs, systems in order, by the units that all systems have; None below two."""
+        values = self._table(chosen)
+        if len(values) < 2:
+            return None
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return ranks.blocked_tukey(values)
+
+    def ranked(self) -> Ranked | None:
+        """How the systems rank by the primary metric on the units that all have; None below two of these."""
+        values = self._table(self.primary)
+        if len(values) < 2:
+            return None
+        return ranks.ranked(values if self.primary.metric.best == "high" else -values)
+
+    def _table(self, chosen: Chosen) -> Floats:
+        """A metric, units × systems in order; units where one system has none are left out."""
+        values = np.column_stack([self.values(chosen, name).per_unit for name in self.order])
+        keep = ~np.isnan(values).any(axis=1)
+        if self.unit is None:
+            return values[keep]
+        sums = [intervals.by_unit(column, self.unit[keep]) for column in values[keep].T]
+        return np.column_stack([total / count for total, count in sums])
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -165,7 +270,7 @@ class Significance(Shown, Study):
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""
-        return replace(super().inference_options(key), test_to_train=self.test_to_train or 0.0)
+        return replace(super().inference_options(key), test_to_train=self.test_to_train or 0.0, many=self.many)
 
     def _compare(self, chosen: Chosen, pair: tuple[str, str], member: Member) -> Comparison:
         """The comparison, as it is after all looks."""
@@ -223,13 +328,8 @@ class Significance(Shown, Study):
 
     @property
     def flips(self) -> bool:
-        """Whether the headline was tested by sign flips: neither a ratio of sums nor folds, and its values are kept."""
-        return not (self.is_ratio(self.primary) or self.test_to_train or self.added_up)
-
-    @property
-    def drawn(self) -> bool:
-        """Whether the distribution of the headline under the null is known."""
-        return self.flips or (self.added_up and not self.test_to_train)
+        """Whether sign flips fit the headline: neither a ratio of sums nor folds."""
+        return not (self.is_ratio(self.primary) or self.test_to_train)
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
         """The p-value of every mean difference around the headline's: those with p ≥ α make the interval."""
@@ -239,6 +339,68 @@ class Significance(Shown, Study):
         theta = row["difference"] + np.linspace(-reach or -1.0, reach or 1.0, points)
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
 
+    def differences(self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None) -> pd.Series:
+        """A metric of the first less that of the second, one a unit (the mean of its rows), smallest first."""
+        chosen, pair = chosen or self.primary, pair or self.opponents
+        total, count = self.summed(pair, chosen)
+        keep = both(*self.sides(chosen, pair))
+        names = self.data.ids if self.data.cluster is None else self.data.cluster[1]
+        kept = keep if self.unit is None else np.unique(self.unit[keep])
+        index = pd.Index(np.asarray(names, object)[kept].astype(str), name=self.unit_name)
+        return pd.Series(total / count, index=index).sort_values(kind="stable")
+
+    def summed(self, pair: tuple[str, str], chosen: Chosen) -> tuple[Floats, Floats]:
+        """Sum and number of the differences of each unit's rows."""
+        first, second = self.sides(chosen, pair)
+        keep = both(first, second)
+        d = (first.per_unit - second.per_unit)[keep]
+        return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
+
+    def null_draws(self) -> Floats:
+        """The mean difference of the headline under random signs of its units, of very many by their normal limit."""
+        total, count = self.summed(self.opponents, self.primary)
+        if self.many:
+            return self.rng(4).normal(0.0, np.sqrt(total @ total) / count.sum(), DRAWN)
+        if total.size <= signflip.ENUMERATED:
+            drawn = signflip.enumerated(total)
+            return np.concatenate([drawn, -drawn]) / count.sum()
+        return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / count.sum()
+
+    def each_difference(self) -> dict[str, list[Any]]:
+        """Units, and values: the headline's difference of each, smallest first; nothing of very many."""
+        if self.many:
+            return {"units": [], "values": []}
+        d = self.differences()
+        return {"units": list(d.index), "values": list(d)}
+
+    def distribution(self) -> Held:
+        """How the headline's differences of units are distributed."""
+        total, count = self.summed(self.opponents, self.primary)
+        return Held(np.sort(total / count))
+
+    def p_of(self, means: Floats) -> Floats:
+        """The p-value of each mean difference of the headline."""
+        if self.many:
+            of = self.paired(self.primary, self.opponents)
+            return np.array([replace(of, value=of.value - mean).p_value for mean in means])
+        drawn = ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
+        return np.array([drawn.share(float(null)) for null in means])
+
+    def clusters(self) -> list[tuple[str, int, float]]:
+        """Columns that could name clusters: each with its values, and how many times the standard error grows."""
+        if self.is_ratio(self.primary) or self.test_to_train:
+            return []
+        first, second = self.sides(self.primary, self.opponents)
+        keep = both(first, second)
+        d, columns = (first.per_unit - second.per_unit)[keep], []
+        plain = standard_error(d - d.mean()) if self.unit is None else _error(d, self.unit[keep])
+        for name, column in self.data.texts.items():
+            label = column[keep].astype(str)
+            values = np.unique(label).size
+            if plain > 0 and 1 < values < d.size and (wider := _error(d, label) / plain) > WIDER:
+                columns.append((name, values, wider))
+        return columns
+
 
 def _over_looks(p: float, looks: int) -> float:
     if np.isnan(p):
@@ -246,3 +408,9 @@ def _over_looks(p: float, looks: int) -> float:
     if looks == 1 or not 1e-5 < p < 1:
         return min(1.0, p * looks) if looks > 1 else p  # Bonferroni, where the integral has too few digits
     return float(min(1.0, p * looks, max(p, multiplicity.false_positive_rate(looks, level=1 - p))))
+
+
+def _error(d: Floats, unit: np.ndarray) -> float:
+    """The standard error of the mean of d where whole units vary."""
+    sums, counts = intervals.by_unit(d, unit)
+    return standard_error((sums - d.mean() * counts) * sums.size / counts.sum())

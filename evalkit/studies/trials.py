@@ -13,7 +13,7 @@ from evalkit.catalogue.kinds import (
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.parameters import Significance
-from evalkit.reading.inputs.unit_values import Trials
+from evalkit.reading.inputs.units import Trials
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate

@@ -1,6 +1,6 @@
 """Inputs with one value per unit of several systems: tables, ranked lists, predicted probabilities, reports."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,16 +12,14 @@ from evalkit.catalogue.kinds import (
     PerUnit,
 )
 from evalkit.catalogue.lookup import Chosen, Metric
-from evalkit.metrics.rows import Rows
+from evalkit.limits import Reading
 from evalkit.parameters import Significance
-from evalkit.reading.inputs import aligned, trec_eval, unit_tables, unit_values
+from evalkit.reading.inputs import aligned, trec_eval, units
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.runs import Account
-from evalkit.reading.inputs.unit_roles import ROW
-from evalkit.reading.inputs.unit_values import UnitValues
-from evalkit.reading.reductions import losses, values
-from evalkit.reading.reductions.asked_columns import Asked
-from evalkit.reading.reductions.unit_shards import InShards
+from evalkit.reading.inputs.unit_cells import Cells
+from evalkit.reading.inputs.units import UnitValues
+from evalkit.reading.reductions import losses
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Part
@@ -85,62 +83,26 @@ def check_meant(content: str, names: Iterable[str], columns: Mapping[str, str]) 
         roles_of.check_roles(columns, ROLES[content])
 
 
-def read(kind: str, parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -> Input:
-    """The values and their metrics; `kind` is the kind of input that `unit_tables.kind` saw."""
+def read(kind: str, cells: Cells, qrels: list[Part] | None, p: Significance, reading: Reading) -> Input:
+    """The values and their metrics; `kind` is the kind of input that `unit_kinds.kind` saw."""
+    parts, named = cells.parts, p.columns
     if kind == "ranking":
         return _ranking(parts, qrels, p)
     if kind == "classification":
-        return _losses(parts, p.columns, p.metrics, p.unit)
+        return _losses(cells, p, reading)
     _refuse_own(kind, p.metrics)
     if kind == "report":
         data = _report(parts)
     elif kind == "trec_eval":
         data = trec_eval.read(parts, systems=p.systems, metrics=p.metrics)
     elif kind == "long":
-        data = unit_tables.read_long(parts, p.columns, unit=p.unit, systems=p.systems, metrics=p.metrics)
+        asked = {"systems": p.systems, "metrics": p.metrics}
+        data = units.read_long(cells, named, unit=p.unit, reading=reading, **asked)
     else:
-        data = unit_tables.read_wide(parts, p.columns, unit=p.unit, systems=p.systems, metric=_one(p.metrics))
+        metric = _one(p.metrics)
+        data = units.read_wide(cells, named, unit=p.unit, systems=p.systems, metric=metric, reading=reading)
     usual = dict.fromkeys(data.metrics, "high") if kind == "trec_eval" else {}
     return Input(data, _named(data.metrics, parts, {**usual, **data.directions}))
-
-
-@dataclass(frozen=True, eq=False)
-class LargeInput:
-    """Values in an engine, and their metrics."""
-
-    values: InShards
-    metrics: tuple[Chosen, ...]
-
-
-def large(kind: str, asked: Asked, p: Significance) -> LargeInput | None:
-    """Values of a large table in an engine; None for kinds that are read otherwise."""
-    return LARGE[kind](asked, p) if kind in LARGE else None
-
-
-def _large_long(asked: Asked, p: Significance) -> LargeInput:
-    _refuse_own("long", p.metrics)
-    named = p.columns
-    table = values.read_long(asked.columns, named, unit=p.unit, systems=p.systems, metrics=p.metrics)
-    return LargeInput(table, _named(table.metrics, asked.parts, {}))
-
-
-def _large_wide(asked: Asked, p: Significance) -> LargeInput:
-    _refuse_own("wide", p.metrics)
-    metric = _one(p.metrics)
-    table = values.read_wide(asked.columns, p.columns, unit=p.unit, systems=p.systems, metric=metric)
-    return LargeInput(table, _named(table.metrics, asked.parts, {}))
-
-
-def _large_losses(asked: Asked, p: Significance) -> LargeInput:
-    metrics, layouts = _of_rows(p.metrics), _layouts(asked.parts, p.columns, p.unit)
-    return LargeInput(losses.read(asked.engine, asked.parts, layouts, metrics, p.unit), _computed(metrics))
-
-
-LARGE: Mapping[str, Callable[[Asked, Significance], LargeInput]] = {
-    "long": _large_long,
-    "wide": _large_wide,
-    "classification": _large_losses,
-}
 
 
 def _named(names: Iterable[str], parts: Sequence[Part], known: Mapping[str, str]) -> tuple[Chosen, ...]:
@@ -171,16 +133,17 @@ def _one(names: Sequence[str]) -> str:
         raise ParameterError(
             f"metrics: a wide table holds one metric, got {len(names)}; a long table has a metric column"
         )
-    return names[0] if names else unit_values.VALUE
+    return names[0] if names else units.VALUE
 
 
 def _ranking(parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -> Input:
     asked = {name: getattr(p, name) for name in ("columns", "systems", "metrics", "unit", "ranks")}
     within = {name: getattr(p, name) for name in ("memory", "threads", "spill")}
     lists = ranking.read(list(parts), qrels, **asked, **within)
+    id, cluster = (lists.runs.query, None) if lists.unit is None else units.clustered(lists.runs.query, lists.unit)
     data = UnitValues(
-        unit=lists.runs.query if lists.unit is None else lists.unit,
-        id=lists.runs.query,
+        id=id,
+        cluster=cluster,
         name=p.unit or lists.runs.columns.get("query", "query"),
         metrics=tuple(chosen.label for chosen in lists.settings.metrics),
         systems=lists.systems,
@@ -193,34 +156,21 @@ def _ranking(parts: Sequence[Part], qrels: list[Part] | None, p: Significance) -
 
 def _report(parts: Sequence[Part]) -> UnitValues:
     """The differences of an earlier report; raises InputError where they are of rows, and its units held several."""
-    data = unit_values.read_report(parts)
-    units = min(int(estimate["n"]) for estimate in data.known.values())
-    if len(data.unit) > units:
+    data = units.read_report(parts)
+    several = min(int(estimate["n"]) for estimate in data.known.values())
+    if len(data) > several:
         raise InputError(
-            f"{parts[0].name}: a report on {units:,} units ({data.name}) must hold one difference per unit, got "
-            f"{len(data.unit):,}; use its original input, with unit"
+            f"{parts[0].name}: a report on {several:,} units ({data.name}) must hold one difference per unit, got "
+            f"{len(data):,}; use its original input, with unit"
         )
     return data
 
 
-def _losses(parts: Sequence[Part], named: Mapping[str, str], names: Sequence[str], unit: str | None) -> Input:
+def _losses(cells: Cells, p: Significance, reading: Reading) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
-    metrics = _of_rows(names)
-    rows = aligned.read(parts, _layouts(parts, named, unit))
-    label = rows.numbers["label"].astype(np.int64)
-    each = {name: Rows(label, said["score"]) for name, said in rows.own.items()}
-    own = {(m.name, name): Chosen(m).sums(system_rows) for m in metrics for name, system_rows in each.items()}
-    data = UnitValues(
-        unit=aligned.attributes_of(rows, [unit], unit)[unit] if unit else rows.id,
-        id=rows.id,
-        name=unit or ROW,
-        metrics=tuple(metric.name for metric in metrics),
-        systems=rows.systems,
-        values=own,
-        columns=dict(rows.columns) | ({"unit": unit} if unit else {}),
-        sources=rows.sources,
-    )
-    return Input(data, _computed(metrics), alone=rows.alone)
+    metrics, layouts = _of_rows(p.metrics), _layouts(cells.parts, p.columns, p.unit)
+    data, alone = losses.read(cells, layouts, metrics, p.unit, reading)
+    return Input(data, _computed(metrics), alone=alone)
 
 
 def _computed(metrics: Sequence[Metric]) -> tuple[Chosen, ...]:

@@ -32,20 +32,20 @@ def grouped(table):
 
 
 # Checked, ids that stand twice (unless systems are joined on them), groups, bins, sums; of forecasts the farthest rows.
-# Of values: types, rules, ids that stand twice, and what may be a summary of the others. Of a log: arms and
-# sums. Of folds: ids, folds, labels, units, and what the training rows share with those of a test.
+# Of values: types, rules, ids that stand twice. Of a log: arms and sums. Of folds: ids, folds, labels, units, and what
+# the training rows share with those of a test.
 CASES = {
     "two classes": (classified, lambda: grouped(frame(2_500)), GROUPS, 5),
     "two classes, long": (classified, lambda: grouped(long(frame(2_500))), GROUPS, 4),
     "several classes": (classified, lambda: grouped(large_classes.frame(900)), GROUPS, 4),
     "several labels": (classified, lambda: grouped(large_labels.frame(900)), GROUPS, 4),
     "forecasts": (forecasts, lambda: grouped(large_forecasts.frame(900)), GROUPS, 5),
-    "values": (large_values.summed, lambda: large_values.wide(900), {}, 9),
+    "values": (large_values.summed, lambda: large_values.wide(900), {}, 7),
     "values of users": (
         large_values.summed,
         lambda: large_values.of_users(large_values.drawn(900), 401),
         {"unit": "user"},
-        11,
+        8,
     ),
     "users": (large_online.users_by_blocks, lambda: large_online.users(900, crossed=0), {}, 1),
     "users in several arms": (large_online.users_by_blocks, lambda: large_online.users(900, crossed=9), {}, 1),

@@ -8,7 +8,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError
 from evalkit.findings import inputs
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs.unit_values import UnitValues, unused, wanted
+from evalkit.reading.inputs.units import UnitValues, unused, wanted
 from evalkit.reading.tables import trec
 from evalkit.reading.tables.delimited import Csv
 from evalkit.reading.tables.parts import Part
@@ -48,7 +48,7 @@ def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequenc
     others = [measure for measure in usual if measure not in chosen]
     text = f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."
     return UnitValues(
-        unit=np.array(queries, dtype=object),
+        id=np.array(queries, dtype=object),
         name="query",
         metrics=chosen,
         systems=names,

@@ -6,21 +6,19 @@ and a cell of text in it is an error and never a reason to drop the column.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, codes
+from evalkit.arrays import Floats, InputError, Ints
 from evalkit.catalogue import lookup
-from evalkit.reading.tables import bookkeeping, rules
+from evalkit.reading.tables import bookkeeping
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Part, at
-from evalkit.reading.tables.rules import Field
-from evalkit.reading.tables.table import located
 
 _NOUNS = ("query", "question", "prompt", "example", "instance", "task", "problem", "item", "doc", "document", "topic")
 _PEOPLE = ("user", "subject", "patient", "participant")
@@ -67,10 +65,15 @@ Kind = Literal["numbers", "text", "empty"]
 
 @dataclass(frozen=True, eq=False)
 class Column(ABC):
-    """One column of all parts: what its name says; its cells are at hand (`HeldColumn`) or asked for."""
+    """One column of all parts: what its name says, and what its cells hold. of: the `Cells` of all columns."""
 
     name: str
-    parts: Sequence[Part]
+    of: Any
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts of the table."""
+        return self.of.parts
 
     @property
     def key(self) -> str:
@@ -92,10 +95,10 @@ class Column(ABC):
     def kind(self) -> Kind:
         """What the cells hold. Numbers with a few cells of text, which are faults, are numbers."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def distinct(self) -> bool:
         """Whether all cells differ."""
+        return bool(self.of.distinct([self]) == self.of.rows)
 
     @abstractmethod
     def first(self, pattern: str) -> tuple[Part, int, str] | None:
@@ -134,87 +137,6 @@ def kind_of(present: int, numbers: int, marks: int, *, clean: bool) -> Kind:
     if not present:
         return "empty"
     return "numbers" if numbers and 2 * numbers + marks >= present else "text"
-
-
-@dataclass(frozen=True, eq=False)
-class HeldColumn(Column):
-    """A column as Arrow text, one array a part."""
-
-    arrays: tuple[Any, ...]
-
-    @cached_property
-    def cells(self) -> np.ndarray:
-        """Its text, None where a cell is empty."""
-        return np.concatenate([np.array(array.to_pylist(), dtype=object) for array in self.arrays])
-
-    @cached_property
-    def clean(self) -> bool:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        try:
-            return sum(pc.count(pc.cast(array, pa.float64())).as_py() for array in self.arrays) > 0
-        except pa.ArrowInvalid:
-            return False
-
-    @cached_property
-    def kind(self) -> Kind:
-        if self.clean:
-            return "numbers"
-        present = [str(cell).strip() for cell in self.cells if cell is not None]
-        numbers = sum(looks_like_number(cell) for cell in present)
-        marks = sum(cell.lower() in MISSING for cell in present)
-        return kind_of(len(present), numbers, marks, clean=False)
-
-    @property
-    def distinct(self) -> bool:
-        return len(set(self.cells)) == len(self.cells)
-
-    def first(self, pattern: str) -> tuple[Part, int, str] | None:
-        import pyarrow.compute as pc
-
-        for part, array in zip(self.parts, self.arrays, strict=True):
-            plain = pc.utf8_trim_whitespace(array)
-            if (row := pc.index(pc.match_substring_regex(plain, pattern, ignore_case=True), True).as_py()) >= 0:
-                return *located([(part, len(array))], row), array[row].as_py()
-        return None
-
-    def sample(self) -> Floats:
-        return self.numbers()[: bookkeeping.SAMPLE] if self.clean else np.zeros(0)
-
-    def texts(self) -> np.ndarray:
-        """The cells as ids; raises InputError where one is empty, or neither text nor a whole number."""
-        for part in self.parts:
-            part.load({"id": self.name}, {})
-        empty = np.flatnonzero(np.array([cell is None for cell in self.cells]))
-        if empty.size:
-            part, row = self._locate(int(empty[0]))
-            raise rules.PRESENT.error(part, self.name, None, row)
-        return self.cells.astype(str)
-
-    def numbers(self) -> Floats:
-        """The cells as their type holds them, or as their text says; raises InputError with the wrong ones."""
-        if self.clean or self.kind == "empty":
-            arrays = [part.load({}, {"number": self.name})["number"] for part in self.parts]
-        else:
-            arrays = self._from_text()
-        field = Field(self.name, rules.VALUES)
-        return np.concatenate([field.checked(array, part) for part, array in zip(self.parts, arrays, strict=True)])
-
-    def _from_text(self) -> list[Any]:
-        """The numbers that the text says, one Arrow array a part; true and false are 1 and 0."""
-        import pyarrow as pa
-
-        numbers = [np.nan if cell is None else _number(str(cell)) for cell in self.cells]
-        wrong = [i for i, number in enumerate(numbers) if number is None]
-        if wrong:
-            first = [(*self._locate(i), str(self.cells[i])) for i in wrong[:SHOWN]]
-            raise no_numbers(self.name, first, len(wrong))
-        ends = np.cumsum([len(array) for array in self.arrays])[:-1]
-        return [pa.array(values, from_pandas=True) for values in np.split(np.array(numbers, float), ends)]
-
-    def _locate(self, row: int) -> tuple[Part, int]:
-        return located(zip(self.parts, map(len, self.arrays), strict=True), row)
 
 
 def no_numbers(column: str, wrong: Sequence[tuple[Part, int, str]], several: int) -> InputError:
@@ -262,14 +184,6 @@ def looks_like_number(cell: str) -> bool:
     return bool(re.search(LOOKS, plain)) or plain in TRUTH
 
 
-def _number(cell: str) -> float | None:
-    text = cell.strip().lower()
-    try:
-        return TRUTH[text] if text in TRUTH else None if "_" in text else float(text)
-    except ValueError:
-        return None
-
-
 def means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
     """The mean of the values of each cell that are not NaN, and how many rows each has; in no order of the rows.
 
@@ -293,21 +207,25 @@ _METRICS = {*lookup.ALIASES, "loss", "score", "f1_score", "support"}
 _SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
 
 
-def refuse_other_units(cell: Ints, cells: int, columns: Sequence[HeldColumn], unit: str, where: str) -> None:
+def refuse_other_units(
+    rest: Sequence[Column], cell: Sequence[Column], cells: int, unit: str, alone: int | None = None
+) -> None:
     """Raises InputError where rows of one unit are told apart by columns of few texts, and none counts draws.
 
     Question 3 of one data set is another question than question 3 of the next, and no draw of it.
-    cell: the unit, system and metric of each row, as a number. cells: how many systems and metrics there are. columns:
-    those without another role.
+    rest: columns without another role. cell: those that tell unit, system and metric. cells: how many systems and
+    metrics there are. alone: how many differ in these, where it is known.
     """
-    rows = len(cell)
-    if np.unique(cell).size == rows or any(column.draws for column in columns):
+    of: Any = cell[0].of
+    if any(column.draws for column in rest) or not (groups := [column for column in rest if column.groups]):
         return
-    texts = {c.name: _text_codes(c) for c in columns if c.groups}
-    few = {name: code for name, code in texts.items() if 2 * np.unique(code).size * cells <= rows}
-    apart = {name: code for name, code in few.items() if _pairs(cell, code).max() >= np.unique(cell).size}
-    if apart and np.unique(reduce(_pairs, apart.values(), cell)).size == rows:
-        raise other_units(list(apart), unit, where)
+    alone = of.distinct(cell) if alone is None else alone
+    if alone == of.rows:
+        return
+    few = [column for column in groups if 2 * of.distinct([column]) * cells <= of.rows]
+    apart = [column for column in few if of.distinct([*cell, column]) > alone]
+    if apart and of.distinct([*cell, *apart]) == of.rows:
+        raise other_units([column.name for column in apart], unit, of.parts[0].name)
 
 
 def other_units(columns: Sequence[str], unit: str, where: str) -> InputError:
@@ -318,15 +236,6 @@ def other_units(columns: Sequence[str], unit: str, where: str) -> InputError:
         f"columns='unit={unit}'; if {names} names the metric, set columns='metric={columns[0]}'; if each {unit} is "
         f"another one there, set unit={columns[0]} to compare by these, or write both into one column"
     )
-
-
-def _text_codes(column: HeldColumn) -> Ints:
-    return codes(np.array(["" if cell is None else str(cell) for cell in column.cells]))[0]
-
-
-def _pairs(a: Ints, b: Ints) -> Ints:
-    """A number for each pair of two numbers, from 0."""
-    return np.unique(a * (int(b.max()) + 1) + b, return_inverse=True)[1].astype(np.int64)
 
 
 def refuse_totals(units: Sequence[Column]) -> None:
@@ -375,22 +284,22 @@ def _is_metric(name: str) -> bool:
     return len(base) > 1 and (base in _METRICS or any(base in table for table in lookup.TABLES.values()))
 
 
-def refuse_summaries(labels: Iterable[object], values: Mapping[tuple[str, str], Floats], unit: str, where: str) -> None:
-    """Raises InputError for a unit called `all` or `macro` whose values are the means of the others."""
-    for place, label in enumerate(labels := list(labels)):
-        if str(label).strip().lower() in SUMMARIES and len(labels) > 2:
-            others = [np.delete(column, place) for column in values.values()]
-            means = np.array([np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others])
-            own = np.array([column[place] for column in values.values()])
-            refuse_summary(str(label), own, means, unit, where)
+def refuse_summaries(ids: Any, columns: Sequence[Floats], unit: str, where: str) -> None:
+    """Raises InputError for a unit called `all` or `macro` whose values are the means of the others. ids: of Arrow."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-
-def refuse_summary(label: str, own: Floats, means: Floats, unit: str, where: str) -> None:
-    """Raises InputError for a unit whose values are the means of the others."""
-    if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
-        raise InputError(
-            f"{where}: {unit} {label!r} holds the means of the others and would count as a unit; remove its rows"
-        )
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(ids))
+    named = pc.is_in(plain, value_set=pa.array(SUMMARIES, plain.type)).to_numpy(zero_copy_only=False)
+    for place in np.flatnonzero(named) if len(ids) > 2 else ():
+        others = [np.delete(column, place) for column in columns]
+        means = np.array([np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others])
+        own = np.array([column[place] for column in columns])
+        if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+            raise InputError(
+                f"{where}: {unit} {ids[int(place)].as_py()!r} holds the means of the others and would count as a unit; "
+                "remove its rows"
+            )
 
 
 def refuse_pairs(texts: Sequence[Column], where: str) -> None:

@@ -5,37 +5,36 @@ What the user says decides first, then the usual names, then the cells.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from typing import Generic, TypeVar
 
-import numpy as np
-
-from evalkit.arrays import InputError, Ints, codes
+from evalkit.arrays import InputError
 from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.unit_columns import Column, HeldColumn, Use
+from evalkit.reading.inputs.unit_cells import Cells
+from evalkit.reading.inputs.unit_columns import Column, Use
 from evalkit.reading.tables import bookkeeping
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import Source
 
 ROW = "row"  # what the unit is called where no column names it
-Of = TypeVar("Of", bound=Column)
+ID, CLUSTER = "id", "cluster"
 
 
 @dataclass(frozen=True, eq=False)
-class Columns(Generic[Of]):
-    """Columns of a table, in its order; what has a role is taken `without`, and the others are asked for the next.
+class Columns:
+    """Columns of a table, in its order; what has a role is taken `without`, and the others are asked for the next."""
 
-    counts: rows of each part.
-    """
+    cells: Cells
+    every: tuple[Column, ...]
 
-    parts: Sequence[Part]
-    counts: Sequence[int]
-    every: tuple[Of, ...]
+    @classmethod
+    def of(cls, cells: Cells) -> "Columns":
+        """All that there are; raises InputError where a part has others than the first."""
+        cells.refuse_unlike()
+        return cls(cells, tuple(cells.columns))
 
     @property
     def where(self) -> str:
         """The table as errors name it."""
-        return self.parts[0].name
+        return self.cells.parts[0].name
 
     @property
     def names(self) -> list[str]:
@@ -43,38 +42,33 @@ class Columns(Generic[Of]):
         return [column.name for column in self.every]
 
     @property
-    def rows(self) -> int:
-        """The rows of all parts."""
-        return sum(self.counts)
-
-    @property
-    def numbers(self) -> list[Of]:
+    def numbers(self) -> list[Column]:
         """The columns of numbers."""
         return [column for column in self.every if column.kind == "numbers"]
 
     @property
-    def texts(self) -> list[Of]:
+    def texts(self) -> list[Column]:
         """The columns of text."""
         return [column for column in self.every if column.kind == "text"]
 
     def sources(self) -> tuple[Source, ...]:
         """The parts with their rows; raises InputError where a file changed since reading began."""
-        return tuple(part.fingerprint(rows) for part, rows in zip(self.parts, self.counts, strict=True))
+        return tuple(part.fingerprint(rows) for part, rows in zip(self.cells.parts, self.cells.counts, strict=True))
 
-    def without(self, *taken: Of | None) -> "Columns[Of]":
+    def without(self, *taken: Column | None) -> "Columns":
         """The others."""
         return replace(self, every=tuple(column for column in self.every if column not in taken))
 
-    def named(self, name: str, parameter: str) -> Of:
+    def named(self, name: str, parameter: str) -> Column:
         """The column of that name; raises ParameterError where there is none."""
         roles_of.require(self.names, name, self.where, parameter)
         return next(column for column in self.every if column.name == name)
 
-    def usual(self, use: Use) -> list[Of]:
+    def usual(self, use: Use) -> list[Column]:
         """The columns that can be this by their names, the surest first."""
         return [column for name in use.value for column in self.every if column.key == name]
 
-    def system(self) -> Of | None:
+    def system(self) -> Column | None:
         """The column that names the systems; None where there is none.
 
         A column `run` of numbers counts repetitions, unless the table also has a column `value` and no other system.
@@ -91,12 +85,12 @@ class Columns(Generic[Of]):
             )
         return exact[0] if exact else None
 
-    def metric(self) -> Of | None:
+    def metric(self) -> Column | None:
         """The column of text that names the metrics; None where there is none."""
         usual = self.usual(Use.METRIC)[:1]
         return usual[0] if usual and usual[0].kind == "text" else None
 
-    def value(self) -> tuple[Of, str]:
+    def value(self) -> tuple[Column, str]:
         """The column of the values of a long table, and a sentence where nothing but its cells say that it is.
 
         A usual name decides, then a single column of numbers that is no id, repetition, rank or position. Raises
@@ -121,7 +115,7 @@ class Columns(Generic[Of]):
             f"{table} one column of values, got the candidates {names}; say which: columns='value={candidates[0].name}'"
         )
 
-    def units_of_cells(self) -> list[Of]:
+    def units_of_cells(self) -> list[Column]:
         """The columns that tell the units of a long table apart: one, or fold and repetition; none where nothing does.
 
         A usual name decides, then an id, then a single column of text, then a single repetition. Raises InputError,
@@ -140,7 +134,7 @@ class Columns(Generic[Of]):
             )
         return chosen[:1]
 
-    def units_of_rows(self) -> list[Of]:
+    def units_of_rows(self) -> list[Column]:
         """The columns that tell the units of a wide table apart; none where each row is a unit.
 
         A usual name decides, then an id, then text whose cells all differ, or the only text beside repetitions.
@@ -153,44 +147,24 @@ class Columns(Generic[Of]):
         repeated = self.texts if len(self.texts) == 1 and any(column.draws for column in self.every) else []
         return (named or distinct or repeated)[:1]
 
-    def _usual_unit(self) -> list[Of]:
+    def _usual_unit(self) -> list[Column]:
         """The column with the usual name; with a fold its repetition, for fold 1 of another one is another fold."""
         unit = self.usual(Use.UNIT)[:1]
         repeats = [column for column in self.usual(Use.REPEAT) if column not in unit]
         return [*repeats[:1], *unit] if unit and Use.FOLD in unit[0].uses else unit
 
 
-def held(parts: Sequence[Part]) -> Columns[HeldColumn]:
-    """Every column of all parts; raises InputError where a part has no row or other columns than the first."""
-    refuse_unlike(parts)
-    names = parts[0].columns
-    tables = [part.load({f"text {name}": name for name in names}, {}) for part in parts]
-    columns = tuple(HeldColumn(name, parts, tuple(table[f"text {name}"] for table in tables)) for name in names)
-    counts = [len(array) for array in columns[0].arrays]
-    for part, rows in zip(parts, counts, strict=True):
-        if not rows:
-            raise part.no_rows()
-    return Columns(parts, counts, columns)
-
-
-def refuse_unlike(parts: Sequence[Part]) -> None:
-    """Raises InputError where a part has other columns than the first."""
-    names = parts[0].columns
-    for part in parts:
-        if set(part.columns) != set(names):
-            raise InputError(f"{part.name}: must have the columns of {parts[0].name}, {', '.join(names)}")
-
-
 @dataclass(frozen=True, eq=False)
-class Units(Generic[Of]):
-    """What tells units apart: the columns of their ids, none where each row is one; the cluster where another names it.
+class Units:
+    """What tells units apart: the columns of ids, none where each row is one; the cluster where another names it."""
 
-    rows: of the table.
-    """
+    ids: Sequence[Column]
+    cluster: Column | None
 
-    ids: Sequence[Of]
-    cluster: Of | None
-    rows: int
+    @property
+    def texts(self) -> dict[str, Sequence[Column]]:
+        """The columns that tell rows of different units apart, by what they are."""
+        return ({ID: self.ids} if self.ids else {}) | ({CLUSTER: [self.cluster]} if self.cluster else {})
 
     @property
     def name(self) -> str:
@@ -209,38 +183,22 @@ class Units(Generic[Of]):
         return own | ({"cluster" if self.ids else "unit": self.cluster.name} if self.cluster else {})
 
 
-def coded(units: Units[HeldColumn]) -> tuple[Ints, np.ndarray, np.ndarray]:
-    """Each row's unit by number, the units' texts, and what varies, one text a unit; a unit is one in its cluster.
-
-    Rows that are units have numbers padded with zeros, so that their text has their order.
-    """
-    texts = [column.texts() for column in units.ids] or [
-        np.char.zfill(np.arange(1, units.rows + 1).astype(str), len(str(units.rows)))
-    ]
-    number, names = codes(reduce(lambda a, b: np.char.add(np.char.add(a, " "), b), texts))
-    if units.cluster is None:
-        return number, names.astype(object), names.astype(object)
-    group, groups = codes(units.cluster.texts())
-    pair, code = np.unique(group * len(names) + number, return_inverse=True)
-    return code.astype(np.int64), names[pair % len(names)].astype(object), groups[pair // len(names)].astype(object)
-
-
 @dataclass(frozen=True, eq=False)
-class Long(Generic[Of]):
+class Long:
     """The columns of a long table by role. guess: a sentence where the cells alone say what the value is.
 
     rest: columns without a role.
     """
 
-    units: Units[Of]
-    system: Of
-    metric: Of | None
-    value: Of
+    units: Units
+    system: Column
+    metric: Column | None
+    value: Column
     guess: str
-    rest: Columns[Of]
+    rest: Columns
 
     @classmethod
-    def of(cls, columns: Columns[Of], chosen: Mapping[str, str], unit: str | None) -> "Long[Of]":
+    def of(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Long":
         """The roles; raises InputError where a column for one is lacking or several could be meant."""
         named = {role: columns.named(name, f"columns: {role}") for role, name in chosen.items()}
         system = named.get("system") or columns.system()
@@ -259,7 +217,7 @@ class Long(Generic[Of]):
         if not ids:
             raise roles_of.unresolved(["unit"], columns.names, columns.where)
         unit_columns.refuse_totals(ids)
-        units = Units(ids, None if cluster in ids else cluster, columns.rows)
+        units = Units(ids, None if cluster in ids else cluster)
         return cls(units, system, metric, value, guess, free.without(*ids))
 
     @property
@@ -270,17 +228,15 @@ class Long(Generic[Of]):
 
 
 @dataclass(frozen=True, eq=False)
-class Wide(Generic[Of]):
+class Wide:
     """The columns of a wide table: what tells its units apart, one column of values a system, and the rest."""
 
-    units: Units[Of]
-    systems: Sequence[Of]
-    rest: Columns[Of]
+    units: Units
+    systems: Sequence[Column]
+    rest: Columns
 
     @classmethod
-    def of(
-        cls, columns: Columns[Of], chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]
-    ) -> "Wide[Of]":
+    def of(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Wide":
         """The roles; every column of numbers that can be one is a system, or those that `systems` names."""
         named = [columns.named(name, "systems or unit") for name in dict.fromkeys(systems)]
         cluster = columns.named(unit, "systems or unit") if unit else None
@@ -304,5 +260,5 @@ class Wide(Generic[Of]):
             for label in [column.name for column in columns.texts if column.distinct][:1]:
                 unit_columns.refuse_counts(free.numbers, label, columns.where)
             unit_columns.refuse_bookkeeping(measured, columns.where)
-        units = Units(ids, None if cluster in ids else cluster, columns.rows)
+        units = Units(ids, None if cluster in ids else cluster)
         return cls(units, measured, free.without(*measured))
