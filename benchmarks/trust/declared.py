@@ -47,6 +47,7 @@ OPTIMISTIC = "the value at a threshold chosen on the rows is too high, and sampl
 NO_VARIANCE = "squares have no variance, so their mean has no interval at any size"
 LATTICE = "the density at a median of whole numbers, which its error depends on, is that of two or three of them"
 ZIPF = "a few users hold a third of all orders, and how far others may go no sample of this size shows"
+HEAVY_UNITS = "the largest users decide, and how far these vary as few as there are do not show"
 SPREAD = "the difference comes from larger errors of one system, which spread more than those at hand"
 TIES = "how many units that are equal now will differ depends on where the difference comes from"
 DECLARED: tuple[Declared, ...] = (
@@ -96,6 +97,14 @@ DECLARED: tuple[Declared, ...] = (
     Declared("power, errors", "planned", SPREAD, measured.SHOWN, least=0.45, most=0.85),
     Declared("power, 0 and 1, n = 100", "planned", TIES, measured.SHOWN, least=0.75, most=0.9),
     Declared("users, arms 1 to 9, n = 220", "value: revenue", FEW_BUYERS, measured.SPARSE, least=0.9),
+    *(
+        Declared("fresh: heavier Zipf visitors", f"value: {number}", HEAVY_UNITS, measured.UNEQUAL, least=0.87)
+        for number in ("roc_auc", "f1", "recall")
+    ),
+    *(
+        Declared("fresh: best F1, n = 260", f"value: {number}", OPTIMISTIC, measured.CHOICE_INCLUDED, least=0.88)
+        for number in ("f1", "mcc")
+    ),
     Declared("fresh: labels by topic", "value: map_classes", LABELS, measured.SMALL_CLASS, least=0.84),
     Declared("fresh: far scores", "value: log_loss", FAR, measured.FAR_SCORES, least=0.84),
     Declared("five systems", "picked: the leader", CHOSEN, measured.LEADER, least=0.68),

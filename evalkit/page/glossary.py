@@ -41,6 +41,7 @@ NAME = re.compile(r"<(/?)([a-z0-9]+)")
 CLOSED = frozenset(
     ["a", "button", "code", "dt", "h1", "h2", "h3", "pre", "script", "strong", "style", "summary", "svg", "td", "title"]
 )  # no links inside
+CELLS = frozenset(["td", "th", "tr", "table"])
 
 
 def linked(page: str) -> str:
@@ -48,6 +49,8 @@ def linked(page: str) -> str:
 
     >>> linked("<p>p by Holm</p>").split("<h2")[0]
     '<p><a class="term" href="#term-p">p by</a> <a class="term" href="#term-holm">Holm</a></p>'
+    >>> linked("<table><tr><td>1<td>2</table><p>Holm</p>").split("<h2")[0]
+    '<table><tr><td>1<td>2</table><p><a class="term" href="#term-holm">Holm</a></p>'
     """
     parts, closed = TAGS.split(page), list[str]()
     mentioned, used = set[Term](), set[Term]()
@@ -75,6 +78,8 @@ def _enter(tag: str, closed: list[str]) -> None:
     match = NAME.match(tag)
     if match is None:
         return
+    while match[2] in CELLS and closed and closed[-1] in CELLS:  # cells of large tables have no end tags
+        closed.pop()
     if match[1]:
         if closed and closed[-1] == match[2]:
             closed.pop()
