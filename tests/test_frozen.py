@@ -36,7 +36,7 @@ SLOW = {  # more than 2 s of CPU each, for the tool alone: other cases of the su
     "ranking: digits out of core",
     "significance: sample",
 }
-ONE_FORM = ("rating",)  # reports that read every table by blocks
+ONE_FORM = ("rating", "significance")  # reports that read every table by blocks
 OF_SUMS = ("influence sums",)  # methods that large tables alone have
 DRAWN_BY_UNIT = ("forecasts.isotonic.bands",)  # random numbers go to units in another order
 QUICK = [case for case in CASES if not case.local and needs.SPARK not in case.needs and case.name not in SLOW]

@@ -9,7 +9,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import significance_findings, significance_page, significance_plots
-from evalkit.studies import significance_extras, units
+from evalkit.studies import significance_study, units
 
 PLAIN = ("systems", "order", "pairs", "units", "rows", "unit_name", "opponents", "family", "alone", "tests_are")
 FRAMES = ("effects", "other_tests", "needed", "power_curve")
@@ -25,11 +25,11 @@ def same_studies(kept, read, rtol=1e-12):
     for one, other in zip(frames(kept), frames(read), strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=rtol, atol=1e-14)
     assert kept.each_difference() == read.each_difference()
-    assert significance_extras.mean_ranks(kept) == significance_extras.mean_ranks(read)
+    assert significance_study.mean_ranks(kept) == significance_study.mean_ranks(read)
 
 
 def frames(study):
-    return [study.estimates, study.comparisons, *(getattr(significance_extras, name)(study) for name in FRAMES)]
+    return [study.estimates, study.comparisons, *(getattr(significance_study, name)(study) for name in FRAMES)]
 
 
 def told(study):

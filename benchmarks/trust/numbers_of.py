@@ -20,7 +20,7 @@ from evalkit.studies import (
     ranking,
     rating,
     significance,
-    significance_extras,
+    significance_study,
     validation,
 )
 
@@ -323,10 +323,10 @@ def _equivalence(of: Any) -> Iterator[Number]:
 
 
 def _other_tests(of: Any) -> Iterator[Number]:
-    frame = significance_extras.other_tests(of)
+    frame = significance_study.other_tests(of)
     for name in ("t", "bootstrap", "wilcoxon", "sign", "tukey"):
         yield Number("other test", name, np.nan, np.nan, np.nan, frame[name].iloc[0])
-    ranks = significance_extras.mean_ranks(of)
+    ranks = significance_study.mean_ranks(of)
     for name in ("friedman", "iman_davenport") if ranks else ():
         p = getattr(ranks[name], "p_value", ranks[name])
         yield Number("other test", name, np.nan, np.nan, np.nan, float(p))

@@ -15,7 +15,7 @@ from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import Either
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
-from evalkit.studies import significance_extras as extras
+from evalkit.studies import significance_study as extras
 from evalkit.studies.diagnostics import alpha, equivalence_level, most_units
 from evalkit.studies.rank_tiers import rank_tiers
 from evalkit.studies.significance_study import Significance

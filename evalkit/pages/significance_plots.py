@@ -11,7 +11,7 @@ from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import WIDE, Either
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
-from evalkit.studies import significance_extras as extras
+from evalkit.studies import significance_study as extras
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
 from evalkit.studies.words import plural

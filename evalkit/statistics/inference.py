@@ -275,7 +275,6 @@ CLUSTERED = WEIGHTED | {
 }
 SUMMED = PLAIN | {
     Loss: Method(interval_methods.summed_mean, MEANS, methods.paired_t, "paired t"),
-    PerUnit: Method(interval_methods.mean_of_summed, SKEWED, methods.summed_t, "paired t"),
     RatioOfRows: BY_FOURTHS,
     OfMeans: BY_FOURTHS,
 }
@@ -289,8 +288,6 @@ SHARES = Method(
     methods.shown_by_shares,
     methods.lift_of_shares,
 )
-ADDED_UP = Method(interval_methods.summed_jackknife, JACKKNIFE, methods.summed_t, JACKKNIFE)
-FEW_ADDED_UP = replace(ADDED_UP, interval=interval_methods.summed_jackknife_of_few)
 GIVEN = Method(interval_methods.known, "as given", methods.flips, "none")
 OF_PARTS = (Combined, Weighted, Harmonic)  # kinds that combine other metrics
 OF_FOLDS = Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
@@ -321,7 +318,6 @@ TABLE: dict[Layout, dict[type[Kind], Method]] = {
         ),
         Proportion: SHARES,
     },
-    Layout.SUMMED_UNITS: {PerUnit: SUMMED[PerUnit], Ratio: FEW_ADDED_UP},
     Layout.FOLDS: dict.fromkeys((PerUnit, Ratio), OF_FOLDS),
     Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), GIVEN),
 }

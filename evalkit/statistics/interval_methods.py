@@ -67,21 +67,11 @@ def jackknife(statistic: Any, o: Options) -> Estimate:
     return _by_jackknife(statistic, arm, arm.freedom, o)
 
 
-def summed_jackknife(statistic: Any, o: Options) -> Estimate:
-    """The same of an arm whose sums are known."""
-    return _by_jackknife(statistic, statistic.arm, statistic.arm.freedom, o)
-
-
 def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
     """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
     arm = _left_out(statistic)
     freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom)
     return _by_jackknife(statistic, arm, freedom, o)
-
-
-def summed_jackknife_of_few(statistic: Any, o: Options) -> Estimate:
-    """`jackknife_of_few` of units that were added up."""
-    return _by_jackknife(statistic, statistic.arm, statistic.freedom_left, o)
 
 
 def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
@@ -177,11 +167,6 @@ def summed_of_few(statistic: Any, o: Options) -> Estimate:
 def summed_mean(statistic: Any, o: Options) -> Estimate:
     moments = statistic.value, statistic.error(), statistic.skewness()
     return means.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
-
-
-def mean_of_summed(statistic: Any, o: Options) -> Estimate:
-    """`mean` of values of units that were added up."""
-    return (wilson if statistic.binary else summed_mean)(statistic, o)
 
 
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:

@@ -124,11 +124,6 @@ def t_test(a: Any, b: Any, o: Options) -> Comparison:
     return paired(a, b).tested(o)
 
 
-def summed_t(a: Any, b: Any, o: Options) -> Comparison:
-    """The same of units that were added up."""
-    return a.paired(b).tested(o)
-
-
 @dataclass(frozen=True)
 class Paired:
     """The difference of two statistics of the same n units with its standard error; scale: of its rounding.

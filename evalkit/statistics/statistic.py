@@ -33,7 +33,6 @@ class Layout(Enum):
     SUMMED_VARIED = "sums over rows in units, or with weights"
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
-    SUMMED_UNITS = "sums over units that systems share"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
 

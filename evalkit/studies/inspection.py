@@ -22,7 +22,7 @@ from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.inputs.unit_cells import Held
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
-from evalkit.studies import experiment, headers, unit_sources
+from evalkit.studies import experiment, headers, significance
 from evalkit.studies.words import counted
 
 SMALL = 300_000  # rows that are read in about a second
@@ -116,11 +116,11 @@ def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspecti
         return Inspection("a table of results or of predictions", {})
     cells = Held(parts)
     kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
-    what = unit_sources.KINDS[kind]
+    what = significance.KINDS[kind]
     if kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):
         return Inspection(what, {})
     qrels = None if p.qrels is None else sources.parts(p.qrels, p.header)
-    values = unit_sources.read(kind, cells, qrels, p, USUAL.reading).values
+    values = significance.values_of(kind, cells, qrels, p, USUAL.reading).values
     return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
 
 

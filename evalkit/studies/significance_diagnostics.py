@@ -9,7 +9,7 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats
 from evalkit.statistics import multiplicity, proportions
 from evalkit.statistics.flip_tail import TAIL
-from evalkit.studies import significance_extras as extras
+from evalkit.studies import significance_study as extras
 from evalkit.studies.diagnostics import FEW, alpha
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares

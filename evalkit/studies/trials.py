@@ -7,10 +7,8 @@ import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import directions
-from evalkit.catalogue.kinds import (
-    Proportion,
-)
-from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.kinds import PerUnit, Proportion
+from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.drawing.shown import Shown
 from evalkit.parameters import Significance
 from evalkit.reading.inputs.units import Trials
@@ -19,7 +17,7 @@ from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Hits, Known, Statistic
-from evalkit.studies import study, unit_sources, units
+from evalkit.studies import study, units
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Units
 from evalkit.studies.words import plural
@@ -59,10 +57,8 @@ class Shares(Shown, Study):
         if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         metric = replace(
-            unit_sources.named(
-                SHARE, "low" if p.lower_is_better else directions.of(data.columns["successes"]) or "high"
-            ),
-            kind=Proportion(unit_sources.absent),
+            named(SHARE, "low" if p.lower_is_better else directions.of(data.columns["successes"]) or "high"),
+            kind=Proportion(absent),
             formula="successes / trials",
             undefined="there is no trial",
             equals="statsmodels proportion_confint",
@@ -142,3 +138,20 @@ class Shares(Shown, Study):
         """The comparisons of so many trials that the exact two-sided test gives way to the score test."""
         many = {pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems) for pair in self.pairs}
         return [" − ".join(pair) for pair, n in many.items() if n > proportions.EXACT]
+
+
+def named(name: str, best: str | None = None) -> Metric:
+    """A metric of which only the name and the values are known; without `best`, as the name says, else more is better.
+
+    >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
+    ('low', 'low', 'high', True)
+    """
+    best = best or directions.of(name)
+    formula, undefined = "the mean of the values in the input", "the input holds no value"
+    about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best or "high", "unit": "", "assumed": not best}
+    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
+
+
+def absent(*_: Any) -> Any:
+    """Raise: the input holds values, nothing computes them."""
+    raise AssertionError("none, the values come from the input")
