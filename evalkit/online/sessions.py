@@ -174,7 +174,7 @@ class Sessions:
     """
 
     names: Any
-    user: Ints
+    user: np.ndarray
     users: Any
     arms: tuple[str, ...]
     credit: Floats
@@ -201,7 +201,7 @@ class Sessions:
             [outcome[~owned].sum(), outcome.sum()],
             [(credit.sum(axis=1) == 0).sum(), count],
         ]
-        user = log.user[log.first]
+        user = log.user[log.first].astype(np.int32)
         return cls(
             log.names,
             user,
@@ -232,7 +232,7 @@ class Sessions:
         attributes = columns.pop("attributes")
         return Sessions(
             pa.chunked_array(columns.pop("names")).combine_chunks(),
-            np.concatenate([user + start for user, start in zip(columns.pop("user"), before, strict=False)]),
+            np.concatenate([user + start for user, start in zip(columns.pop("user"), before.tolist(), strict=False)]),
             pa.chunked_array(columns.pop("users")).combine_chunks(),
             first.arms,
             np.concatenate(columns.pop("credit")),
@@ -318,7 +318,7 @@ class Outcomes:
     sums: Floats
 
     @classmethod
-    def of(cls, place: Ints, user: Ints, outcome: Floats, users: int) -> Outcomes:
+    def of(cls, place: Ints, user: np.ndarray, outcome: Floats, users: int) -> Outcomes:
         """Those of rows, each of an item. users: how many there are."""
         order = np.argsort(place, kind="stable")
         names, start = np.unique(place[order], return_index=True)

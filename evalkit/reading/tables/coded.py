@@ -10,6 +10,8 @@ import numpy as np
 from evalkit.arrays import Bools, Ints
 from evalkit.metrics import block as hashes
 
+PIECE = 2**18  # texts that are hashed at once, within some megabytes
+
 
 @dataclass(frozen=True, eq=False)
 class Coded:
@@ -91,7 +93,9 @@ def repeated(column: Any) -> Ints:
     >>> repeated(pa.chunked_array([["a", "b"], ["c", "a"]])).tolist()
     [0, 3]
     """
-    key = np.concatenate([hashes.of_texts(chunk) for chunk in getattr(column, "chunks", [column])])
+    chunks = getattr(column, "chunks", [column])
+    pieces = [chunk.slice(start, PIECE) for chunk in chunks for start in range(0, len(chunk), PIECE)]
+    key = np.concatenate([hashes.of_texts(piece) for piece in pieces])
     order = np.sort(key)
     rows = np.flatnonzero(np.isin(key, order[1:][order[1:] == order[:-1]]))
     code = column.take(rows).combine_chunks().dictionary_encode().indices.to_numpy() if len(rows) else rows
