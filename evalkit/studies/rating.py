@@ -55,7 +55,7 @@ EXAMPLES = 5
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CELLS = 32  # of a side of the picture of actual against forecast
 BINS = 40  # of errors
-HEAVY = 0.25
+HEAVY = 0.2
 MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
