@@ -355,7 +355,9 @@ class Sample:
             chance = self._of_units(chance)
         times, d, free = drawn.times[0].astype(np.float64), 1 / np.maximum(chance, 1 / END), chance < 1
         columns = range(1 if self.rows.clustered else len(drawn.sizes))
-        for _ in range(RAKED if len(columns) > 1 else 1):
+        if len(drawn.sizes) == 1:
+            return np.full(len(times), ratio(self.whole, times.sum()))
+        for _ in range(RAKED):
             for i in columns:
                 code, size = drawn.groups[0][i], drawn.sizes[i]
                 known = np.bincount(code[~free], times[~free], len(size))

@@ -109,7 +109,9 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     study.check_columns(p.metrics, given.parts)
     with tabled.engine_for(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
         if engine:
-            t = blocks.read(engine, given.parts, given.numbered, given.systems, settings.segments, p.unit)
+            t = blocks.read(
+                engine, given.parts, given.numbered, given.systems, settings.segments, p.unit, ("forecast",)
+            )
             return _of_blocks(t, settings, p.given)
     return _of_rows(ratings.of(given.read()), settings, p.given)
 
@@ -489,7 +491,7 @@ def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rat
     attributes = aligned.attributes_of(rows, settings.attributes, settings.unit)
     unit = codes(attributes[settings.unit])[0] if settings.unit else None
     beside = {name: aligned.number_of(rows, name) for name in settings.columns}
-    block = blocks.held(rows, data.actual, np.array([data.forecast[name] for name in systems]), unit, beside)
+    block = blocks.held(rows, data.actual, "forecast", unit, beside)
     held = HeldRows({name: replace(block.rows(i), unit=unit) for i, name in enumerate(systems)}, lambda: rows.id)
     centre, n, limits = float(data.actual.mean()), len(rows), settings.limits
     terms = Terms((), [(centre, centre)] * len(systems), {}, 0, off, len(systems))

@@ -185,11 +185,12 @@ def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
 def layout_of(
     part: Part, roles: Sequence[Role], chosen: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
 ) -> Layout:
-    """The columns of a part by role, of which each system has one of its own: in a long table or a wide one.
+    """The columns of a part by role, of which each system has its own: in a long table or a wide one.
 
+    The first of the roles that systems have of their own must be there; the others may be, of all systems.
     Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
     """
-    own = next(role for role in roles if role.own)
+    own, *further = [role for role in roles if role.own]
     names, beside = [role.name for role in roles], dict.fromkeys(attributes, ATTRIBUTE)
     matches = roles_of.match(part.columns, names, chosen, part.name, attributes, beside)
     wide = {} if matches.has(own.name) else roles_of.wide(part.columns, f"{own.name}_", systems, part.name)
@@ -198,9 +199,15 @@ def layout_of(
     free = [name for name in part.columns if name not in attributes]
     roles_of.one_way(own.name, free, columns, chosen, part.name)
     own_columns: Mapping[Any, str] = wide or {None: columns[own.name]}
+    fields = {name: {own.name: Field(column, own.rules)} for name, column in own_columns.items()}
+    for role in further:
+        each = {name: f"{role.name}_{name}" if wide else columns.get(role.name) for name in fields}
+        if all(column in part.columns for column in each.values()):
+            for name, column in each.items():
+                fields[name][role.name] = Field(str(column), role.rules, role.plain)
     return Layout(
         attributes_by_role(attributes) | shared_of(roles, columns),
-        {name: {own.name: Field(column, own.rules)} for name, column in own_columns.items()},
+        fields,
         id=columns.get("id"),
         system=None if wide else columns.get("system"),
     )

@@ -305,17 +305,25 @@ def refuse_first(engine: Engine, piece: Piece) -> None:
 
 
 def held(
-    rows: Aligned,
-    truth: np.ndarray,
-    said: np.ndarray,
-    unit: Ints | None = None,
-    beside: Mapping[str, Any] | None = None,
+    rows: Aligned, truth: np.ndarray, said: str, unit: Ints | None = None, beside: Mapping[str, Any] | None = None
 ) -> Block:
-    """Rows at hand as one block. unit: the number of each row's unit. beside: further columns of numbers."""
-    places, weight, clustered = np.arange(len(rows)), rows.numbers.get(WEIGHT), unit is not None
-    key = (places if unit is None else unit).astype(np.uint64)
-    more = beside or {}
-    return Block(truth, said, weight, key, clustered=clustered, parted=clustered, beside=more, names=places)
+    """Rows at hand as one block. said: the role that is measured. unit: the number of each row's unit.
+
+    beside: further columns of numbers that systems share.
+    """
+    places, roles, clustered = np.arange(len(rows)), rows.own[rows.systems[0]], unit is not None
+    own = {role: np.array([rows.own[name][role] for name in rows.systems]) for role in roles}
+    return Block(
+        truth=truth,
+        said=own.pop(said),
+        weight=rows.numbers.get(WEIGHT),
+        key=(places if unit is None else unit).astype(np.uint64),
+        clustered=clustered,
+        parted=clustered,
+        beside=beside or {},
+        own=own,
+        names=places,
+    )
 
 
 # From the parts -------------------------------------------------------------------------------------------------------
