@@ -95,15 +95,18 @@ DECLARED: tuple[Declared, ...] = (
     Declared("Zipf sessions", "value: orders", ZIPF, measured.ZIPF, least=0.88),
     Declared("ten columns", "test that decides", REFITTED, measured.POOLED, most=0.1),
     Declared("power, errors", "planned", SPREAD, measured.SHOWN, least=0.45, most=0.85),
-    Declared("power, 0 and 1, n = 100", "planned", TIES, measured.SHOWN, least=0.75, most=0.9),
+    *(
+        Declared(world, "planned", TIES, measured.SHOWN, least=0.75, most=0.9)
+        for world in ("power, 0 and 1, n = 100", "power, reciprocal ranks, n = 50")
+    ),
     Declared("users, arms 1 to 9, n = 220", "value: revenue", FEW_BUYERS, measured.SPARSE, least=0.9),
     *(
         Declared("fresh: heavier Zipf visitors", f"value: {number}", HEAVY_UNITS, measured.UNEQUAL, least=0.87)
         for number in ("roc_auc", "f1", "recall")
     ),
     *(
-        Declared("fresh: best F1, n = 260", f"value: {number}", OPTIMISTIC, measured.CHOICE_INCLUDED, least=0.88)
-        for number in ("f1", "mcc")
+        Declared(f"fresh: {world}", f"value: {number}", OPTIMISTIC, measured.CHOICE_INCLUDED, least=0.88)
+        for world, number in (("best F1, n = 260", "f1"), ("best F1, n = 260", "mcc"), ("least cost", "mcc"))
     ),
     Declared("fresh: labels by topic", "value: map_classes", LABELS, measured.SMALL_CLASS, least=0.84),
     Declared("fresh: errors of t(3.5)", "value: rmse", FEW_ROWS, measured.HEAVY, least=0.88),

@@ -166,22 +166,14 @@ class Paired:
         return student.p_value(self.value, self.error, freedom=self.freedom, scale=self.scale)
 
 
-def growth(squares: float, ties: int, n: int) -> float:
-    """`Paired.grows` of n differences, of which so many are 0, from the sum of their squares.
-
-    >>> growth(10.0, 90, 100)  # ten units differ by 1
-    0.9
-    """
-    return ties / n * float(np.sqrt(squares / (n - ties))) if ties < n else 0.0
-
-
 def paired(a: Any, b: Any) -> Paired:
     """The difference of two means or ratios of sums over the units that have both."""
     keep = both(a.sums, b.sums)
     if a.unit is None and a.sums.denominator is None and b.sums.denominator is None:
         d = (a.sums.numerator - b.sums.numerator)[keep]
         value, sizes = float(d.mean()), np.abs(d)
-        grows = growth(float(d @ d), int((d == 0).sum()), d.size)
+        differ = int((d != 0).sum())
+        grows = (1 - differ / d.size) * float(np.sqrt(d @ d / differ)) if differ else 0.0
         error = intervals.standard_error(d - value)
         return Paired(value, error, d.size, d.size - 1, float(sizes.max()), "paired t", grows)
     first, second = (independent.ratio_of(Sums(*side.sums.by_unit(keep, a.unit))) for side in (a, b))
