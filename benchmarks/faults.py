@@ -201,7 +201,7 @@ FAULTS = (
     ),
     Fault(
         "statistics/folds.py",
-        "spread * np.sqrt(1 / n + test_to_train)",
+        "spread * np.sqrt(1 / n + test / train)",
         "spread * np.sqrt(1 / n)",
         "folds as if independent",
     ),

@@ -1,4 +1,4 @@
-"""A line of progress for long work, on a terminal or in Jupyter; it is erased at the end, nothing is stored."""
+"""A line of progress for long work, where a person watches: on a terminal or in Jupyter, never in stored output."""
 
 import sys
 import time
@@ -56,7 +56,7 @@ def bar(done: int, total: int) -> str:
 
 
 def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
-    """The functions that show and erase a line here; they do nothing without a terminal or Jupyter."""
+    """The functions that show and erase a line here; they do nothing where nobody watches."""
     if sys.stderr.isatty():
 
         def write(text: str) -> None:
@@ -65,7 +65,8 @@ def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
 
         return write, lambda: write("")
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None or not hasattr(shell, "kernel"):
+    # Where a person runs a cell it may ask for input; papermill, nbval and nbconvert store what a cell shows.
+    if not getattr(getattr(shell, "kernel", None), "_allow_stdin", False):
         return lambda text: None, lambda: None
     return _in_jupyter(what)
 

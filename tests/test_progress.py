@@ -3,6 +3,9 @@
 import io
 import sys
 
+import jupyter_client
+import pytest
+
 from evalkit import progress
 
 
@@ -55,3 +58,18 @@ def test_short_work_and_no_terminal_show_nothing(monkeypatch, capsys):
     with progress.progress("reading", 10, patience=0) as draw:
         draw(10)
     assert capsys.readouterr() == ("", "")
+
+
+DRAWN = "from evalkit.progress import progress\nwith progress('reading', 9, patience=0) as draw:\n    draw(3)"
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_notebook_draws_only_for_a_person(watched):
+    """Who runs a cell by hand can be asked for input; papermill, nbconvert and nbval, which store outputs, cannot."""
+    with jupyter_client.run_kernel(kernel_name="python3") as kernel:
+        shown: list[str] = []
+        kernel.execute_interactive(
+            DRAWN, allow_stdin=watched, output_hook=lambda message: shown.append(message["msg_type"]), timeout=60
+        )
+    assert bool(set(shown) & {"display_data", "update_display_data"}) is watched
+    assert "error" not in shown

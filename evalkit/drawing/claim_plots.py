@@ -57,12 +57,17 @@ def null_edges(draws: Floats, observed: float) -> Floats:
     return np.linspace(-reach, reach, 2 * BINS)
 
 
+def far(draws: Floats, observed: float) -> np.ndarray:
+    """The draws at least as far from 0 as the observed mean."""
+    return np.abs(draws) >= abs(observed) * (1 - 1e-9)
+
+
 def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, ylabel: str) -> Any:
     """Means under random signs; the share as far from 0 as the observed one, both sides, is p and drawn red."""
     edges = null_edges(draws, observed)
     weight = np.full(draws.size, 1 / max(draws.size, 1))
-    far = np.abs(draws) >= abs(observed) * (1 - 1e-9)
-    ax.hist([draws[~far], draws[far]], edges, weights=[weight[~far], weight[far]], stacked=True, color=[GREY, MISSED])
+    red = far(draws, observed)
+    ax.hist([draws[~red], draws[red]], edges, weights=[weight[~red], weight[red]], stacked=True, color=[GREY, MISSED])
     for at, style in ((observed, "-"), (-observed, ":")):
         ax.axvline(at, color=COLOURS[0], linestyle=style, linewidth=1.6)
     outward = abs(observed) < edges[-1] / 2  # away from the dotted line, where there is room

@@ -127,7 +127,7 @@ FEW_ROWS_DOMINATE = Kind(
     "few rows dominate",
     "A small share of the rows accounts for much of the squared error, or of the log loss, which are driven by a few "
     "rows.",
-    "Read a metric beside it that a few rows cannot drive (MAE for RMSE, Brier for log loss), and look at those rows.",
+    "Read a metric beside it that a few rows cannot drive, and look at those rows.",
 )
 CONSTANT_WINS = Kind(
     "EK332",
@@ -140,8 +140,7 @@ CONSTANT_BETTER = Kind(
     "EK337",
     "worse than a constant",
     "By some metric a prediction that is the same for every row is better than a system.",
-    "Do not rely on the system for what that metric measures: recalibrate probabilities that log loss or Brier score "
-    "finds worse, move the threshold for decisions that are.",
+    "Do not rely on the system for what that metric measures; recalibrating its predictions may help.",
 )
 WITHIN_UNITS = Kind(
     "EK341",

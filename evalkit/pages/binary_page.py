@@ -105,7 +105,7 @@ def definitions(study: BinaryStudy) -> Html:
     items = page.metric_definitions(study)
     compared = shared_findings.compared(study.facts.precision)
     items += [("positive", f"the label {study.facts.positive}; predicted if score ≥ threshold, {compared}")]
-    items += [("intervals", study.intervals_are), ("tests", study.tests_are), ("bands", study.bands_are)]
+    items += [("intervals", study.intervals_are), *page.test_definitions(study), ("bands", study.bands_are)]
     return tables.definitions(items)
 
 

@@ -47,8 +47,8 @@ def curves(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame
 
 def definitions(study: Either, more: list[tuple[str, str]]) -> Html:
     """Exactly the metrics shown and more, then the intervals and the tests."""
-    methods = [("intervals", study.intervals_are), ("tests", study.tests_are)]
-    return tables.definitions([*page.metric_definitions(study), *more, *methods])
+    intervals = ("intervals", study.intervals_are)
+    return tables.definitions([*page.metric_definitions(study), *more, intervals, *page.test_definitions(study)])
 
 
 def one_by_one(

@@ -53,8 +53,8 @@ def estimates(
     ]
     heads = [Cell(f"{metric_link(chosen)}\u00a0{_ARROWS[chosen.metric.best]}".strip()) for chosen in columns]
     of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
-    best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}"
-    below = f"{best}; ↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
+    best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. " if len(order) > 1 else ""
+    below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
     return tables.table(caption, [study.compares, *heads], [*rows, *more], below.strip(), marks=marks.words)
 
 
@@ -376,6 +376,11 @@ def segment_plot(study: Study) -> Picture | Html:
 def metric_definitions(study: Study) -> list[tuple[str, str]]:
     """Exactly the metrics shown, from the catalogue."""
     return [(metric.name, _definition(metric)) for metric in dict.fromkeys(c.metric for c in study.settings.metrics)]
+
+
+def test_definitions(study: Study) -> list[tuple[str, str]]:
+    """How systems are compared; nothing where there is one."""
+    return [("tests", study.tests_are)] if len(study.order) > 1 else []
 
 
 def _definition(metric: Metric) -> str:

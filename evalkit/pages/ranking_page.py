@@ -57,7 +57,10 @@ def estimates(study: Ranking) -> Html:
     n = diagnostics.most_units(study)
     unit = f"over queries, clustered by {study.settings.unit}" if study.settings.unit else f"over {counted(n, 'query')}"
     caption = f"Mean {unit} with its {percent(study.settings.level)} interval"
-    return page.estimates(study, caption, "Ties: the range from the worst to the best order of tied items.")
+    tied = any(map(diagnostics.moved_by_ties, study.estimates.to_dict("records")))
+    return page.estimates(
+        study, caption, "Ties: the range from the worst to the best order of tied items." if tied else ""
+    )
 
 
 def extremes(study: Ranking) -> Html:
@@ -150,7 +153,8 @@ def definitions(study: Ranking) -> Html:
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
     if len(study.likeness):
         items += [(f"overlap@{study.depth}", OVERLAP), ("RBO", RBO)]
-    return tables.definitions([*items, ("tests", study.tests_are), ("detectable difference", detectable)])
+    compared = [*tests, ("detectable difference", detectable)] if (tests := page.test_definitions(study)) else []
+    return tables.definitions([*items, *compared])
 
 
 def origin(study: Ranking) -> Html:

@@ -126,8 +126,8 @@ def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     units = plural(study.unit_name, 2)
     win = f"{units} on which the absolute error of the first system is smaller, equal, larger"
-    methods = [("intervals", study.intervals_are), ("tests", study.tests_are)]
-    return tables.definitions([*page.metric_definitions(study), *methods, (f"{units} won / tied / lost", win)])
+    compared = [*tests, (f"{units} won / tied / lost", win)] if (tests := page.test_definitions(study)) else []
+    return tables.definitions([*page.metric_definitions(study), ("intervals", study.intervals_are), *compared])
 
 
 def origin(study: Rating) -> Html:

@@ -8,6 +8,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.findings import inputs, measured, methods, predictions
 from evalkit.findings.finding import Finding
 from evalkit.numbers import number, signed
+from evalkit.pages import page
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
@@ -27,7 +28,7 @@ def columns_read(columns: Mapping[str, str]) -> str:
 def assumed(study: Study, advice: str) -> list[Finding]:
     """The metrics of which nothing says whether more is better, where systems are compared by them."""
     names = [chosen.label for chosen in study.directed if chosen.metric.assumed and len(study.systems) > 1]
-    says = f"The {plural('name', len(names))} {listed(names)} {'says' if len(names) == 1 else 'say'} not"
+    says = f"The {plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'} not say"
     text = f"{says} whether higher or lower values are better: higher was taken to be better. If lower is, {advice}."
     return [inputs.ASSUMED_DIRECTION.warning(text, len(names))] if names else []
 
@@ -175,16 +176,17 @@ def _side(difference: float) -> str:
 
 
 def beaten(study: Study, *further: Callable[[Chosen], float], told: Collection[str] = ()) -> list[Finding]:
-    """That a prediction equal for every row is better than systems by some metrics, if so.
+    """That a prediction equal for every row is better than systems by some metrics, as printed, if so.
 
     further: the metric of further constants; told: metrics of which another finding says so.
     """
-    metrics = {label: by for label, by in diagnostics.beaten(study, *further).items() if label not in told}
-    each = (
-        f"{label} ({number(constant)}; {listed(f'{shortened(name)} {number(value)}' for name, value in worse.items())})"
-        for label, (constant, worse) in metrics.items()
-    )
-    text = f"Predicting the same for every row is better by {listed(each)}."
+    metrics = []
+    for label, (constant, values) in diagnostics.beaten(study, *further).items():
+        same = page.places(study, label)
+        printed = {shortened(name): number(value, same) for name, value in values.items()}
+        worse = [f"{name} {value}" for name, value in printed.items() if value != number(constant, same)]
+        metrics += [f"{label} ({number(constant, same)}; {listed(worse)})"] if worse and label not in told else []
+    text = f"Predicting the same for every row is better by {listed(metrics)}."
     return [predictions.CONSTANT_BETTER.warning(text, len(metrics))] if metrics else []
 
 

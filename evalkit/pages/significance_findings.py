@@ -144,7 +144,7 @@ def _tests(study: Significance) -> list[Finding]:
 def _beside_t(study: Significance, tests: Agreement) -> list[Finding]:
     """Whether sign flips and t agree."""
     threshold = f"{alpha(study):g}"
-    how = "the one comparison" if tests.compared == 1 else f"all {tests.compared} comparisons"
+    how = {1: "the one comparison", 2: "both comparisons"}.get(tests.compared, f"all {tests.compared} comparisons")
     if len(tests.apart):
         listed = _both(tests.apart.head(PAIRS).to_dict("records"))
         text = f"The sign-flip test and the t-test fall on different sides of {threshold}: {listed}."

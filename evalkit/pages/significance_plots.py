@@ -70,10 +70,11 @@ def null_distribution(study: Significance) -> Picture | Html:
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
+    far = "Red: at least" if claim_plots.far(draws, row["difference"]).any() else "None is"
     caption = (
         f"{_pair(study)}: the mean difference in {study.primary.label} if every {study.unit_name} had been won or "
         "lost by a fair "
-        f"coin ({how}, n = {row['n']:,}). Red: at least as far from 0 as observed, {signed(row['difference'])}; "
+        f"coin ({how}, n = {row['n']:,}). {far} as far from 0 as observed, {signed(row['difference'])}; "
         f"{_p(study)}."
     )
     drawn: dict[str, Any] = {

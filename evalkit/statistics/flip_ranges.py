@@ -18,6 +18,7 @@ from evalkit.arrays import Floats, Ints
 from evalkit.statistics import signflip
 
 SAMPLE = 4_096  # draws that tell about how far the limits lie
+STRIDE = 40_503  # odd, so that no sign vector comes twice
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +134,18 @@ def extremes(total: Floats, count: Floats, *, rng: np.random.Generator, draws: i
     """
     flips = _Flips.of(total, count, rng, draws)
     left, away = _left(flips.sizes.draws, level), -flips.mean
-    outside, lows, highs, bounds = 0, list[Floats](), list[Floats](), (np.inf, -np.inf)
+    share, outside, lows, highs = left / flips.sizes.draws, 0, list[Floats](), list[Floats]()
+    bounds = _bounds(*flips.some_ends(), share) if not flips.bits else (np.inf, -np.inf)
     for low, high in flips.ends():
         beyond = low > away + flips.rounding if away < 0 else high < away - flips.rounding
         outside += int(np.count_nonzero(beyond))
-        bounds = bounds if lows else _bounds(low[:SAMPLE], high[:SAMPLE], left / flips.sizes.draws)
+        bounds = bounds if lows or not flips.bits else _bounds(low[:SAMPLE], high[:SAMPLE], share)
         kept = np.flatnonzero((low <= bounds[0]) | (high >= bounds[1]))  # mostly both hold or none
         lows.append(low.take(kept))
         highs.append(high.take(kept))
     low, high = np.concatenate(lows), np.concatenate(highs)
     enough = min(np.count_nonzero(low <= bounds[0]), np.count_nonzero(high >= bounds[1])) >= left
-    if not enough:  # one in thousands: the first are no sample of all
+    if not enough:  # one in thousands
         low, high = flips.every_end()
     return Extremes(low, high, outside, flips.sizes.draws, flips.rounding, flips.mean)
 
@@ -180,6 +182,13 @@ class _Flips:
         """The lower and the upper ends of all ranges."""
         low, high = zip(*((low.copy(), high.copy()) for low, high in self.ends()), strict=True)
         return np.concatenate(low), np.concatenate(high)
+
+    def some_ends(self) -> tuple[Floats, Floats]:
+        """The ends of some of all sign vectors, far apart from each other: neighbours have most signs in common."""
+        every = signflip.enumerated(self.spread)
+        some = np.arange(min(SAMPLE, every.size)) * STRIDE % every.size
+        flipped, kept = every[some] * self.sizes.flipped[some], every[some] * self.sizes.kept[some]
+        return np.minimum(flipped, kept), np.maximum(flipped, kept)
 
     def ends(self) -> Iterator[tuple[Floats, Floats]]:
         """The lower and the upper ends of some ranges at a time, from the mean; the data's own last.

@@ -83,8 +83,9 @@ def sign_flip(
 def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate:
     """The limits of equivalence, no closer than those of t corrected for skewness.
 
-    At a margin systems differ, so that flipped signs do not make up for skewness. That of few units is too small by
-    about 1 + 8.5 / n. With exponential differences of 20 units one side erred in 12%, thus in 6 to 7%.
+    At a margin systems differ, so that flipped signs do not make up for skewness. That of few units is too small by a
+    factor of about 1 + 8.5 / n: of gamma values with skewness 1 simulated as 1.42 at 20 units and 1.10 at 80, of
+    exponential ones 1.52 and 1.14. With exponential differences of 20 units one side erred in 12%, thus in 6 to 7%.
     """
     n, far = moved.size, float(np.abs(moved).max()) or 1.0
     square, cube = (fsum((moved / far) ** power) for power in (2, 3))  # whatever the order of the units
