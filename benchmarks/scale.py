@@ -1,6 +1,7 @@
 """Files of 1M, 10M and 100M rows to a study, reading within 1 GB: wall, CPU and peak memory, and how they grow.
 
-Of users of an A/B test 100k, 1M and 10M; these and logs of sessions are all read as large tables are.
+Of users of an A/B test 100k, 1M and 10M, of out-of-fold predictions 80k, 800k and 8M; users and logs of sessions are
+all read as large tables are.
 
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in the temporary
 folder, 2.6 GB of ranked lists, 2.5 GB of forecasts and 1.2 to 1.5 GB of others at 100M rows, 0.8 GB of ten
@@ -186,7 +187,7 @@ KINDS = {
     "ten labels": Kind(ten_labels, rows_read("classification"), share=0.1),
     "rating": Kind(forecasts, rows_read("rating", segments="device")),
     "values": Kind(values, rows_read("significance"), share=0.1),
-    "folds": Kind(folds, rows_read("validation")),
+    "folds": Kind(folds, rows_read("validation"), share=0.08),
     "users": Kind(users, users_read, share=0.1),
     "sessions": Kind(sessions, sessions_read),
 }

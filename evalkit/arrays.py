@@ -122,6 +122,12 @@ def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
     if array.dtype.kind in "iu" and array.size and array.min() >= 0 and array.max() < SPARSE * array.size:
         present = np.bincount(array) > 0  # no sort where the numbers are dense
         return (np.cumsum(present) - 1)[array], np.flatnonzero(present).astype(array.dtype)
+    if array.dtype == object and array.size > SPARSE:
+        from pandas import factorize
+
+        code, names = factorize(array, use_na_sentinel=False)  # only distinct texts are sorted
+        order = np.argsort(names, kind="stable")
+        return np.argsort(order)[code], names[order]
     names, code = np.unique(array, return_inverse=True)
     return code.astype(np.int64), names
 

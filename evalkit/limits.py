@@ -7,8 +7,9 @@ from dataclasses import dataclass
 class Reading:
     """How many rows reading holds at once, and from where on it goes another way, whatever the memory.
 
-    rows: of a table of labels and scores; more are reduced shard by shard: the same page everywhere. lists: rows of
-    ranked lists up to which they are read whole, which is faster, where there is memory for them. collected: rows of a
+    rows: of a table of labels and scores; more are reduced shard by shard: the same page everywhere. held: of
+    out-of-fold predictions, all of which are held; more are refused. lists: rows of ranked lists up to which they are
+    read whole, which is faster, where there is memory for them. collected: rows of a
     Spark table that are read as a frame; more need an engine. shard: the fewest rows of a shard, however little memory
     there is. largest: the most rows of a shard, however much there is: more only take longer to be touched. row: bytes
     that each needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced.
@@ -21,6 +22,7 @@ class Reading:
     """
 
     rows: int = 2**20
+    held: int = 2**23
     lists: int = 2_000_000
     collected: int = 2**20
     shard: int = 100_000

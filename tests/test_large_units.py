@@ -1,7 +1,6 @@
 """The file of the units of tables that are added up: read once more, shard by shard, it is that of tables in memory."""
 
 import large_classes
-import large_folds
 import large_forecasts
 import large_labels
 import large_losses
@@ -88,14 +87,6 @@ for _name, _given in (("rows", {}), ("clusters", {"unit": "user_id"}), ("one row
         _given,
     )
 CASES["losses of one system without ids"] = ((large_values.summed,), significance.read, large_losses.alone, {})
-for _kind, _frame in (("scores", large_folds.scored), ("forecasts", large_folds.forecast)):
-    for _change in ("plain", "forward", "holdout", "alone", "tested", "repeated", "lacking"):
-        CASES[f"out-of-fold {_kind}, {_change}"] = (
-            (large_folds.summed,),
-            large_folds.held,
-            lambda n, frame=_frame, change=_change: getattr(large_folds, change)(frame(n)),
-            {},
-        )
 for _name, _table in (
     ("in several arms", large_online.users),
     ("without ids", lambda n: large_online.users(n).drop(columns="user")),

@@ -17,7 +17,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells
 from evalkit.parameters.arrays import argument_of
 from evalkit.parameters.fields import CUT, DATA, SHARES, UNKNOWN, Integers, option_of
-from evalkit.reading.inputs import examples
+from evalkit.reading.inputs import folds
 from evalkit.statistics import methods
 from evalkit.studies import (
     classification,
@@ -123,7 +123,7 @@ def test_choices_are_those_that_the_studies_know():
 
     assert allowed(parameters.Significance, "alternative") == tuple(methods.AGAINST_KNOWN)
     assert allowed(parameters.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
-    assert allowed(parameters.Validation, "task") == (examples.CLASSES, examples.NUMBER)
+    assert allowed(parameters.Validation, "task") == (folds.CLASSES, folds.NUMBER)
     least = option_of(parameters.Interleaving.options()["simulated_users"]).kind.least
     assert least == planning.LEAST_USERS
 

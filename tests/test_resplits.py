@@ -16,7 +16,7 @@ from evalkit.catalogue.lookup import find
 from evalkit.limits import Limits
 from evalkit.offline import fitting, splits
 from evalkit.pages import resplits_page, validation_page
-from evalkit.reading.inputs import examples
+from evalkit.reading.inputs import folds as inputs
 from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson
 from evalkit.studies import resplits, validation
@@ -28,7 +28,7 @@ def test_one_neighbour_on_noise():
     from sklearn.neighbors import KNeighborsClassifier
 
     frame = noise(100, seed=6, columns=5)
-    e = examples.table(frame, examples.Use({}), kind=None)
+    e = inputs.table(frame, inputs.Use({}), kind=None)
     folds = resplits.choose(e, k=5, gap=0.0, seed=0)
     setting = resplits.Setting(e, folds, 5, 0.0, 0, Limits(averaged=1))
     learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
@@ -67,7 +67,7 @@ def test_dates_split_forward_beside_rows_at_random():
     frame["x0"] = np.arange(n) / 25
     study = validation.read(features=frame, estimator="sklearn.tree.DecisionTreeClassifier", k=5, gap=3)
     for train, test in study.folds.pairs:
-        assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
+        assert study.folds.time[train].max() + 3 < study.folds.time[test].min()
     assert study.rows.size < n
     assert study.primary.value(study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
     assert "rows at random, time ignored" in resplits_page.other_splits(study).html

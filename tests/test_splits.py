@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.offline import optimism, splits
+from evalkit.offline import fold_column, optimism, splits
 
 
 @st.composite
@@ -95,6 +95,20 @@ def test_recommender_splits_by_hand():
     train, test = splits.global_temporal(time, share=0.3).pairs[0]
     assert (train.tolist(), test.tolist()) == ([0, 1, 2, 4], [3, 5])
     assert splits.global_temporal(time, share=0.3, gap=2).pairs[0][0].tolist() == [0, 1, 2]
+
+
+def test_pairs_of_a_table_in_parts_are_those_of_its_rows():
+    fold, draw = np.random.default_rng(1).integers(0, 3, 40), np.arange(40) % 2
+    column = fold_column.read(fold.astype(str), draw.astype(str))
+    assert column.names == tuple(f"{i}/{k}" for i in (0, 1) for k in (0, 1, 2))
+    for (train, test), name, own, sizes in zip(
+        column.folds.pairs, column.names, column.folds.tests, np.transpose(column.folds.sizes), strict=True
+    ):
+        i, k = map(int, name.split("/"))
+        assert np.array_equal(test, np.flatnonzero((draw == i) & (fold == k)))
+        assert np.array_equal(train, np.flatnonzero((draw == i) & (fold != k)))
+        assert np.array_equal(own, test)
+        assert sizes.tolist() == [train.size, test.size]
 
 
 def test_leave_out_counts_its_fits():

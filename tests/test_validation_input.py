@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from validation_tables import (
     CREDIT,
@@ -17,9 +18,11 @@ from validation_tables import (
 
 from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import Limits, Reading
 from evalkit.offline import splits
 from evalkit.pages import folds_page, validation_page
-from evalkit.reading.inputs import examples
+from evalkit.parameters import Validation
+from evalkit.reading.inputs import folds
 from evalkit.studies import validation
 
 # Bad input
@@ -186,6 +189,41 @@ def test_a_system_may_be_called_as_the_baseline():
     assert study.pooled["majority"].score.max() == 1.0
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "batches"])
+def test_more_rows_than_are_held_are_refused_by_name_and_number(kind, tmp_path):
+    frame = pd.DataFrame({"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3})
+    frame.to_csv(tmp_path / "made.csv", index=False)
+    frame.to_parquet(tmp_path / "made.parquet", index=False)
+    table = pa.Table.from_pandas(frame)
+    preds = {"frame": frame, "batches": table.to_batches(7)}.get(kind, str(tmp_path / f"made.{kind}"))
+    preds = iter(preds) if kind == "batches" else preds
+    where = {"frame": "data frame", "batches": "record batches"}.get(kind, f"made.{kind}")
+    with pytest.raises(InputError, match=rf"{where}: 60 rows are more than the 59 that .* holds; .* classification"):
+        validation.study_of(Validation.of({"preds": preds}), Limits(reading=Reading(rows=10, held=59)))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_tables_up_to_the_limit_are_held_whatever_the_memory(kind, tmp_path):
+    frame = pd.DataFrame({"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": np.arange(60) % 3})
+    getattr(frame, f"to_{kind}")(tmp_path / f"made.{kind}", index=False)
+    given = Validation.of({"preds": str(tmp_path / f"made.{kind}"), "memory": "250MB"})
+    study = validation.study_of(given, Limits(reading=Reading(rows=10, held=60)))
+    pd.testing.assert_frame_equal(study.by_fold, validation.read(frame).by_fold)
+
+
+def test_draws_of_the_folds_that_no_role_names_are_refused():
+    frame = pd.DataFrame({"id": range(60), "label": [0, 1] * 30, "score": np.linspace(0, 1, 60)})
+    drawn = pd.concat([frame.assign(fold=np.arange(60) % (3 + i), iteration=i) for i in range(2)])
+    with pytest.raises(InputError, match="iteration may number repeated draws of the folds; set columns='repeat="):
+        validation.read(drawn)
+
+
+def test_folds_named_true_and_false_are_refused():
+    frame = pd.DataFrame({"label": [0, 1] * 30, "score": np.linspace(0, 1, 60), "fold": ["true", "false"] * 30})
+    with pytest.raises(InputError, match="name folds, or training and test rows as train and test, got 'false' and"):
+        validation.read(frame)
+
+
 def test_predictions_without_a_fold_column():
     frame = pd.DataFrame({"label": [0, 1], "score": [0.1, 0.2]})
     with pytest.raises(InputError, match="no column for the fold"):
@@ -222,4 +260,4 @@ def test_bad_input_and_a_failed_gate_end_with_their_status(tmp_path, capsys):
 @pytest.mark.parametrize("values, kind", [(20, "classes"), (21, "number")])
 def test_a_target_of_20_whole_numbers_is_classes_and_of_21_a_number(values, kind):
     table = pd.DataFrame({"x": range(84), "label": np.arange(84) % values})
-    assert examples.table(table, examples.Use({}), kind=None).kind == kind
+    assert folds.table(table, folds.Use({}), kind=None).kind == kind

@@ -17,7 +17,7 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.limits import USUAL
 from evalkit.metrics.rows import Rows
 from evalkit.progress import progress
-from evalkit.reading.inputs.examples import CLASSES
+from evalkit.reading.inputs.folds import CLASSES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError, Ints, codes
 from evalkit.offline import splits
-from evalkit.offline.splits import Folds
+from evalkit.offline.splits import Folds, Parted
 
 CONSECUTIVE = "the fold column: blocks of time, each treated as trained on the earlier ones"
 
@@ -45,15 +45,15 @@ def read(fold: ArrayLike, repeat: ArrayLike | None = None) -> FoldColumn:
     >>> column.names, column.folds.pairs, column.set_aside
     (('test',), ((array([0, 2]), array([1])),), array([3]))
     """
-    names = np.asarray(fold).astype(str)
-    if repeat is not None and np.unique(np.asarray(repeat)).size > 1:
-        return _repeated(names, np.asarray(repeat).astype(str))
-    distinct = [str(name) for name in np.unique(names)]
+    number, names = codes(fold)
+    if repeat is not None and len((draws := codes(repeat))[1]) > 1:
+        return _repeated(number, names.astype(str), *draws)
+    distinct = [str(name) for name in names]
     if len(distinct) > 1 and all(_word(name) in YES_NO for name in distinct):
         raise InputError(f"fold must name folds, or training and test rows as train and test, got {_listed(distinct)}")
     if len(distinct) > 1 and any(_word(name) in TRAINING | TEST for name in distinct):
-        return _holdout(names, distinct)
-    return FoldColumn(splits.by_column(fold), tuple(distinct), np.empty(0, np.int64))
+        return _holdout(number, distinct)
+    return FoldColumn(splits.by_column(number if len(distinct) > 1 else fold), tuple(distinct), np.empty(0, np.int64))
 
 
 def _word(name: str) -> str:
@@ -68,7 +68,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(map(repr, names[:-1])), repr(names[-1]))))
 
 
-def _holdout(names: np.ndarray, distinct: Sequence[str]) -> FoldColumn:
+def _holdout(number: Ints, distinct: Sequence[str]) -> FoldColumn:
     training, tests, aside = (_named(distinct, words) for words in (TRAINING, TEST, DEVELOPMENT))
     if len(training) + len(tests) + len(aside) < len(distinct):
         raise InputError(
@@ -82,32 +82,32 @@ def _holdout(names: np.ndarray, distinct: Sequence[str]) -> FoldColumn:
             f"fold must name one test set, got {_listed(measured)}; "
             "report each test set separately, with the training rows"
         )
-    train, test = (np.flatnonzero(names == name) for name in (training[0], measured[0]))
-    set_aside = np.flatnonzero(np.isin(names, aside)) if tests else np.empty(0, np.int64)
-    return FoldColumn(Folds(names.size, ((train, test),), HOLDOUT_RULE), tuple(measured), set_aside)
+    train, test = (np.flatnonzero(number == distinct.index(name)) for name in (training[0], measured[0]))
+    among = np.isin(np.arange(len(distinct)), [distinct.index(name) for name in aside])
+    set_aside = np.flatnonzero(among[number]) if tests else np.empty(0, np.int64)
+    return FoldColumn(Folds(number.size, ((train, test),), HOLDOUT_RULE), tuple(measured), set_aside)
 
 
-def _repeated(names: np.ndarray, repeat: np.ndarray) -> FoldColumn:
-    pairs, labels = [], []
-    number, draws = codes(repeat)
-    for i, draw in enumerate(draws):
-        rows = np.flatnonzero(number == i)
-        column = _of_draw(names[rows], str(draw))
-        pairs += [(rows[train], rows[test]) for train, test in column.folds.pairs]
-        labels += [f"{draw}/{name}" for name in column.names]
+def _repeated(fold: Ints, folds: np.ndarray, draw: Ints, draws: np.ndarray) -> FoldColumn:
+    """The folds of each repeat, which are trained on the others of the same repeat."""
+    part, cells = codes(draw * folds.size + fold)
+    of = cells // folds.size
+    for i, name in enumerate(draws):
+        _refuse_no_folds(folds[cells[of == i] % folds.size], str(name))
+    train = (of[:, None] == of) & ~np.eye(cells.size, dtype=np.bool_)
+    pairs = Parted(part.astype(np.int32), train, np.arange(cells.size))
+    labels = tuple(f"{draws[cell // folds.size]}/{folds[cell % folds.size]}" for cell in cells)
     rule = f"given by the fold column, drawn anew in each of {draws.size} repeats"
-    return FoldColumn(Folds(names.size, tuple(pairs), rule), tuple(labels), np.empty(0, np.int64), int(draws.size))
+    return FoldColumn(Folds(fold.size, pairs, rule), labels, np.empty(0, np.int64), int(draws.size))
 
 
-def _of_draw(names: np.ndarray, draw: str) -> FoldColumn:
-    """The folds of one repeat; raise InputError unless they are folds of all its rows."""
-    distinct = [str(name) for name in np.unique(names)]
+def _refuse_no_folds(names: np.ndarray, draw: str) -> None:
+    """Raise InputError unless the names of one repeat are those of folds of all its rows."""
+    distinct = names.tolist()
     if len(distinct) < 2:
         raise InputError(f"fold must have 2 or more values in each repeat, got only {distinct[0]!r} in repeat {draw!r}")
-    column = read(names)
-    if column.holdout:
+    if read(names).holdout:
         raise InputError(
             f"fold must name folds where there is a repeat column, got the holdout {_listed(distinct)} in repeat "
             f"{draw!r}; report one repeat alone"
         )
-    return column

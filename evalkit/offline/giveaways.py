@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from evalkit.arrays import Bools, Floats, Ints, codes, finite, numbers, ratio
 from evalkit.findings import splits as kinds
 from evalkit.findings.finding import SEVERE, WARNING, Finding, Kind, Severity
+from evalkit.metrics import counts
+from evalkit.metrics.counts import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,13 +147,15 @@ def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
     number, names = codes(label)
     value = numbers("score", score)
     known = np.isfinite(value)
-    if names.size != 2 or np.unique(number[known]).size < 2 or auc(value[known], number[known] == 1) not in (0.0, 1.0):
+    return gives_away(counts.count(value[known], number[known])) if names.size == 2 else None
+
+
+def gives_away(c: Counts) -> Finding | None:
+    """`score_is_label`, of the table of the score."""
+    mixed = (c.positive > 0) & (c.negative > 0)
+    if mixed.any() or counts.auc(c) not in (0.0, 1.0):
         return None
-    return gives_away(value.size, same=np.unique(value[known]).size == 2)
-
-
-def gives_away(rows: int, *, same: bool) -> Finding:
-    """The finding of a score that separates two classes without error. same: whether it has only two values."""
+    same, rows = len(c.threshold) == 2, int(c.total)
     text = "score is a copy of the label" if same else "score separates the classes without a single error"
     return Finding(kinds.SCORE_IS_LABEL, SEVERE if same else WARNING, text, rows, rows)
 

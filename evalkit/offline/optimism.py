@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, codes, same_length
-from evalkit.reading.inputs.examples import CLASSES
+from evalkit.reading.inputs.folds import CLASSES
 
 if TYPE_CHECKING:
     import pandas as pd

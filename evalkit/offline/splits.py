@@ -5,17 +5,40 @@ Every function returns `Folds`: pairs of row numbers, usable as `cv=` wherever s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, finite, same_length
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite, same_length
 
 MOST_FITS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Parted:
+    """Pairs of row numbers of a table in parts, each made when it is asked for: together they hold k times the rows.
+
+    part: the part of each row. train, test: of each pair (one row each) the parts of its training rows, and the part
+    that it tests.
+    """
+
+    part: NDArray[np.int32]
+    train: Bools
+    test: Ints
+
+    def __len__(self) -> int:
+        return len(self.test)
+
+    def __getitem__(self, number: int) -> tuple[Ints, Ints]:
+        return np.flatnonzero(self.train[number][self.part]), np.flatnonzero(self.part == self.test[number])
+
+    def __iter__(self) -> Iterator[tuple[Ints, Ints]]:
+        return map(self.__getitem__, range(len(self)))
 
 
 @dataclass(frozen=True)
@@ -23,8 +46,26 @@ class Folds:
     """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made them."""
 
     rows: int
-    pairs: tuple[tuple[Ints, Ints], ...]
+    pairs: Sequence[tuple[Ints, Ints]] | Parted
     rule: str
+
+    @cached_property
+    def tests(self) -> list[Ints]:
+        """The test rows of each pair."""
+        if not isinstance(self.pairs, Parted):
+            return [test for _, test in self.pairs]
+        order = np.argsort(self.pairs.part.astype(np.int32), kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(self.pairs.part)))
+        return [parts[part] for part in self.pairs.test]
+
+    @cached_property
+    def sizes(self) -> tuple[Ints, Ints]:
+        """The rows of both sides of each pair."""
+        if not isinstance(self.pairs, Parted):
+            train, test = zip(*((train.size, test.size) for train, test in self.pairs), strict=True)
+            return np.array(train), np.array(test)
+        rows = np.bincount(self.pairs.part, minlength=self.pairs.train.shape[1])
+        return self.pairs.train @ rows, rows[self.pairs.test]
 
     def split(self, x: object = None, y: object = None, groups: object = None) -> Iterator[tuple[Ints, Ints]]:
         """The pairs, in order; the arguments are those of scikit-learn and are ignored."""
@@ -148,8 +189,8 @@ def by_column(fold: ArrayLike) -> Folds:
     number, names = codes(fold)
     if names.size < 2:
         raise InputError(f"fold must have 2 or more values, got {names.tolist()}")
-    pairs = [(np.flatnonzero(number != n), np.flatnonzero(number == n)) for n in range(names.size)]
-    return _folds(number.size, pairs, "given by the fold column")
+    pairs = Parted(number.astype(np.int32), ~np.eye(names.size, dtype=np.bool_), np.arange(names.size))
+    return Folds(number.size, pairs, "given by the fold column")
 
 
 def _times(repeats: int) -> str:

@@ -8,12 +8,11 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Cell, Html, escape, minus, p_cell, with_interval
-from evalkit.limits import USUAL
 from evalkit.numbers import number, of_frame, p_value, signed
 from evalkit.pages import page, pieces
-from evalkit.studies import validation_diagnostics as diagnostics
-from evalkit.studies.validation_diagnostics import fold_ends
-from evalkit.studies.validity import FEW_POOLED, Validation
+from evalkit.studies import fold_scores as diagnostics
+from evalkit.studies.fold_scores import fold_ends
+from evalkit.studies.out_of_fold import FEW_POOLED, Validation
 from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
@@ -21,10 +20,6 @@ pieces.listed(__name__)
 BINS = 120  # of the map of the folds
 INTERVALS, PAIRED = "table-intervals", "table-other-systems"  # where they stand, for links of the first screen
 ALONG = {"time": "time", "group": "groups, in the order of the folds that test them", "row": "rows of the table"}
-NO_MAP = (
-    f"Tables of more than {USUAL.reading.rows:,} rows are drawn along time or groups only, and this one has neither a "
-    "time nor a group column."
-)
 
 
 # Numbers
@@ -163,10 +158,8 @@ def estimates(study: Validation) -> Html:
 # Pictures
 
 
-def fold_map(study: Validation) -> Picture | Html:
+def fold_map(study: Validation) -> Picture:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
-    if not study.axis:
-        return tables.paragraph(NO_MAP)
     along, frame = ALONG[study.axis], study.stretches(BINS)
     both = "; both: of neighbouring rows some are tested and some train, none does both"
     mixed = both if "both" in set(frame["kind"]) else ""

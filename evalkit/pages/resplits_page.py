@@ -8,8 +8,8 @@ from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, p_cell, 
 from evalkit.numbers import number, of_frame, signed, thousands
 from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
-from evalkit.studies import validation_diagnostics as diagnostics
-from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
+from evalkit.studies import fold_scores as diagnostics
+from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)

@@ -2,11 +2,11 @@
 
 from evalkit.findings import inputs, measured, predictions, splits
 from evalkit.findings.finding import Finding, Kind
-from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, power, rounded, skewed, used
-from evalkit.reading.inputs.examples import LeftOut
-from evalkit.studies import validation_diagnostics as diagnostics
+from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
+from evalkit.reading.inputs.folds import LeftOut
+from evalkit.studies import fold_scores as diagnostics
+from evalkit.studies.out_of_fold import FEW_POOLED, Validation
 from evalkit.studies.resplits import Unfitted
-from evalkit.studies.validity import FEW_POOLED, Validation
 from evalkit.studies.words import counted, listed
 
 REASONS: dict[Kind, str] = {
@@ -25,7 +25,6 @@ def of(study: Validation) -> list[Finding]:
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
     data = [_rows(study), *(_left_out(part) for part in study.facts.left_out), _label(study), *_threshold(study)]
-    data += _binned(study)
     return [
         *data,
         *_features(study),
@@ -72,17 +71,6 @@ def _threshold(study: Validation) -> list[Finding]:
         text = f"The usual threshold {study.threshold:g} is applied to scores that are not probabilities: {scores}."
         beyond.append(predictions.USUAL_THRESHOLD.warning(text, len(others)))
     return rounded(study.threshold, study.facts.precision) + beyond
-
-
-def _binned(study: Validation) -> list[Finding]:
-    """By how much the bins can move the areas, where scores are binned."""
-    if not study.binned:
-        return []
-    areas = [
-        f"{name} by less than {power(whole)}, of a fold {power(fold)}" for name, (whole, fold) in study.binned.items()
-    ]
-    text = "More distinct scores than are counted apart share bins; metrics at the threshold and losses stay exact"
-    return [predictions.BINNED_SCORES.note(f"{text}. Bins change AUC of {listed(areas, joint='; ')}.", len(areas))]
 
 
 def _features(study: Validation) -> list[Finding]:

@@ -9,9 +9,9 @@ from evalkit.findings.finding import SEVERE, WARNING, Finding
 from evalkit.numbers import estimate, number, p_value, signed
 from evalkit.pages import first_screen, folds_page, page, pieces, record, validation_findings
 from evalkit.studies import checks
-from evalkit.studies import validation_diagnostics as diagnostics
+from evalkit.studies import fold_scores as diagnostics
+from evalkit.studies.out_of_fold import Validation
 from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
-from evalkit.studies.validity import Validation
 from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)

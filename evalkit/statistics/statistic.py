@@ -318,6 +318,12 @@ class OfRows(Statistic):
         squares = np.bincount(~label, (self.effects.rows - other.effects.rows) ** 2, 2)
         return squares * ratio(rows, rows - 1), rows
 
+    def moved_by_group(self) -> list[Floats]:
+        """How much each unit moves it, for each group of rows that it takes apart; of rows in units all are one."""
+        if self.layout is not Layout.PLAIN:
+            return [by_unit(self.effects.rows, self.unit)]
+        return [self.effects.rows[group] for group in self.chosen.metric.kind.groups(self.rows)]
+
     @property
     def tables(self) -> Tables:
         """The tables of the score."""
@@ -345,28 +351,19 @@ class OfRows(Statistic):
         return kind.hits(self.rows)
 
 
-def pooled_variances(parts: Sequence[OfRows]) -> tuple[Floats, float]:
+def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
     """The variance of one metric on parts of like rows, and from how many units it is known.
 
-    What a unit adds is taken from all parts together: of each group of rows, such as the positive ones, that the
-    metric takes apart, by the group's size in the part.
+    parts: of each how much the units move it, by group (`OfRows.moved_by_group`). What a unit adds is taken from all
+    parts together: of each group, such as the positive rows, by the group's size in the part.
     """
-    kind = parts[0].chosen.metric.kind
     variance, fewest = np.zeros(len(parts)), np.inf
-    for group in range(len(kind.groups(parts[0].rows)) if parts[0].layout is Layout.PLAIN else 1):
-        moved = [_moved(part, group) for part in parts]
+    for moved in zip(*parts, strict=True):
         units = np.array([len(effects) for effects in moved])
         each = sum(float(effects @ effects) * n**2 for effects, n in zip(moved, units, strict=True))
         variance += ratio(each, np.sum(units - 1) * units)
         fewest = min(fewest, float(units.sum()))
     return variance, fewest
-
-
-def _moved(part: OfRows, group: int) -> Floats:
-    """How much each unit of a group moves a part; of rows in units all are one group."""
-    if part.layout is not Layout.PLAIN:
-        return by_unit(part.effects.rows, part.unit)
-    return part.effects.rows[part.chosen.metric.kind.groups(part.rows)[group]]
 
 
 def of_rows(unit: np.ndarray | None, weight: Floats | None) -> Layout:

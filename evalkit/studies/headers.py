@@ -11,7 +11,7 @@ from evalkit.catalogue import lookup
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
-from evalkit.reading.inputs import aligned, examples, ratings, stock, trec_eval, unit_kinds
+from evalkit.reading.inputs import aligned, folds, ratings, stock, trec_eval, unit_kinds
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.tables import sources
@@ -65,11 +65,11 @@ def _significance(p: Significance) -> None:
 
 
 def _validation(p: Validation) -> None:
-    use = examples.Use(p.columns, p.target, p.categorical, p.ignore, p.selected)
+    use = folds.Use(p.columns, p.target, p.categorical, p.ignore, p.selected)
     if parts := sources.headers(p.features, p.header):
-        examples.columns_of(parts, use)
+        folds.columns_of(parts, use)
     if p.features is None and (parts := sources.headers(p.preds, p.header)):
-        aligned.layouts(parts, partial(examples.layout_of, chosen=p.columns))
+        aligned.layouts(parts, partial(folds.layout_of, chosen=p.columns))
 
 
 def _interleaving(p: Interleaving) -> None:

@@ -15,7 +15,7 @@ from evalkit.limits import USUAL
 from evalkit.offline import fold_column
 from evalkit.online import logs
 from evalkit.parameters import Parameters
-from evalkit.reading.inputs import aligned, examples, ratings, rows, runs, stock, unit_kinds
+from evalkit.reading.inputs import aligned, folds, ratings, rows, runs, stock, unit_kinds
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
@@ -125,10 +125,10 @@ def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspecti
 
 
 def _validation(p: parameters.Validation, parts: Sequence[Part]) -> Inspection:
-    layout = examples.layout_of(parts[0], p.columns)
+    layout = folds.layout_of(parts[0], p.columns)
     if not small(parts):
         return Inspection("out-of-fold predictions", aligned.printed(layout))
-    read = examples.predictions(parts, columns=p.columns, kind=p.task)
+    read = folds.predictions(parts, columns=p.columns, kind=p.task)
     assert read.fold is not None
     fold_column.read(read.fold, read.repeat)
     return Inspection("out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row"))

@@ -17,7 +17,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, fold_column, optimism, splits
 from evalkit.offline.fitting import Fit, Job, Learner
 from evalkit.offline.splits import Folds
-from evalkit.reading.inputs.examples import CLASSES, Examples
+from evalkit.reading.inputs.folds import CLASSES, Examples
 
 LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 SHARES = (0.1, 0.2, 0.4, 0.7)

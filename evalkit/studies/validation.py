@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit import parameters
-from evalkit.arrays import Floats, InputError, Ints, ParameterError
+from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.findings import inputs
@@ -20,21 +20,21 @@ from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, fold_column
 from evalkit.offline.fitting import Fit, Learner
 from evalkit.offline.fold_column import FoldColumn
-from evalkit.offline.splits import Folds
+from evalkit.offline.splits import Folds, Parted
 from evalkit.parameters import Metrics, Named, Names, Tables, documented
+from evalkit.progress import progress
 from evalkit.reading.engines import base
-from evalkit.reading.inputs import examples, outcomes
-from evalkit.reading.inputs.examples import Examples, LeftOut, Use
-from evalkit.reading.reductions import folds, tabled
-from evalkit.reading.reductions.folds import LargeFolds
+from evalkit.reading.inputs import folds, outcomes
+from evalkit.reading.inputs.folds import Examples, LeftOut, Use
+from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import precision, sources
-from evalkit.studies import fold_cells, resplits, validity_forecasts, validity_scores
+from evalkit.reading.tables.slices import Slice
+from evalkit.studies import resplits
+from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 from evalkit.studies.possible_metrics import Possible
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
-from evalkit.studies.validity import INSIDE, OUTSIDE, Validation
-from evalkit.studies.validity_rows import RowsStudy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
 FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical", "k", "gap")
 BASELINE = "majority"
 MEDIAN = "median"
+HALF = float(np.nextafter(0.5, 1))  # the baseline decides for class 1 where more than half of the others are of it
 
 
 @documented(parameters.Validation)
@@ -101,38 +102,37 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     if p.features is None:
         return _of_predictions(p.filled(SAMPLE), limits)
     data = _features(p)
-    return _fitted(data, _shared(_of_rows(data), _unit(data), p, limits), p)
+    return _fitted(data, _shared(_of_rows(data), data.unit, p, limits), p)
 
 
 def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
-    """The study of predictions, of which more than are kept are read shard by shard."""
-    parts = sources.parts(p.preds, p.header, limits.reading)
-    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
-    with tabled.engine_for(parts, budget) as engine:
+    """The study of predictions, all of which are held. Raises InputError for more rows than are held."""
+    reading = replace(limits.reading, rows=limits.reading.held, collected=limits.reading.held)
+    parts = sources.parts(p.preds, p.header, reading)
+    with tabled.engine_for(parts, base.budget(p.memory, p.threads, p.spill, reading)) as engine:
         if engine:
-            return _of_table(folds.read(engine, parts, columns=p.columns, kind=p.task), p, limits)
-    data = examples.predictions(parts, columns=p.columns, kind=p.task)
-    of = _of_rows(data)
-    data = _without_set_aside(data)
-    return _given(data, _shared(of, _unit(data), p, limits), p)
-
-
-def _of_table(t: LargeFolds, p: parameters.Validation, limits: Limits) -> Validation:
-    """The study of predictions that an engine holds."""
-    inside = all(0 <= low <= high <= 1 for low, high in t.ends.values())
-    laid = fold_cells.laid(t)
-    unit = None if not t.plan.unit else "group" if t.has("group") else "id"
-    shared = _shared(Possible(t.classes, inside), unit, p, limits)
-    if t.classes:
-        name = _free(BASELINE, t.ends)
-        return validity_scores.study_of(laid, shared, p.given, baseline=name, threshold=p.threshold)
-    return validity_forecasts.study_of(laid, shared, p.given, baseline=_free(MEDIAN, t.ends))
+            raise InputError(
+                f"{sources.listed(part.name for part in parts)}: {tabled.rows_of(engine, parts):,} rows are more than "
+                f"the {reading.held:,} that a validation report holds; give some of the groups or ids, with all rows "
+                "of each, or report the scores of all rows by classification or rating, with the fold as a segment"
+            )
+    e = folds.predictions(parts, columns=p.columns, kind=p.task)
+    of = _of_rows(e)
+    assert e.fold is not None
+    column = fold_column.read(e.fold, e.repeat)
+    if column.set_aside.size:
+        names = tuple(sorted({str(name) for name in e.fold[column.set_aside]}))
+        left_out = LeftOut(inputs.SET_ASIDE, column.set_aside.size, names)
+        e = _only(e, np.setdiff1d(np.arange(len(e)), column.set_aside), left_out)
+        assert e.fold is not None
+        column = fold_column.read(e.fold, e.repeat)
+    return _given(e, column, _shared(of, e.unit, p, limits), p)
 
 
 def _features(p: parameters.Validation) -> Examples:
     """The table to fit on."""
     use = Use(p.columns, _target(p), categorical=p.categorical, ignore=p.ignore, selected=p.selected)
-    return sampled(examples.table(sources.parts(p.features, p.header), use, kind=p.task), p.most_rows, p.seed)
+    return sampled(folds.table(sources.parts(p.features, p.header), use, kind=p.task), p.most_rows, p.seed)
 
 
 def _refuse_idle(asked: Mapping[str, Any]) -> None:
@@ -170,24 +170,11 @@ def sampled(e: Examples, most: int, seed: int) -> Examples:
 
 def _only(e: Examples, rows: Ints, rest: LeftOut) -> Examples:
     """Some of the rows; the rest is left out."""
-    sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in (*examples.SIDES, "repeat")}
+    sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in (*folds.SIDES, "repeat")}
     tables = {name: _part(getattr(e, name), rows) for name in ("features", "candidates")}
     own: dict[str, Any] = {"label": e.label[rows], "score": {name: values[rows] for name, values in e.score.items()}}
     own |= {"left_out": (*e.left_out, rest), "place": rows if e.place is None else e.place[rows]}
     return replace(e, **own, **tables, **sides)  # type: ignore[arg-type]
-
-
-def _without_set_aside(e: Examples) -> Examples:
-    """The rows that train or test; those of a validation set beside a test set are left out and counted."""
-    if e.fold is None or not (aside := fold_column.read(e.fold, e.repeat).set_aside).size:
-        return e
-    names = tuple(sorted({str(name) for name in e.fold[aside]}))
-    return _only(e, np.setdiff1d(np.arange(len(e)), aside), LeftOut(inputs.SET_ASIDE, aside.size, names))
-
-
-def _unit(e: Examples) -> str | None:
-    """What varies as a whole: the group, else the id whose rows are repeated, else nothing but the row."""
-    return "group" if e.group is not None else "id" if e.repeats > 1 else None
 
 
 def _part(table: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
@@ -206,38 +193,38 @@ def _shared(of: Possible, unit: str | None, p: parameters.Validation, limits: Li
 # Two ways in
 
 
-def _given(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStudy:
+def _given(e: Examples, column: FoldColumn, shared: Settings, p: parameters.Validation) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
-    assert e.fold is not None
-    column = fold_column.read(e.fold, e.repeat)
-    cuts = {name: precision.rounded(p.threshold, e.precision[name]) for name in e.score}
-    systems = {name: _scored(e, score, cuts[name]) for name, score in e.score.items()}
-    systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(e, column.folds)
-    folds = column.folds if column.holdout or column.repeats > 1 else _consecutive(e, column.folds) or column.folds
-    rows = np.sort(np.concatenate([test for _, test in column.folds.pairs]))
-    sides = zip(column.names, column.folds.pairs, strict=True)
-    tests = [(name, np.searchsorted(rows, test)) for name, (_, test) in sides]
-    return RowsStudy(
+    label = e.label.astype(np.int64) if e.classes else e.label
+    systems = {
+        name: Rows(label, score, precision.rounded(p.threshold, e.precision[name])) for name, score in e.score.items()
+    }
+    systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(label, column.folds, classes=bool(e.classes))
+    rows = np.sort(np.concatenate(column.folds.tests))
+    pooled, tests, train = systems, column.folds.tests, column.folds.pairs[0][0]
+    if len(rows) < len(e):
+        pooled = {name: of_system.take(rows) for name, of_system in systems.items()}
+        tests = [np.searchsorted(rows, test) for test in tests]
+    follow = None if column.holdout or column.repeats > 1 else _consecutive(e, column.folds)
+    return Validation(
         settings=shared,
         systems=tuple(systems),
         attributes=_attributes(e, rows),
         given=p.given,
-        examples=e,
-        folds=folds,
-        pooled={name: system_rows.take(rows) for name, system_rows in systems.items()},
-        rows=rows,
-        tests=tests,
-        fits={},
         described=(),
-        on_training=_on_training(column, systems),
         threshold=p.threshold if e.classes else None,
+        examples=e,
+        folds=follow or column.folds,
+        pooled=pooled,
+        rows=rows,
+        tests=_slices(column.names, tests),
+        on_training={name: of_system.take(train) for name, of_system in systems.items()} if column.holdout else {},
     )
 
 
-def _on_training(column: FoldColumn, systems: Mapping[str, Rows]) -> dict[str, Rows]:
-    """The predictions on the training rows of a holdout; of folds there are none."""
-    train = column.folds.pairs[0][0]
-    return {name: rows.take(train) for name, rows in systems.items()} if column.holdout else {}
+def _slices(names: Iterable[str], tests: Iterable[Ints]) -> list[Slice]:
+    """The folds as slices of the rows that they test."""
+    return [Slice("fold", name, test) for name, test in zip(names, tests, strict=True)]
 
 
 def _free(name: str, systems: Mapping[str, Any]) -> str:
@@ -245,45 +232,36 @@ def _free(name: str, systems: Mapping[str, Any]) -> str:
     return name if name not in systems else _free(f"{name} (baseline)", systems)
 
 
-def _scored(e: Examples, score: Floats, threshold: float) -> Rows:
-    label = e.label.astype(np.int64) if e.classes else e.label
-    return Rows(label, score, threshold)
-
-
-def _baseline(e: Examples, folds: Folds) -> Rows:
-    """What a model without features says: shares and most frequent class, or the median, of the other folds."""
-    decision, chance = np.zeros(len(e)), np.zeros((len(e), max(2, len(e.classes))))
-    for train, test in folds.pairs:
-        rows = np.concatenate([train, test]) if len(folds.pairs) == 1 else test  # a holdout's training rows are shown
-        if e.classes:
-            share = np.bincount(e.label[train].astype(np.int64), minlength=len(e.classes)) / train.size
-            decision[rows], chance[rows] = float(share.argmax()), share
-        else:
-            decision[rows] = float(np.median(e.label[train]))
-    if not e.classes:
-        return Rows(e.label, decision)
-    score = chance[:, 1] if len(e.classes) == 2 else chance
-    return Rows(e.label.astype(np.int64), score, decision=decision.astype(np.int64), classes=len(e.classes))
+def _baseline(label: np.ndarray, folds: Folds, *, classes: bool) -> Rows:
+    """What a model without features says: the share of class 1, or the median, of the other folds."""
+    score = np.zeros(len(label))
+    with progress("baseline", len(folds.tests), "folds") as draw:
+        for done, (train, test) in enumerate(folds.pairs):
+            draw(done)
+            rows = np.concatenate([train, test]) if len(folds.tests) == 1 else test  # training rows of a holdout too
+            score[rows] = np.count_nonzero(label[train]) / train.size if classes else np.median(label[train])
+    return Rows(label, score, HALF)
 
 
 def _consecutive(e: Examples, folds: Folds) -> Folds | None:
     """Folds that follow one another in time, each trained on the earlier ones; None where they do not."""
     if e.time is None:
         return None
-    tests = sorted((test for _, test in folds.pairs), key=lambda test: e.time[test].min())  # type: ignore[index]
-    ends = [e.time[test].max() for test in tests]
-    if any(e.time[test].min() <= end for test, end in zip(tests[1:], ends, strict=False)):
+    assert isinstance(folds.pairs, Parted)
+    first, last = (np.array([of(e.time[test]) for test in folds.tests]) for of in (np.min, np.max))
+    order = np.argsort(first, kind="stable")
+    if (first[order[1:]] <= last[order[:-1]]).any():
         return None
-    pairs = tuple((np.sort(np.concatenate(tests[:i])), tests[i]) for i in range(1, len(tests)))
+    earlier = last[:, None] < first
+    pairs = Parted(folds.pairs.part, earlier.T[order[1:]], order[1:])
     return Folds(len(e), pairs, fold_column.CONSECUTIVE)
 
 
 def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
-    unit = _unit(e)
-    return {} if unit is None else {unit: getattr(e, unit)[rows]}
+    return {} if e.unit is None else {e.unit: getattr(e, e.unit)[rows]}
 
 
-def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStudy:
+def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
     gap = _gap(p, e)
@@ -298,7 +276,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStud
     start, first = time.monotonic(), next(iter(models))
     fits = resplits.fit_folds(setting, learner, list(models), labels)
     left = p.seconds - (time.monotonic() - start)
-    rows = np.concatenate([test for _, test in folds.pairs])
+    rows = np.concatenate(folds.tests)
     order = np.argsort(rows, kind="stable")
     pooled = {name: _pooled(some, order) for name, some in fits.items()}
     if e.candidates is not None:
@@ -308,8 +286,8 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStud
         both = resplits.reselected(setting, wide, subject)
         pooled |= {name: _pooled(some, order) for name, some in zip((OUTSIDE, INSIDE), both, strict=True)}
     place = np.argsort(order, kind="stable")
-    ends = np.cumsum([test.size for _, test in folds.pairs])[:-1]
-    return RowsStudy(
+    ends = np.cumsum(folds.sizes[1])[:-1]
+    return Validation(
         settings=shared,
         systems=tuple(models),
         attributes=_attributes(e, rows[order]),
@@ -318,7 +296,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> RowsStud
         folds=folds,
         pooled=pooled,
         rows=rows[order],
-        tests=list(zip(labels, np.split(place, ends), strict=True)),
+        tests=_slices(labels, np.split(place, ends)),
         fits=fits,
         refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
         described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
@@ -341,7 +319,7 @@ def _labels(e: Examples, folds: Folds) -> list[str]:
     """The names of the folds: those of the fold column, else numbers from 1."""
     if e.fold is not None:
         return list(fold_column.read(e.fold).names)
-    return [str(i + 1) for i in range(len(folds.pairs))]
+    return [str(i + 1) for i in range(len(folds.tests))]
 
 
 def _pooled(fits: list[Fit], order: Ints) -> Rows:

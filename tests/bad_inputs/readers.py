@@ -261,7 +261,7 @@ READERS = (
         "folds", validation, "preds", *_folds(),
         {"id": "id", "number": "score", "binary": "label", "shared": "label", "fold": "fold", "time": "time",
          "twin": "label"},
-        ("label", "score", "fold"), {"columns": {"id": "id", "time": "time"}}, large=True,
+        ("label", "score", "fold"), {"columns": {"id": "id", "time": "time"}},
     ),
     Reader(
         "features", validation, "features", *halves(_features(), "id"),

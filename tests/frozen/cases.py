@@ -298,7 +298,6 @@ SIGNIFICANCE = (
 VALIDATION = (
     validation("credit predictions", preds=CREDIT),
     validation("credit predictions, one metric", preds=CREDIT, metrics="brier", threshold=0.3, level=0.9),
-    validation("credit predictions out of core", LIMITS, preds=CREDIT, **LARGE),
     validation("breast cancer predictions", preds=f"{ORACLES}/breast_cancer.parquet", margin=0.01),
     validation(
         "breast cancer features",

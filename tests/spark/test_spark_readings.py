@@ -4,7 +4,6 @@ A table on a cluster may be a query that takes long: it is not made again for ea
 """
 
 import large_classes
-import large_folds
 import large_forecasts
 import large_labels
 import large_online
@@ -32,8 +31,7 @@ def grouped(table):
 
 
 # Checked, ids that stand twice (unless systems are joined on them), groups, bins, sums; of forecasts the farthest rows.
-# Of values: types, rules, ids that stand twice. Of a log: arms and sums. Of folds: ids, folds, labels, units, and what
-# the training rows share with those of a test.
+# Of values: types, rules, ids that stand twice. Of a log: arms and sums.
 CASES = {
     "two classes": (classified, lambda: grouped(frame(2_500)), GROUPS, 5),
     "two classes, long": (classified, lambda: grouped(long(frame(2_500))), GROUPS, 4),
@@ -50,18 +48,6 @@ CASES = {
     "users": (large_online.users_by_blocks, lambda: large_online.users(900, crossed=0), {}, 1),
     "users in several arms": (large_online.users_by_blocks, lambda: large_online.users(900, crossed=9), {}, 1),
     "sessions": (large_online.log_by_blocks, lambda: large_online.log(900), {}, 2),
-    "folds of scores": (
-        large_folds.summed,
-        lambda: large_folds.crossing(large_folds.scored(900)),
-        {"metrics": large_folds.TWO},
-        13,
-    ),
-    "folds of forecasts": (
-        large_folds.summed,
-        lambda: large_folds.forward(large_folds.forecast(900)),
-        {"metrics": large_folds.NUMBER},
-        15,
-    ),
 }
 
 

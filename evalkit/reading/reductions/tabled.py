@@ -157,10 +157,10 @@ def engine_for(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]
         return
     cluster = spark.engine_for(parts, budget.reading)
     with nullcontext(cluster) if cluster else duckdb.opened(budget) as engine:
-        yield engine if cluster or _rows_of(engine, parts) > most else None
+        yield engine if cluster or rows_of(engine, parts) > most else None
 
 
-def _rows_of(engine: Engine, parts: Sequence[Part]) -> int:
+def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
     """The rows of all parts."""
     return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
 

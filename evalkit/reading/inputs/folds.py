@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.findings import inputs
 from evalkit.findings.finding import Kind
-from evalkit.reading.inputs import aligned, fold_errors, moments, pairing
+from evalkit.reading.inputs import aligned, pairing, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables import table as tables
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.precision import Precision
 from evalkit.reading.tables.rules import Field, Rule
 from evalkit.reading.tables.table import Table
@@ -30,6 +31,9 @@ MISSING = ("nan", "na", "")  # words for no value, in small letters
 Locate = Callable[[int], tuple[Part, int]]  # the part that a row came from, and its number there, from 1
 FEATURE = Rule("hold finite numbers or nothing", None, "")
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
+YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
+DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
+TIME = Rule("hold numbers or ISO dates as times", None, "")
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,15 @@ class Examples:
             return self.id[rows]
         return (rows if self.place is None else self.place[rows]) + 1
 
-    @property
+    @cached_property
     def repeats(self) -> int:
         """How often the folds were drawn: the number of repeats, 1 without such a column."""
-        return 1 if self.repeat is None else np.unique(self.repeat).size
+        return 1 if self.repeat is None else len(codes(self.repeat)[1])
+
+    @property
+    def unit(self) -> str | None:
+        """What varies as a whole: the group, else the id whose rows are repeated, else nothing but the row."""
+        return "group" if self.group is not None else "id" if self.repeats > 1 else None
 
     @property
     def names(self) -> np.ndarray:
@@ -108,10 +117,14 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, columns)))
     label, classes = _classes(rows.numbers["label"], kind, rows.locate)
     if len(classes) > 2:
-        rare = fold_errors.rarest(np.bincount(label.astype(np.int64)))
-        part, number = rows.locate(int(np.flatnonzero(label == rare)[0]))
-        raise fold_errors.several_classes(part.name, rows.columns["label"], classes[rare], len(classes), number)
-    time, dated = moments.read(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
+        count = np.bincount(label.astype(np.int64))
+        rare = len(count) - 1 - int(count[::-1].argmin())
+        part, row = rows.locate(int(np.flatnonzero(label == rare)[0]))
+        raise InputError(
+            f"{part.name}: {rows.columns['label']} must hold two classes, or numbers that the score forecasts, got "
+            f"{classes[rare]!r} as one of {len(classes)}{at(row)}; set task='number' for a forecast"
+        )
+    time, dated = _times(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
     id = rows.text.get("id", rows.id if "id" in rows.columns else None)
     if "repeat" in rows.text:
         _repeats_agree(rows, id, label)
@@ -158,9 +171,12 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
 
 def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
     """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
-    names = fold_errors.draws(part)
-    if names and np.unique(codes(id)[0], return_counts=True)[1].min() > 1:
-        raise fold_errors.unnamed_repeat(part, names[0])
+    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.Use.DRAWN_AGAIN.value]
+    if names and np.bincount(codes(id)[0]).min() > 1:
+        raise InputError(
+            f"{part.name}: every id has several rows, and {names[0]} may number repeated draws of the folds; set "
+            f"columns='repeat={names[0]}', or remove the column if these rows are copies"
+        )
 
 
 def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
@@ -180,7 +196,32 @@ def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
         number, names = codes(rows.text[role])
         key = key * names.size + number
     if (again := pairing.repeated(key, np.arange(key.size))) is not None:
-        raise fold_errors.again_in_fold(rows.place(again), id[again])
+        raise InputError(f"{rows.place(again)}: id {id[again]!r} must occur once per repeat and fold, got it again")
+
+
+def _times(text: np.ndarray | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
+    """Times as numbers, and whether they were dates: then in days since 1970.
+
+    Raises InputError for the first text that is no date where not all are numbers.
+    """
+    if text is None:
+        return None, False
+    import pandas as pd
+
+    row, texts = codes(text)
+    distinct = pd.Series(texts, dtype=object)
+    values = pd.to_numeric(distinct, errors="coerce").to_numpy(np.float64)
+    if np.isfinite(values).all():
+        return values[row], False
+    dates = pd.to_datetime(distinct, errors="coerce", format="ISO8601", utc=True)
+    readable, (first, last) = dates.notna(), YEARS
+    year = distinct.str.extract(r"^\s*(\d{4})\D", expand=False).astype(float)
+    placeholder = year.notna() & ~year.between(first, last)
+    for rule, wrong in ((DATE, placeholder), (TIME, ~readable)):
+        if wrong.any():
+            odd = int(wrong.to_numpy()[row].argmax())
+            raise _refused(rule, name, repr(text[odd]), locate(odd))
+    return ((dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400)[row], True
 
 
 # Features and a target
@@ -228,7 +269,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
     rows = tables.read(parts, [own.fields for own in columns])
     text = {role: rows.texts(role) for role in roles}
     label, classes = _target(text["label"], roles["label"], kind, rows.locate)
-    time, dated = moments.read(text.get("time"), roles.get("time", ""), rows.locate)
+    time, dated = _times(text.get("time"), roles.get("time", ""), rows.locate)
     features = _typed(rows, columns[0].features, use.categorical)
     chosen = roles_of.matching(features, use.selected, where, "selected")
     if use.selected and len(chosen) == features.shape[1]:
@@ -341,16 +382,16 @@ def _target(text: np.ndarray, name: str, kind: str | None, locate: Locate) -> tu
                 got = repr(text[wrong[0]]) if rule is rules.FINITE else f"{values[wrong[0]]:g}"
                 raise _refused(rule, name, got, locate(int(wrong[0])))
         return _classes(values, kind, locate)
-    return _codes(text)
+    return _numbered(*codes(text))
 
 
 def _classes(values: Floats, kind: str | None, locate: Locate) -> tuple[Floats, tuple[str, ...]]:
     distinct = np.unique(values)
     if is_number(distinct, kind):
         if distinct.size < 2:
-            raise fold_errors.one_value(distinct[0])
+            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g}")
         return values, ()
-    return _codes(np.array([f"{value:g}" for value in values], dtype=object), values)
+    return _numbered(np.searchsorted(distinct, values), [f"{value:g}" for value in distinct])
 
 
 def is_number(distinct: Floats, kind: str | None) -> bool:
@@ -359,9 +400,8 @@ def is_number(distinct: Floats, kind: str | None) -> bool:
     return kind == NUMBER or (kind is None and not few)
 
 
-def _codes(text: np.ndarray, order: np.ndarray | None = None) -> tuple[Floats, tuple[str, ...]]:
-    """Class numbers in the order of the names, or of the numbers behind them."""
-    names, first, code = np.unique(text if order is None else order, return_index=True, return_inverse=True)
-    if names.size < 2:
-        raise fold_errors.one_class(text[0])
-    return code.astype(np.float64), tuple(str(text[i]) for i in first)
+def _numbered(code: Ints, names: Sequence[str] | np.ndarray) -> tuple[Floats, tuple[str, ...]]:
+    """Class numbers and the names of the classes."""
+    if len(names) < 2:
+        raise InputError(f"label must have 2 or more classes, got only {names[0]!r}")
+    return code.astype(np.float64), tuple(map(str, names))

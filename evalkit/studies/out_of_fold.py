@@ -1,0 +1,493 @@
+"""The study of a split: metrics of rows out of fold with honest intervals, the folds, what leaks, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Floats, Ints, codes, ratio
+from evalkit.catalogue.lookup import Chosen
+from evalkit.drawing.shown import Shown
+from evalkit.findings import splits as kinds
+from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
+from evalkit.metrics.rows import Rows
+from evalkit.offline import giveaways, leakage
+from evalkit.offline.fitting import Fit
+from evalkit.offline.splits import Folds
+from evalkit.progress import progress
+from evalkit.reading.inputs.folds import Examples
+from evalkit.reading.tables.parts import Source
+from evalkit.reading.tables.slices import Slice
+from evalkit.statistics import inference
+from evalkit.statistics.folds import cochran, nadeau_bengio
+from evalkit.statistics.intervals import Estimate, mean_t, mover
+from evalkit.statistics.significance import adjust, holm, paired_t, verdict
+from evalkit.statistics.statistic import OfRows, pooled_variances
+from evalkit.studies import checks, fold_scores, units
+from evalkit.studies.checks import Check
+from evalkit.studies.diagnostics import ends
+from evalkit.studies.fold_scores import Facts, Features, Label, Split
+from evalkit.studies.resplits import Resplits
+from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.units import Listed, Units
+from evalkit.studies.words import plural
+
+FEW = 50  # rows tested, below which no interval is worth much
+UNLIKE = 0.001  # folds differ by more than this chance
+FEW_POOLED = 1000  # rows tested, below which what is pooled depends on the folds' models more than its test knows
+POOLED = "pooled out of fold"
+HELD_OUT = "on the test rows"
+REPEATED = "pooled out of fold, ids with all their repeats"
+CORRECTED = "mean of folds, Nadeau–Bengio"
+NAIVE = "mean of folds, t as if folds were a sample"
+BY_ROW = "pooled, as if rows of a group were a sample"
+BY_REPEAT = "pooled, as if each repeat of an id were another row"
+OUTSIDE = "selected anew, on all rows"
+INSIDE = "selected anew, in each fold"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Validation(Shown, Study):
+    """The study of predictions out of fold, or of estimators that are fitted here.
+
+    described: the estimators that are fitted here, of predictions none. threshold: where scores that were given become
+    class 1. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested. tests: the folds,
+    each a slice of these rows. fits: system -> its fits of the folds, and refit makes those on other splits; of
+    predictions there are none. on_training: system -> the training rows of a holdout. Where columns were selected,
+    pooled also holds the subject with other selections, under OUTSIDE and INSIDE.
+    """
+
+    report: ClassVar[str] = "validation"
+
+    described: tuple[str, ...]
+    threshold: float | None
+    examples: Examples
+    folds: Folds
+    pooled: Mapping[str, Rows]
+    rows: Ints
+    tests: list[Slice]
+    fits: Mapping[str, list[Fit]] = field(default_factory=dict)
+    on_training: Mapping[str, Rows] = field(default_factory=dict)
+    refit: Callable[[], Resplits] | None = None
+
+    # What was read
+
+    @property
+    def fitted(self) -> bool:
+        """True if estimators are fitted here."""
+        return bool(self.described)
+
+    @cached_property
+    def other(self) -> Resplits | None:
+        """The fits on other splits, which are made when something first asks for them; None of predictions."""
+        return None if self.refit is None else self.refit()
+
+    @cached_property
+    def features(self) -> Features | None:
+        """The columns that estimators are fitted on; None of predictions."""
+        table = self.examples.features
+        if table is None:
+            return None
+        constant = [str(name) for name in table if table[name].nunique(dropna=False) < 2]
+        return Features(table.shape[1], list(table.select_dtypes(exclude="number")), constant)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the page says of the rows."""
+        e = self.examples
+        sides = ("id", "group", "time", "fold", "features", "candidates")
+        times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
+        shares = np.bincount(e.label.astype(np.int64)).tolist() if e.classes else []
+        return Facts(
+            columns=e.columns,
+            sources=e.sources,
+            read=e.read,
+            rows=len(e),
+            known=frozenset(name for name in sides if getattr(e, name) is not None),
+            classes=e.classes,
+            label=Label(
+                dict(zip(e.classes, shares, strict=True)),
+                float(e.label.min()),
+                float(e.label.max()),
+                float(e.label.mean()),
+            ),
+            left_out=e.left_out,
+            repeats=e.repeats,
+            dated=e.dated,
+            precision=e.precision,
+            ends=ends(e.score),
+            per_id=(int(times.min()), int(times.max())),
+        )
+
+    @cached_property
+    def split(self) -> Split:
+        """The folds."""
+        e, (train, test) = self.examples, self.folds.sizes
+        once = e.repeats == 1 or e.id is None
+        return Split(
+            rule=self.folds.rule,
+            names=[fold.label for fold in self.tests],
+            train=[0 if pair is None else int(train[pair]) for pair in self._pairs],
+            test=[fold.member.size for fold in self.tests],
+            sides=(float(train.mean()), float(test.mean())),
+            tested=self.rows.size,
+            distinct=self.rows.size if once else len(codes(e.id[self.rows])[1]),  # type: ignore[index]
+        )
+
+    @cached_property
+    def _pairs(self) -> list[int | None]:
+        """Which pair of `folds` has each of the test sides; None of the first of blocks in time, which none trains."""
+        if self.fits:
+            return list(range(len(self.tests)))
+        by_first = {int(test[0]): pair for pair, test in enumerate(self.folds.tests)}
+        return [by_first.get(int(self.rows[fold.member[0]])) for fold in self.tests]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.facts.sources
+
+    @property
+    def unit_name(self) -> str:
+        """What varies from sample to sample: the group where there is one, the id that is repeated, else the row."""
+        return self.settings.unit or "row"
+
+    @property
+    def holdout(self) -> bool:
+        """True if there is one test set, so that nothing is pooled out of fold."""
+        return len(self.split.names) == 1
+
+    @property
+    def measured_on(self) -> str:
+        """What the estimates are of: the test rows of a holdout, or all rows pooled out of fold."""
+        return HELD_OUT if self.holdout else REPEATED if self.facts.repeats > 1 else POOLED
+
+    @property
+    def row_name(self) -> str:
+        """What `distinct` counts: ids where rows are repeated, else rows."""
+        return "id" if self.facts.repeats > 1 else "row"
+
+    @property
+    def baseline(self) -> str:
+        """The system that looks at no feature."""
+        return self.systems[-1]
+
+    @property
+    def subject(self) -> str:
+        """The estimator in question; of predictions the best by the primary metric."""
+        if self.fitted:
+            return self.systems[0]
+        return next(name for name in self.order if name != self.baseline)
+
+    # The metrics
+
+    @cached_property
+    def _of_system(self) -> dict[str, Rows]:
+        """The rows of each system with their units; the table of a score is counted once."""
+        return {
+            name: rows if self.unit is None else replace(rows, unit=self.unit) for name, rows in self.pooled.items()
+        }
+
+    def measure(self, chosen: Chosen, system: str, member: Member | Ints = EVERY) -> OfRows:
+        """The metric of a system's out-of-fold rows."""
+        rows = self._of_system[system]
+        return OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
+
+    def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
+        """The metric of these rows with its interval, over their units where they have any."""
+        return inference.estimate(OfRows(chosen, rows), self.inference_options(1))
+
+    def units_held(self) -> Units:
+        """The rows that were tested, by their ids or else their numbers, each with its fold."""
+        e = self.examples
+        cluster = self.attributes[self.settings.unit] if self.settings.unit else None
+        listed = Listed.of(e.named(self.rows), cluster, self.tests)
+        labels = e.classes if len(e.classes) > 2 else ()
+        rows = {name: self.pooled[name] for name in self.systems}
+        return Units(self.rows.size, units.of_rows(rows, self.settings.metrics, listed, labels), ("fold",), labels)
+
+    def trained(self, system: str, fold: int) -> Rows | None:
+        """The rows of a system that trained a fold; None where there are no predictions on them."""
+        return self.fits[system][fold].train if self.fits else self.on_training.get(system)
+
+    # Fold by fold
+
+    @cached_property
+    def by_fold(self) -> pd.DataFrame:
+        """One row a system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
+        rows: list[dict[str, Any]] = []
+        split = self.split
+        with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
+            for name in self.systems:
+                for i, fold in enumerate(self.tests):
+                    draw(len(rows))
+                    own = self.pooled[name].take(fold.member)
+                    row: dict[str, Any] = {
+                        "system": name,
+                        "fold": fold.label,
+                        "train": split.train[i],
+                        "test": len(own),
+                    }
+                    row["label"] = float(own.actual.mean()) if len(self.facts.classes) <= 2 else np.nan
+                    row |= {chosen.label: chosen.value(own) for chosen in self.settings.metrics}
+                    side = self.trained(name, i)
+                    rows.append(row if side is None else row | {"on_train": self.primary.value(side)})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def gap(self) -> Floats | None:
+        """How much better the subject's primary metric is on each fold's training rows; None without fits."""
+        rows = self.by_fold[self.by_fold["system"] == self.subject]
+        if "on_train" not in rows:
+            return None
+        sign = 1 if self.primary.metric.best == "high" else -1
+        return sign * (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
+
+    @cached_property
+    def training_gap(self) -> Estimate | None:
+        """The subject's primary metric on the training rows of a holdout minus on its test rows; None for folds.
+
+        The interval joins those of the two values, whose rows are independent (MOVER).
+        """
+        side, group = self.trained(self.subject, 0) if self.holdout else None, self.examples.group
+        if side is None:
+            return None
+        unit = None if group is None else group[self.folds.pairs[0][0]]
+        return mover(self.interval(self.primary, replace(side, unit=unit)), self.estimate(self.primary, self.subject))
+
+    def fold_values(self, system: str) -> Floats:
+        """The primary metric on each fold."""
+        return self.by_fold[self.by_fold["system"] == system][self.primary.label].to_numpy(float)
+
+    @cached_property
+    def unlike(self) -> dict[str, float]:
+        """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
+
+        Of repeats the first alone counts, as the folds of another hold the same ids. The folds' variances are pooled,
+        each by its size: a fold's own goes with its value, so that Q would be too large. Where the variances are not
+        those of a mean of rows, p is that of Welch's F, which allows for what they leave open;
+        doi:10.1093/biomet/38.3-4.330.
+        """
+        of = self.primary.base  # a transformed metric has the test of its original
+        means = self.settings.unit is None and of.metric.kind.of_rows
+        values, moved = [], []  # by fold; moved: of each by group, of a mean of rows all as one
+        for fold in self.tests[: len(self.tests) // self.examples.repeats]:
+            part = self.measure(of, self.subject, fold.member)
+            if np.isfinite(part.value):
+                values.append(part.value)
+                moved.append([part.sums.take(part.sums.size > 0).per_unit] if means else part.moved_by_group())
+        value, units = np.array(values), np.inf
+        if not values:
+            precise = value
+        elif means:
+            precise = ratio([rows.size for (rows,) in moved], np.concatenate([rows for (rows,) in moved]).var(ddof=1))
+        else:
+            variance, units = pooled_variances(moved)
+            precise = ratio(1.0, variance)
+        known = np.isfinite(precise)
+        return cochran(value[known], precise[known], np.full(int(known.sum()), units))
+
+    @property
+    def folds_differ(self) -> bool:
+        """Whether the folds differ by clearly more than chance makes them."""
+        return self.unlike["p"] < UNLIKE
+
+    @cached_property
+    def intervals(self) -> pd.DataFrame:
+        """The subject's primary metric with honest and with naive intervals: what, honest, unit and an `Estimate`."""
+        values = self.fold_values(self.subject) if self.other is None else self.other.folds
+        values = values[~np.isnan(values)]
+        every = []
+        if values.size > 1:
+            train, test = self.split.sides
+            corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
+            every += [self._row(CORRECTED, corrected, "fold", honest=True)]
+            every += [self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)]
+        if self.settings.unit:
+            what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
+            alone = self.interval(self.primary, self.pooled[self.subject])
+            every.append(self._row(what, alone, "row", honest=False))
+        return pd.DataFrame([self.of_rows, *every])
+
+    @cached_property
+    def of_rows(self) -> dict[str, Any]:
+        """The first of `intervals`, over rows or units: the one that needs no other splits.
+
+        Where folds are of different kinds, or few rows are scored by their models, how folds vary counts, and not how
+        the rows within them do.
+        """
+        pooled = self.estimate(self.primary, self.subject)
+        by_fold = self.folds_differ or (self.few_pooled and not self.primary.decided)
+        return self._row(self.measured_on, pooled, self.unit_name, honest=not by_fold)
+
+    @property
+    def few_pooled(self) -> bool:
+        """Whether so few rows are predicted by several folds' models that the folds decide, and not the rows."""
+        return not self.holdout and self.split.distinct < FEW_POOLED
+
+    def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
+        low, high = self.primary.metric.low, self.primary.metric.high
+        cut = inference.within(e, low, high) if np.isfinite(e.low) else e
+        return {"what": what, "unit": unit, "honest": honest} | vars(cut)
+
+    @property
+    def answer(self) -> Mapping[str, Any]:
+        """The first honest one of `intervals`."""
+        if self.of_rows["honest"]:
+            return self.of_rows
+        honest = self.intervals[self.intervals["honest"]]
+        return (honest if len(honest) else self.intervals).iloc[0].to_dict()
+
+    @cached_property
+    def paired(self) -> pd.DataFrame:
+        """The subject against each other system on the same folds: by fold corrected and naive, and pooled.
+
+        adjusted, verdict, method, n, unit: of the one that decides, which is by fold where few rows are pooled.
+        """
+        rows = []
+        train, test = self.split.sides
+        apart = {name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems}
+        apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
+        others = [name for name, d in apart.items() if d.size]
+        pooled = [self.compare(self.primary, (self.subject, name)) for name in others]
+        by_fold = [nadeau_bengio(apart[name], train=train, test=test, level=self.settings.level) for name in others]
+        deciding = adjust(by_fold if self.few_pooled else pooled, holm)
+        direction = 1 if self.primary.metric.best == "high" else -1
+        for name, nb, c, decides in zip(others, by_fold, pooled, deciding, strict=True):
+            d = apart[name]
+            row: dict[str, Any] = {"first": self.subject, "second": name, "folds": d.size}
+            row |= {"by_fold": nb.difference.value, "low": nb.difference.low, "high": nb.difference.high}
+            row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value if d.size > 1 else np.nan}
+            row |= {f"pooled{at}": getattr(c.difference, at[1:] or "value") for at in ("", "_low", "_high")}
+            word = verdict(decides, margin=self.settings.margin, direction=direction)
+            row |= {"p_pooled": c.p_value, "adjusted": decides.adjusted, "verdict": word}
+            rows.append(row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit})
+        return pd.DataFrame(rows)
+
+    # The map
+
+    @property
+    def axis(self) -> str:
+        """What the map lays the folds along: time, group or row."""
+        return "time" if self.examples.time is not None else "row" if self.examples.group is None else "group"
+
+    def stretches(self, bins: int) -> pd.DataFrame:
+        """Neighbouring parts of the axis, at most so many, of one kind, fold by fold: fold, kind, start, width."""
+        e, tests = self.examples, [(fold.label, self.rows[fold.member]) for fold in self.tests]
+        place = fold_scores.places(len(e), e.time, e.group, [test for _, test in tests])
+        pairs = ((None if pair is None else self.folds.pairs[pair][0]) for pair in self._pairs)
+        sides = (
+            (name, test, self.rows[:0] if train is None else train)
+            for (name, test), train in zip(tests, pairs, strict=True)
+        )
+        return fold_scores.stretches(place, sides, bins, axis=self.axis)
+
+    # What leaks
+
+    @property
+    def selected(self) -> tuple[int, int]:
+        """The columns that were selected, and how many there were to select from."""
+        assert self.examples.features is not None
+        assert self.examples.candidates is not None
+        return self.examples.features.shape[1], self.examples.candidates.shape[1]
+
+    def examples_of(self, finding: Finding, most: int) -> list[str]:
+        """The first rows of a finding, by their ids or numbers."""
+        names = self.examples.named(np.array(finding.rows[:most], np.int64)).tolist()
+        return [f"row {name}" if self.examples.id is None else str(name) for name in names]
+
+    @cached_property
+    def selection(self) -> pd.DataFrame:
+        """The subject with its columns as given, and with as many selected anew on all rows and in each fold.
+
+        Beside each `Estimate` what it lies above INSIDE, p adjusted by Holm and the verdict. No row without a
+        selection.
+        """
+        if INSIDE not in self.pooled:
+            return pd.DataFrame()
+        direction = 1 if self.primary.metric.best == "high" else -1
+        names = [self.subject, OUTSIDE]
+        adjusted = adjust([self.compare(self.primary, (name, INSIDE)) for name in names], holm)
+        rows = [{"columns": name} | vars(self.estimate(self.primary, name)) for name in [*names, INSIDE]]
+        for row, c in zip(rows, adjusted, strict=False):
+            row |= {"difference": c.difference.value, "difference_low": c.difference.low}
+            row |= {"difference_high": c.difference.high, "adjusted": c.adjusted, "test": c.method}
+            row |= {"verdict": verdict(c, direction=direction)}
+        return pd.DataFrame(rows)
+
+    def _of_selection(self) -> list[Finding]:
+        """Severe where the columns as given, and those selected on all rows, do clearly better than selected inside."""
+        if not len(self.selection):
+            return []
+        as_read, _, inside = self.selection["value"]
+        clear = (self.selection["verdict"][:2] == "better").all()
+        values, severity = (as_read, inside), SEVERE if clear else NOTE
+        return [leakage.selected_outside(self.rows, self.primary.label, self.selected, values, severity)]
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Every finding of the audit and of the folds' scores, severe ones first."""
+        e = self.examples
+        target = e.label if e.features is None else e.names  # two classes or a number, which need no names
+        columns = {"features": e.features, "label": target, "group": e.group, "time": e.time, "ids": e.id}
+        listed = list(leakage.audit(self.folds, rng=self.rng(5), **columns))  # type: ignore[arg-type]
+        listed += self._of_selection()
+        listed += [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]
+        if self.folds_differ:
+            label = f"{self.primary.label} of {self.subject}"
+            listed.append(leakage.unlike_folds(self.rows, label, self.unlike["q"], self.unlike["freedom"]))
+        if self.split.distinct < FEW:
+            n = self.split.distinct
+            listed.append(leakage.few_tested(self.rows, f"{n} {plural(self.row_name, n)}"))
+        return ordered(listed)
+
+    def _of_scores(self, name: str) -> list[Finding]:
+        p = self.pooled[name]
+        if p.score is None or len(self.examples.classes) != 2:
+            return []
+        folds = Folds(self.rows.size, [(self.rows[:0], fold.member) for fold in self.tests], "")
+        listed = [leakage.score_scale(folds, p.score)]
+        if not self.fits:
+            listed.append(giveaways.gives_away(p.counts))
+        return [
+            replace(finding, message=f"{name}: {finding.message}", rows=tuple(int(self.rows[i]) for i in finding.rows))
+            for finding in listed
+            if finding
+        ]
+
+    # The verdict
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Every check that has a meaning here, and what those lack that could not be run."""
+        coarse = any(finding.kind is kinds.COARSE for finding in self.findings)
+        return checks.of(self.facts.known, self.facts.classes, fitted=self.fitted, holdout=self.holdout, coarse=coarse)
+
+    @property
+    def missing_checks(self) -> list[str]:
+        """What could not be looked for, and what it needs."""
+        return checks.missing(self.checks)
+
+    @property
+    def word(self) -> str:
+        """fail with a severe finding; pass without a warning where groups, time and copies were checked too.
+
+        Else cannot tell: what was not looked for may be there.
+        """
+        severities = {finding.severity for finding in self.findings}
+        if SEVERE in severities:
+            return "fail"
+        return "cannot tell" if WARNING in severities or checks.usual(self.checks) else "pass"
+
+    @cached_property
+    def gate(self) -> dict[str, Any] | None:
+        """The rule that was set and whether it holds, None where none is set."""
+        if not self.settings.gate:
+            return None
+        passed = self.word != "fail" if self.settings.gate == "no severe finding" else self.word == "pass"
+        return {"rule": f"the evaluation: {self.settings.gate}", "passed": passed}
