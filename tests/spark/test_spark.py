@@ -141,10 +141,12 @@ def test_workers_run_the_evalkit_that_was_sent(session):
     def told(table: pa.Table) -> pa.Table:
         from evalkit.reading.inputs import runs
 
-        return pa.table({"loader": [type(runs.__spec__.loader).__name__], "file": [hasattr(runs, "__file__")]})
+        return pa.table({"loader": [type(runs.__spec__.loader).__name__], "file": [runs.__file__]})
 
     found = spark.Spark(session).reduce("SELECT * FROM range(10)", None, told, "numbers")
-    assert {(one["loader"], one["file"]) for one in found.to_pylist()} == {("Carried", False)}
+    assert {(one["loader"], one["file"]) for one in found.to_pylist()} == {
+        ("Carried", "evalkit/reading/inputs/runs.py")
+    }
 
 
 # Errors -------------------------------------------------------------------------------------------------------------
