@@ -67,7 +67,7 @@ def test_dates_split_forward_beside_rows_at_random():
     frame["x0"] = np.arange(n) / 25
     study = validation.read(features=frame, estimator="sklearn.tree.DecisionTreeClassifier", k=5, gap=3)
     for train, test in study.folds.pairs:
-        assert study.folds.time[train].max() + 3 < study.folds.time[test].min()
+        assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
     assert study.rows.size < n
     assert study.primary.value(study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
     assert "rows at random, time ignored" in resplits_page.other_splits(study).html

@@ -31,7 +31,7 @@ def test_a_run_that_is_terminated_leaves_nothing(tmp_path):
     environment = {**os.environ, "TMPDIR": str(held), "PYTHONPATH": str(TOP)}
     command = [sys.executable, "-m", "evalkit", "report", "ranking", "-o", str(tmp_path / "out")]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
-        while not list(held.glob("*/kernel.json")) and run.poll() is None:
+        while not list(held.glob("*/ipython")) and run.poll() is None:
             time.sleep(0.02)
         run.send_signal(signal.SIGTERM)
         _, errors = run.communicate()

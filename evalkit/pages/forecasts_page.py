@@ -9,7 +9,7 @@ from evalkit.numbers import decimals, number, signed
 from evalkit.pages import pieces
 from evalkit.pages.probabilities import DRAWN
 from evalkit.studies import mean_reliability
-from evalkit.studies.rating import BIAS, BINS, CELLS, Rating
+from evalkit.studies.rating import BIAS, BINS, CELLS, Rating, bin_widths
 from evalkit.studies.words import counted
 
 pieces.listed(__name__)
@@ -37,7 +37,7 @@ def error_histogram_plot(study: Rating) -> Picture:
     names = study.order[:DRAWN]
     means = {name: study.estimate(BIAS, name).value for name in names}
     frame = study.histogram(names)
-    places = decimals(frame["high"] - frame["low"])
+    places = decimals(bin_widths(frame))
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     caption = (
         f"Errors (forecast − actual) of {counted(len(study.account), 'row')}: share of the rows in "

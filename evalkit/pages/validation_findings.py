@@ -5,7 +5,7 @@ from evalkit.findings.finding import Finding, Kind
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.inputs.folds import LeftOut
 from evalkit.studies import fold_scores as diagnostics
-from evalkit.studies.out_of_fold import FEW_POOLED, Validation
+from evalkit.studies.out_of_fold import Validation
 from evalkit.studies.resplits import Unfitted
 from evalkit.studies.words import counted, listed
 
@@ -110,8 +110,7 @@ def _pooled(study: Validation) -> list[Finding]:
     text = (
         f"{counted(study.split.distinct, study.row_name)} pooled from {len(study.split.names)} folds. {measured.POOLED}"
     )
-    few = not study.holdout and study.split.distinct < 10 * FEW_POOLED
-    return [splits.FEW_POOLED.note(text, study.split.distinct)] if few else []
+    return [splits.FEW_POOLED.note(text, study.split.distinct)] if study.pooled_of_folds else []
 
 
 def unchecked(study: Validation) -> list[Finding]:

@@ -334,8 +334,9 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, 
     metrics = _metrics(o, binary)
     for chosen in metrics:
         if missing := int((~chosen.sums(table.numbers).defined).sum()):
-            text = f"metrics: {chosen.label} has no value for {missing:,} users; an A/B test compares all of an arm"
-            raise ParameterError(text)
+            raise ParameterError(
+                f"metrics: {chosen.label} has no value for {missing:,} users; an A/B test compares all of an arm"
+            )
     settings = replace(own_settings(shared, logs.column_names(data), table.assigned.arms), metrics=metrics)
     return Experiment(settings, table.assigned.arms, table.attributes, {}, o, table, logs.holds(table.sources, SAMPLE))
 

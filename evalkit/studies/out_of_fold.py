@@ -330,6 +330,11 @@ class Validation(Shown, Study):
         """Whether so few rows are predicted by several folds' models that the folds decide, and not the rows."""
         return not self.holdout and self.split.distinct < FEW_POOLED
 
+    @property
+    def pooled_of_folds(self) -> bool:
+        """Whether rows are pooled over several folds' models, and not so many that pooled tests hold all the same."""
+        return not self.holdout and self.split.distinct < 10 * FEW_POOLED
+
     def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
         low, high = self.primary.metric.low, self.primary.metric.high
         cut = inference.within(e, low, high) if np.isfinite(e.low) else e

@@ -519,3 +519,8 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     summed.refuse_unlike()
     counted = account.of_table(t, rows)
     return Rating(settings, t.systems, {}, given, counted, asked, kept, summed, bool(weight), table=t)
+
+
+def bin_widths(histogram: pd.DataFrame) -> pd.Series:
+    """How wide each bin is."""
+    return histogram["high"] - histogram["low"]
