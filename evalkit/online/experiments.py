@@ -39,7 +39,7 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
 
     >>> users = assignment(["u", "v", "w", "w"], ["a", "b", "a", "b"], arms=("a", "b"))
     >>> users.arm, users.crossed
-    (array([0, 1]), 1)
+    (array([0, 1], dtype=int16), 1)
     """
     same_length(user=np.asarray(user), arm=np.asarray(arm))
     code, names = codes(np.asarray(arm).astype(str))
