@@ -1,10 +1,14 @@
 """A finding: one thing that a report tells of its data or of its method, and the kind that it is of."""
 
 import html
+import pkgutil
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from evalkit.findings import measured
 
 
 class Severity(StrEnum):
@@ -38,6 +42,15 @@ class Kind:
     def rated(self, severity: Severity, message: str, count: int | None = None) -> "Finding":
         """A finding whose severity depends on the data."""
         return Finding(self, severity, message, count)
+
+
+TEXTS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decode())  # in a Spark worker no file
+
+
+def kind(code: str) -> Kind:
+    """The kind of a code, with its words from kinds.toml."""
+    sentences = {name: text for name, text in vars(measured).items() if name.isupper()}
+    return Kind(code, **{name: text.format_map(sentences) for name, text in TEXTS[code].items()})
 
 
 @dataclass(frozen=True)

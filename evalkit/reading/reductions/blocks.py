@@ -48,8 +48,8 @@ class Schema:
     said: tuple[str, ...]
     paired: bool
     id: Field | None
-    names: str | None
-    numbered: bool
+    names: str | None = None
+    numbered: bool = False
     coded: Mapping[str, Segment] = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
     unit: bool = False
@@ -77,7 +77,6 @@ class Schema:
     def block(self, table: Any, before: int = 0) -> Block:
         """The rows of an Arrow table. before: rows that came earlier. Raises Refused for what cannot be meant."""
         columns = {name: table[name].combine_chunks() for name in table.column_names}
-        shared = {role: self._numbers(role, field, columns[role]) for role, field in self.shared.items()}
         if self.id:
             self.id.checked(columns["id"], None)
         rows = self.rows_of(table)
@@ -94,14 +93,12 @@ class Schema:
             every = [self._numbers(role, field, columns[own_name(role, i)]) for i, field in enumerate(self.own[role])]
             return np.array(every) if rows is None else every[0][rows].T.copy()
 
-        shared = {role: one(values) for role, values in shared.items()}
+        shared = {role: one(self._numbers(role, field, columns[role])) for role, field in self.shared.items()}
         own = {role: each(role) for role in self.own}
         truth, said = [shared[role] for role in self.truth], [own[role] for role in self.said]
         weight = shared.get(WEIGHT)
         beside = {role.removeprefix(BESIDE): values for role, values in shared.items() if role.startswith(BESIDE)}
-        texts = {name: columns[name] for name in ("unit", "id") if name in columns}
-        if rows is not None:
-            texts = {name: column.take(first) for name, column in texts.items()}
+        texts = {n: columns[n] if rows is None else columns[n].take(first) for n in ("unit", "id") if n in columns}
         key = next(iter(texts.values()), None)
         everything = [*truth, *np.concatenate(said), *([] if weight is None else [weight]), *beside.values()]
         names = texts["id"] if self.names == "id" else columns[self.names] if self.names else None
@@ -354,14 +351,11 @@ def read(
         said=tuple(said or roles),
         paired=not layout.wide and len(names) > 1,
         id=Field(layout.id) if layout.id else None,
-        names=None,
-        numbered=False,
     )
-    cells = _cells(engine.dialect, layout, schema)
     table = Blocks(
         engine=engine,
         pieces=pieces,
-        query=tabled.union(engine, pieces, names, cells, segments, unit),
+        query=tabled.union(engine, pieces, names, _cells(engine.dialect, layout, schema), segments, unit),
         counts=[sum(size.values()) for size in sizes],
         rows=sum(n for size in sizes for name, n in size.items() if layout.wide or name in names),
         slices={},
