@@ -2,9 +2,9 @@
 
 from dataclasses import fields
 
+import pandas as pd
 import pytest
 import tool_tables
-from tool_tables import Page
 
 from evalkit import parameters
 from evalkit.arrays import InputError
@@ -16,18 +16,18 @@ READ = {module.__name__.rpartition(".")[2]: module.read for module in MODULES}
 
 def written(case, folder):
     """The parameters of a case, with its files in a folder."""
-    for name, content in case.files.items():
+    files = case.content if isinstance(case.content, dict) else {case.file: case.content}
+    for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if callable(content):
-            content(path)
+        if isinstance(content, pd.DataFrame):
+            content.to_parquet(path)
         else:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    names = [name for name in case.files if name != "qrels.txt"]
-    tops = sorted({name.split("/")[0] for name in names}, key=names[0].split("/")[0].__ne__)
-    given = {name: value for name, value in case.given.items() if name != "as"}
-    given[case.given.get("as", "preds")] = str(folder / tops[0]) if len(tops) == 1 else [str(folder / t) for t in tops]
-    return given | ({"qrels": str(folder / "qrels.txt")} if "qrels.txt" in case.files else {})
+    tops = [str(folder / top) for top in dict.fromkeys(name.split("/")[0] for name in files) if top != "qrels.txt"]
+    usual = {"interleaving": "log"}.get(case.report, "preds")
+    given = {"users" if case.file == "users.csv" else usual: tops[0] if len(tops) == 1 else tops}
+    return given | dict(case.given or {}) | ({"qrels": str(folder / "qrels.txt")} if "qrels.txt" in files else {})
 
 
 def refusal(act):
@@ -40,28 +40,24 @@ def refusal(act):
 
 
 @pytest.mark.parametrize("case", tool_tables.CASES, ids=lambda case: f"{case.report}: {case.name}")
-def test_a_table_is_the_right_page_or_one_line(case, tmp_path, monkeypatch):
+def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(case, tmp_path, monkeypatch, request):
+    if case.name in tool_tables.NOT_YET:
+        request.applymarker(pytest.mark.xfail(strict=True, reason="read wrongly, and known to be"))
     monkeypatch.chdir(tmp_path)
     given, studies = written(case, tmp_path), []
     refused = refusal(lambda: studies.append(READ[case.report](**given)))
-    if isinstance(case.wants, Page):
-        if refused:
-            assert not case.wants.must, refused
-        else:
-            study, wanted = next(iter(getattr(studies[0], "studies", studies))), case.wants
-            assert not wanted.systems or set(study.systems) == set(wanted.systems)
-            assert wanted.n is None or study.estimates["n"].iloc[0] == wanted.n
-    else:
+    wanted, _, words = case.wants.partition(": ")
+    if wanted == "no":
         assert refused is not None, studies[0]
         assert "\n" not in refused
-        assert not case.wants.words or any(word in refused for word in case.wants.words), refused
-
-
-@pytest.mark.parametrize("case", tool_tables.CASES, ids=lambda case: f"{case.report}: {case.name}")
-def test_inspect_refuses_what_the_report_refuses_in_the_same_words(case, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    given = written(case, tmp_path)
-    report = next(kind for name, kind in parameters.REPORTS.items() if name == case.report)
-    known = {field.name for field in fields(report)}
-    refused = refusal(lambda: READ[case.report](**given))
-    assert refusal(lambda: inspection.inspect(report.of({k: v for k, v in given.items() if k in known}))) == refused
+        assert any(word in refused for word in words.split("|")), refused
+    elif refused:
+        assert not wanted.endswith("!"), refused
+    else:
+        study = next(iter(getattr(studies[0], "studies", studies)))
+        *systems, n = wanted.rstrip("!").split(" ")
+        assert not systems or set(study.systems) == set(systems)
+        assert study.estimates["n"].iloc[0] == int(n)
+    report = parameters.REPORTS[case.report]
+    known = {name: value for name, value in given.items() if name in {field.name for field in fields(report)}}
+    assert refusal(lambda: inspection.inspect(report.of(known))) == refused
