@@ -13,8 +13,7 @@ class Reading:
     Spark table that are read as a frame; more need an engine. shard: the fewest rows of a shard, however little memory
     there is. largest: the most rows of a shard, however much there is: more only take longer to be touched. row: bytes
     that each needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced.
-    worker: rows that a Spark worker reduces at once, about 300 MB. straight: the most rows of a shard of a Parquet file
-    that is read without an engine, however much memory there is. batch: rows of it that are decoded at once.
+    worker: rows that a Spark worker reduces at once, about 300 MB.
     units: distinct units whose sums are kept side by side; more are sorted, so that each is in one shard.
     values: distinct values of a column for segments. ids: whose hashes are kept to find one that comes twice; of more
     the engine is asked. kept: values of units, one a unit, system and metric. listed: units up to which each is listed,
@@ -29,8 +28,6 @@ class Reading:
     largest: int = 2**19
     row: int = 1_000
     worker: int = 2**19
-    straight: int = 2**24
-    batch: int = 2**16
     units: int = 2**14
     values: int = 2**20
     ids: int = 2**24

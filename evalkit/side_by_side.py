@@ -41,19 +41,3 @@ def ordered(function: Callable[[Item], Made], items: Iterable[Item], threads: in
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def slices(n: int, threads: int, least: int = 2**17) -> list[slice]:
-    """Return n places in slices of about equal length, one a thread, or fewer where they would be shorter than `least`.
-
-    >>> slices(10, 3, least=4)
-    [slice(0, 5, None), slice(5, 10, None)]
-    """
-    parts = max(1, min(threads, n // least))
-    return [slice(n * i // parts, n * (i + 1) // parts) for i in range(parts)]
-
-
-def every(function: Callable[[Item], Made], items: Iterable[Item], threads: int) -> list[Made]:
-    """Return what `function` makes of each item, in order; one item alone needs no thread."""
-    work = list(items)
-    return list(ordered(function, work, min(threads, max(len(work), 1))))

@@ -13,8 +13,8 @@ from evalkit.parameters import Classification
 from evalkit.reading.engines.base import budget
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.reductions import large
-from evalkit.statistics import passes
+from evalkit.reading.reductions import scores
+from evalkit.statistics.of_sums import ByScore
 from evalkit.studies import classification
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
@@ -86,10 +86,16 @@ def text(study):
 
 def grids(folder, memory, size, most=2**20, **more):
     with opened(budget(memory, threads=2, reading=replace(SHARDS, shard=size))) as engine:
-        made = large.read(engine, Predicted.of(str(folder), attributes=["country"], **more), ["country"])
-        first = passes.First(len(made.systems), [0.5] * len(made.systems), most, most // 4)
-        found = made.reduce(pickle.loads(pickle.dumps(first)), first.merge, by_unit=False)
-    return first.bins(found), passes.facts(found)
+        made = scores.read(engine, Predicted.of(str(folder), attributes=["country"], **more), ["country"])
+        return counted(made, most)
+
+
+def counted(table, most=2**20):
+    """The bins by group and system, and the facts, of a table in an engine."""
+    limits = replace(USUAL, bins=most, slice_bins=most // 4)
+    by_score = ByScore(table.scale, [0.5] * len(table.table.systems), limits)
+    found = table.table.total(pickle.loads(pickle.dumps(by_score)))
+    return {key: tally.whole for key, tally in found.tallies.items()}, found.facts.sums
 
 
 def put(data, column, row, value):

@@ -7,7 +7,7 @@ import pytest
 from evalkit.metrics import curves
 from evalkit.pages import binary_plots, page
 from evalkit.studies import classification, curve_points
-from evalkit.studies.binary_studies import RowsStudy
+from evalkit.studies.binary import BinaryStudy
 
 SYSTEMS = page.CURVES + 2
 
@@ -21,8 +21,8 @@ def study():
 
 
 def test_bands_are_made_once_for_both_curves_and_only_of_systems_that_are_drawn(study, monkeypatch):
-    resampled, resample = [], RowsStudy.resample
-    monkeypatch.setattr(RowsStudy, "resample", lambda self, name: resampled.append(name) or resample(self, name))
+    resampled, resample = [], BinaryStudy.resample
+    monkeypatch.setattr(BinaryStudy, "resample", lambda self, name: resampled.append(name) or resample(self, name))
     binary_plots.curve_plot(study)
     assert resampled == study.order[: page.CURVES]
     for kind in ("roc", "pr"):

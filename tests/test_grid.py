@@ -50,7 +50,7 @@ def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(m
     score, label = drawn(6, 100_000, ties=4)
     score = score / np.abs(score).max() * most_apart * 0.999
     found = grid.reduce(score, label, most=most, cut=cut)
-    monkeypatch.setattr(grid, "_with_label", lambda score, label, threads: None)
+    monkeypatch.setattr(grid, "_with_label", lambda score, label: None)
     assert same(found, grid.reduce(score, label, most=most, cut=cut))
     assert found.positive.sum() == label.sum()
 
@@ -89,13 +89,12 @@ def test_bins_in_one_pass_are_those_of_a_pass_for_each(codes_of, cut, most, n):
     shift = borders.shift(codes, 1, most, cut)
     start = borders.starts(codes, shift, cut)
     ends = np.append(start, n)
-    for threads in (1, 2, 3):
-        found, bins = borders.with_ones(codes, 1, most, cut, threads)
-        assert found == shift
-        np.testing.assert_array_equal(bins.start, ends)
-        np.testing.assert_array_equal(bins.ones, np.append(0, np.cumsum(codes & 1))[ends])
-        np.testing.assert_array_equal(bins.first, codes[start])
-        np.testing.assert_array_equal(bins.last, codes[ends[1:] - 1])
+    found, bins = borders.with_ones(codes, 1, most, cut)
+    assert found == shift
+    np.testing.assert_array_equal(bins.start, ends)
+    np.testing.assert_array_equal(bins.ones, np.append(0, np.cumsum(codes & 1))[ends])
+    np.testing.assert_array_equal(bins.first, codes[start])
+    np.testing.assert_array_equal(bins.last, codes[ends[1:] - 1])
 
 
 def test_few_distinct_scores_are_counted_exactly():
@@ -212,14 +211,3 @@ def test_no_rows():
     g = grid.reduce(np.empty(0), np.empty(0, bool))
     assert len(grid.merge([g, g]).low) == 0
     assert np.isnan(counts.auc(grid.counts(g)))
-
-
-@pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("most", [2**20, 1000])
-def test_bins_are_the_same_whatever_the_number_of_threads(threads, most):
-    rng = np.random.default_rng(threads)
-    score, label = rng.random(600_000).round(5), rng.random(600_000) < 0.3  # longer than what one thread does alone
-    alone, together = (grid.reduce(score, label, most=most, cut=0.5, threads=of) for of in (1, threads))
-    assert (alone.shift, alone.cut) == (together.shift, together.cut)
-    for name in ("low", "high", "positive", "negative"):
-        assert np.array_equal(getattr(alone, name), getattr(together, name)), name

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from large_tables import CASES, LESS, METRICS, SMALL, classified, frame, limited, long, text
 
+from evalkit.arrays import ParameterError
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, influence
-from evalkit.studies import classification
-from evalkit.studies.binary_studies import RowsStudy, SumsStudy
+from evalkit.studies import binary_studies, classification
 
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
 
@@ -23,8 +23,8 @@ def both(data, limits=T, **given):
     """The study in memory and the one from sums, with the methods of many units."""
     kept = classification.read(data, **given)
     reduced = classified(data, SMALL, **given)
-    assert isinstance(kept, RowsStudy)
-    assert isinstance(reduced, SumsStudy)
+    assert kept.data is not None
+    assert reduced.data is None
     return limited(kept, limits), limited(reduced, limits)
 
 
@@ -59,7 +59,6 @@ def test_estimates_are_those_of_memory(case, layout):
 def compared_in_memory(layout, case):
     """The comparisons of memory, for both ways to know the units."""
     study = classification.read(LAYOUTS[layout](), metrics=METRICS, threshold=0.4, **CASES[case])
-    assert isinstance(study, RowsStudy)
     return limited(study, Limits(flipped=1)).comparisons
 
 
@@ -70,7 +69,7 @@ def test_comparisons_are_those_of_memory(case, layout, known):
     kept = compared_in_memory(layout, case)
     limits = Limits(reading=replace(SMALL.reading, units=known))
     reduced = classified(LAYOUTS[layout](), limits, metrics=METRICS, threshold=0.4, **CASES[case])
-    assert isinstance(reduced, SumsStudy)
+    assert reduced.data is None
     plain = case == "plain"
     for one, other in zip(kept.to_dict("records"), reduced.comparisons.to_dict("records"), strict=True):
         assert other["difference"] == pytest.approx(one["difference"], rel=1e-8, abs=1e-12)
@@ -108,7 +107,28 @@ def test_thresholds_and_decisions_are_those_of_memory(threshold):
     pd.testing.assert_frame_equal(kept.choices, reduced.choices)
     pd.testing.assert_frame_equal(kept.calibration, reduced.calibration)
     pd.testing.assert_frame_equal(kept.gains, reduced.gains)
-    assert kept.wrong == reduced.wrong
+    assert kept.facts.wrong == reduced.facts.wrong
+
+
+@pytest.mark.parametrize("given", [{}, {"columns": "{weight: exact}"}, {"segments": "country"}], ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_metrics_within_units_are_those_of_memory(layout, given):
+    kept, reduced = (
+        study_of(LAYOUTS[layout](), metrics="gauc,gauc_positives,roc_auc", unit="user_id", **given)
+        for study_of in (classification.read, lambda data, **more: classified(data, SMALL, **more))
+    )
+    same_estimates(kept, reduced)
+    for a, b in ((kept.comparisons, reduced.comparisons), (kept.by_segment, reduced.by_segment)):
+        within = a["metric"] != "roc_auc" if "metric" in a else np.full(len(a), fill_value=True)
+        numbers = [name for name in a.columns if a[name].dtype == float]
+        np.testing.assert_allclose(b.loc[within, numbers], a.loc[within, numbers], rtol=1e-9, atol=1e-12)
+    assert kept.constant(kept.primary) == reduced.constant(reduced.primary)
+
+
+def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
+    monkeypatch.setattr(binary_studies, "UNITS", 200)
+    with pytest.raises(ParameterError, match="gauc needs the value of each user_id, of 200 at most, got 300"):
+        classified(frame(), SMALL, metrics="gauc", unit="user_id")
 
 
 EDGES = {

@@ -13,7 +13,6 @@ from evalkit.limits import USUAL, Reading
 from evalkit.pages import classification_page
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.tables.slices import groups, slices
-from evalkit.studies.binary_studies import SumsStudy
 
 SCHEMA = Path(__file__).parents[1] / "evalkit" / "schema.json"
 
@@ -35,8 +34,8 @@ def test_counts_are_the_same_at_every_limit(table, most, weight):
     weighed = {"columns": {"weight": weight}}
     whole, counted = grids(folder, "1GB", 10**6, most, **weighed)
     small, again = grids(folder, "250MB", 7_000, most, **weighed)
-    assert counted.tolist() == again.tolist() == [len(data), int(data["label"].sum()), 0, 0]
-    assert sorted(whole) == sorted(small) == list(range(8))
+    assert counted.tolist() == again.tolist() == [len(data), int(data["label"].sum()), 0, 0, 0, 0]
+    assert sorted(whole) == sorted(small) == [(group, system) for group in range(4) for system in range(2)]
     for key, one in whole.items():
         assert one.shift == small[key].shift
         assert (one.shift > 0) == (most == 1000)
@@ -59,7 +58,7 @@ def test_the_page_is_the_same_at_every_limit(table):
 def test_every_piece_of_the_page_is_there(case):
     limits = replace(LESS, bins=200 if case == "one system" else 2**20, reading=SHARDS)
     study = classified(frame(), limits, segments="country", **CASES[case])
-    assert isinstance(study, SumsStudy)
+    assert study.data is None
     pieces = ("curve_plot", "base_rate_plot", "threshold_plot", "cost_plot", "calibration_plot", "top_plot")
     for name in (*pieces, "confusion_plot", "origin"):
         assert getattr(classification_page, name)(study) is not None

@@ -8,8 +8,8 @@ from large_tables import BAD, SMALL, classified, frame, put
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits
-from evalkit.reading.reductions import large
-from evalkit.statistics import passes
+from evalkit.metrics import grid
+from evalkit.reading.reductions import blocks
 from evalkit.studies import classification
 
 
@@ -45,7 +45,7 @@ def test_a_truncated_file_and_an_unwritable_spill(tmp_path):
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
-    path, reduce = tmp_path / "live.csv", passes.grid.reduce
+    path, reduce = tmp_path / "live.csv", grid.reduce
     frame(2000).to_csv(path, index=False)
 
     def slow(*columns, **given):
@@ -54,20 +54,20 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
         path.touch()
         return reduce(*columns, **given)
 
-    monkeypatch.setattr(passes.grid, "reduce", slow)
+    monkeypatch.setattr(grid, "reduce", slow)
     with pytest.raises(InputError, match=r"live\.csv: the file changed while it was read"):
         classified(str(path), SMALL)
 
 
 def test_an_input_whose_readings_differ_is_refused(monkeypatch):
-    read = large.read
-    monkeypatch.setattr(large, "read", lambda *a, **k: replace(read(*a, **k), rows=2999))
+    laid = blocks.laid
+    monkeypatch.setattr(blocks, "laid", lambda *a, **k: replace(laid(*a, **k), rows=2999))
     with pytest.raises(InputError, match="data frame: the input changed while it was read"):
         classified(frame(3000), SMALL)
 
 
 def test_no_file_is_left_when_reading_ends_badly(tmp_path, monkeypatch):
-    monkeypatch.setattr(passes, "facts", lambda table: 1 / 0)
+    monkeypatch.setattr(grid, "reduce", lambda *columns, **given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         classified(frame(), SMALL, spill=str(tmp_path))
     assert not list(tmp_path.iterdir())

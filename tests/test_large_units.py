@@ -13,7 +13,7 @@ import pytest
 from units_again import check, written
 
 from evalkit.arrays import InputError
-from evalkit.reading.reductions.rereading import Rereading
+from evalkit.reading.reductions.blocks import Blocks
 from evalkit.studies import classification, rating, significance, units, units_file
 
 KEY = ["system", "metric", "unit", "class"]
@@ -173,14 +173,14 @@ def test_the_rows_of_one_system_keep_their_numbers_in_the_files(suffix, tmp_path
 def test_a_file_of_many_shards_is_written_a_shard_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(units_file.gathered, "__defaults__", (100,))
     seen = []
-    shards = Rereading.shards
+    again = Blocks.again
 
-    def counted(self):
-        for named in shards(self):
-            seen.append(len(named.id))
-            yield named
+    def counted(self, rows):
+        for block, unit in again(self, rows):
+            seen.append(len(block))
+            yield block, unit
 
-    monkeypatch.setattr(Rereading, "shards", counted)
+    monkeypatch.setattr(Blocks, "again", counted)
     written(tmp_path / "file", **{"": small(large_tables.frame(3000))})
     assert seen == [500] * 6
     assert pq.ParquetFile(tmp_path / "file").metadata.num_row_groups >= 6
@@ -197,7 +197,7 @@ def test_an_input_that_has_changed_is_refused_and_leaves_no_file(tmp_path):
 
 def test_of_very_many_rows_only_where_asked_for(monkeypatch):
     monkeypatch.setattr(units, "MOST", 1799)
-    monkeypatch.setattr(Rereading, "shards", lambda self: pytest.fail("the table was read"))
+    monkeypatch.setattr(Blocks, "again", lambda self, rows: pytest.fail("the table was read"))
     assert small(large_tables.frame(900)).units_wanted() is None
     assert small(large_tables.frame(900), units="yes").units_wanted().size == 900
     assert small(large_tables.frame(900), systems="good").units_wanted().size == 900

@@ -102,13 +102,6 @@ def test_a_folder_that_is_a_column_comes_before_the_files_own(tmp_path):
     pq.write_table(pa.table({"id": ["a"], "score": [1.0]}), tmp_path / "score=7" / "p.parquet")
     part = sources.parts(tmp_path)[0]
     assert part.load({"id": "id"}, {"score": "score"})["score"].to_pylist() == [7]
-    path = tmp_path / "plain.parquet"
-    pq.write_table(pa.table({"label": [1], "score": [1.0]}), path)
-    (tmp_path / "score=8").mkdir()
-    path.rename((tmp_path / "score=8") / "p.parquet")
-    (in_a_folder,) = sources.parts(tmp_path / "score=8")
-    assert in_a_folder.is_plain("label", ["score"], [])
-    assert not sources.parts(tmp_path)[1].is_plain("label", ["score"], [])
 
 
 def test_a_name_that_is_not_utf8_is_refused(tmp_path):

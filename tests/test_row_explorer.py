@@ -129,10 +129,10 @@ def test_a_class_without_probabilities_is_hit_or_missed():
     assert next(iter(m.off.values())).tolist() == [0, 0, 0, 1, 0, 1]
 
 
-def test_a_table_that_is_not_at_hand_has_none():
+def test_a_table_that_is_not_at_hand_says_that_it_lists_none():
     small = Limits(reading=Reading(rows=100, shard=100))
     study = classification.study_of(Classification.of({"preds": binary(600)}), small)
-    assert classification_page.explorer(study).html == ""
+    assert "Single rows are not listed: of more than 100 rows none is kept." in classification_page.explorer(study).html
 
 
 def test_the_json_has_the_rows_that_the_page_lists_unrounded():

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from dataclasses import replace
 
 import large_classes
 import large_forecasts
@@ -19,7 +18,7 @@ from evalkit.parameters import Ranking
 from evalkit.reading.engines import base
 from evalkit.studies import ranking
 
-READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, straight=7_000, batch=500, units=50)
+READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, units=50)
 LIMITS = Limits(reading=READING)
 UNITS = {"unit": "user_id", "segments": "country"}
 
@@ -37,13 +36,6 @@ def lists(rows=20_000):
     return pd.DataFrame(data | {"score_a": rng.normal(size=rows).round(2), "score_b": rng.random(rows), "grade": grade})
 
 
-def scored(rows):
-    """Labels and the scores of one system, enough of them for two threads to share one sort."""
-    rng = np.random.default_rng(9)
-    label = (rng.random(rows) < 0.3).astype(int)
-    return pd.DataFrame({"label": label, "score": 1 / (1 + np.exp(-rng.normal(label)))})
-
-
 def ranked(path, limits, **more):
     return ranking.study_of(Ranking.of({"preds": path, "segments": "tier", **more}), limits)
 
@@ -54,22 +46,8 @@ CASES = {
         lambda: large_tables.frame(20_000, units=3_000).drop(columns=["id", "age"]),
         lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: exact}", **UNITS, **more),
     ),
-    "parts of one sort": (
-        lambda: scored(270_000),
-        lambda path, limits, **more: large_tables.classified(
-            path,
-            Limits(reading=replace(READING, straight=2**24, batch=2**16)),
-            metrics="roc_auc,average_precision,ks,f1",
-            threshold="best_f1",
-            **more,
-        ),
-    ),
     "systems by id": (lambda: large_tables.long(large_tables.frame(20_000)), large_tables.classified),
-    "straight from the file": (
-        lambda: large_tables.frame(20_000, ties=9)[["label", "score_good", "score_weak", "exact"]],
-        lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: exact}", **more),
-    ),
-    "whole weights straight": (
+    "whole weights": (
         lambda: large_tables.frame(20_000, ties=9)[["label", "score_good", "heavy"]],
         lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: heavy}", **more),
     ),
@@ -166,7 +144,7 @@ def test_an_error_of_the_items_ends_the_work(threads):
 
 def test_threads_follow_the_settings_of_their_caller():
     with np.errstate(divide="ignore"):
-        assert side_by_side.every(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2) == [np.inf] * 3
+        assert list(side_by_side.ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2)) == [np.inf] * 3
 
 
 @pytest.mark.parametrize(("memory", "threads", "shard", "workers"), [("1GB", 1, 250_000, 1), ("1GB", 8, 250_000, 2),

@@ -78,8 +78,10 @@ class Block:
         """All rows, as group 0, and those of each slice that has any."""
         yield 0, self
         for column in self.slices:
-            for group in np.unique(column).tolist():
-                yield group, self.at(np.flatnonzero(column == group))
+            order = np.argsort(column, kind="stable")
+            starts = np.flatnonzero(np.diff(column[order], prepend=-1))
+            for rows in np.split(order, starts[1:]):
+                yield int(column[rows[0]]), self.at(rows)
 
     def steps(self) -> Iterator[Block]:
         """Some thousand rows at a time, of whole units."""

@@ -5,11 +5,9 @@ Codes that differ only in their last `shift` bits share a bin. A cut is a code a
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from evalkit import side_by_side
 from evalkit.arrays import Bools, Ints
 
 STEP = 2**15  # codes processed at once: with what is made of them they stay in the cache
@@ -95,23 +93,7 @@ class Bins:
     last: Ints
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The bins that begin in a part of the codes.
-
-    columns: one column a bin, the place where it starts, the bits that are set in the part before it, its first code
-    and the code before; the memory of `room` columns, of which only the first `size` are touched. ones: bits set in all
-    of the part. coarse, fine: bins after the first of all, at the shift and at the next smaller one, without the cut's.
-    """
-
-    columns: Ints
-    size: int
-    ones: int
-    coarse: int
-    fine: int
-
-
-def with_ones(codes: Ints, least: int, most: int, cut: int | None, threads: int = 1) -> tuple[int, Bins]:
+def with_ones(codes: Ints, least: int, most: int, cut: int | None) -> tuple[int, Bins]:
     """The shift that `shift` gives, and the bins of sorted codes whose last bit is a flag.
 
     Block by block in the cache: reading codes costs more than the arithmetic.
@@ -122,24 +104,26 @@ def with_ones(codes: Ints, least: int, most: int, cut: int | None, threads: int 
     """
     room = _room(most, cut)
     at_cut = 0 if cut is None else int(np.searchsorted(codes, cut))  # at 0 a bin begins in any case
-    parts = side_by_side.slices(len(codes), threads)
     shift = _guess(codes, least, room)
     while True:
-        found = side_by_side.every(partial(_part, codes, shift, at_cut, room), parts, threads)
-        if sum(part.coarse for part in found) > room:
+        bins, coarse, fine = _at_shift(codes, shift, at_cut, room)
+        if coarse > room:
             shift += 1
-        elif shift > least and sum(part.fine for part in found) <= room:
+        elif shift > least and fine <= room:
             shift -= 1
         else:
-            return shift, _whole(codes, found, threads)
+            return shift, bins
 
 
-def _part(codes: Ints, shift: int, at_cut: int, room: int, part: slice) -> _Part:
-    """What begins in a part; not all of it where that is too much already."""
-    columns = np.empty((4, min(part.stop - part.start, room + 2) + 1), np.int64)
+def _at_shift(codes: Ints, shift: int, at_cut: int, room: int) -> tuple[Bins, int, int]:
+    """The bins at a shift, not all of them where they are too many.
+
+    Last how many bins begin after the first, at the shift and at the next smaller one, without the cut's.
+    """
+    columns = np.empty((4, min(len(codes), room + 2) + 1), np.int64)  # of which only the first `size` are touched
     size = ones = coarse = fine = 0
-    for start in range(part.start, part.stop, STEP):
-        stop = min(start + STEP, part.stop)
+    for start in range(0, len(codes), STEP):
+        stop = min(start + STEP, len(codes))
         here = codes[start:stop]
         before = codes[start - 1 : stop - 1] if start else np.append(here[:1], here[:-1])
         changed = (here ^ before).view(np.uint64)
@@ -158,22 +142,6 @@ def _part(codes: Ints, shift: int, at_cut: int, room: int, part: slice) -> _Part
         here.take(place, out=into[2], mode="clip")  # the default mode would copy the result
         before.take(place, out=into[3], mode="clip")
         size, ones = size + len(place), ones + int(up_to[-1])
-    return _Part(columns, size, ones, coarse, fine)
-
-
-def _whole(codes: Ints, parts: list[_Part], threads: int) -> Bins:
-    """The bins of all parts."""
-    ends, ones = np.cumsum([part.size for part in parts]), np.cumsum([part.ones for part in parts])
-    size = int(ends[-1])
-    columns = parts[0].columns if len(parts) == 1 else np.empty((4, size + 1), np.int64)
-
-    def fill(at: int) -> None:
-        part = parts[at]
-        into = columns[:, ends[at] - part.size : ends[at]]
-        into[:] = part.columns[:, : part.size]
-        into[1] += ones[at] - part.ones
-
-    if len(parts) > 1:
-        side_by_side.every(fill, range(len(parts)), threads)
-    columns[:, size] = len(codes), ones[-1], 0, codes[-1] if len(codes) else 0
-    return Bins(columns[0, : size + 1], columns[1, : size + 1], columns[2, :size], columns[3, 1 : size + 1])
+    columns[:, size] = len(codes), ones, 0, codes[-1] if len(codes) else 0
+    bins = Bins(columns[0, : size + 1], columns[1, : size + 1], columns[2, :size], columns[3, 1 : size + 1])
+    return bins, coarse, fine

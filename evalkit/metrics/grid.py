@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit import side_by_side
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import borders, keys
@@ -67,11 +66,8 @@ def reduce(
     *,
     most: int = MOST,
     cut: float | None = None,
-    threads: int = 1,
 ) -> Grid:
     """The grid of rows. weight: whole numbers, because sums of reals would depend on the order of the rows.
-
-    threads: how many sort.
 
     >>> g = reduce(np.array([0.8, 0.5, 0.5, 0.3]), np.array([True, True, False, False]))
     >>> g.shift, g.positive, g.negative
@@ -80,8 +76,8 @@ def reduce(
     cut_code = None if cut is None else int(codes(np.array([cut]))[0])
     if weight is not None:
         return _weighted(codes(score), label, weight, most, cut_code)
-    if abs(cut_code or 0) < ROOM and (both := _with_label(score, label, threads)) is not None:
-        return _labelled(both, most, cut_code, threads)
+    if abs(cut_code or 0) < ROOM and (both := _with_label(score, label)) is not None:
+        return _labelled(both, most, cut_code)
     code = codes(score)
     hits = np.sort(code[label])
     code.sort()
@@ -114,28 +110,24 @@ def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Gr
     return Grid(shift, code[start], code[start + rows - 1], rows, rows)
 
 
-def _with_label(score: Floats, label: Bools, threads: int) -> Ints | None:
+def _with_label(score: Floats, label: Bools) -> Ints | None:
     """Codes with the label as their last bit, so that one sort orders both; None if a score is not below 2 in size."""
     both = np.empty(len(score), np.int64)
-
-    def coded(part: slice) -> bool:
-        for start in range(part.start, part.stop, STEP):
-            block = slice(start, min(start + STEP, part.stop))
-            here, low = score[block], score[block].min()
-            if not (low > -BELOW and here.max() < BELOW):
-                return False
-            bits = here.view(np.int64) if low > 0 else codes(here)  # those of doubles above 0 are codes already
-            np.left_shift(bits, 1, out=both[block])
-            np.bitwise_or(both[block], label[block], out=both[block])
-        return True
-
-    return both if all(side_by_side.every(coded, side_by_side.slices(len(score), threads), threads)) else None
+    for start in range(0, len(score), STEP):
+        block = slice(start, start + STEP)
+        here, low = score[block], score[block].min()
+        if not (low > -BELOW and here.max() < BELOW):
+            return None
+        bits = here.view(np.int64) if low > 0 else codes(here)  # those of doubles above 0 are codes already
+        np.left_shift(bits, 1, out=both[block])
+        np.bitwise_or(both[block], label[block], out=both[block])
+    return both
 
 
-def _labelled(both: Ints, most: int, cut: int | None, threads: int) -> Grid:
+def _labelled(both: Ints, most: int, cut: int | None) -> Grid:
     """The bins of codes whose last bit is the label."""
-    keys.sort(both, threads)
-    shift, bins = borders.with_ones(both, 1, most, None if cut is None else cut << 1, threads)
+    both.sort()
+    shift, bins = borders.with_ones(both, 1, most, None if cut is None else cut << 1)
     for column in (bins.first, bins.last):
         np.right_shift(column, 1, out=column)
     positive, rows = (_each(totals) for totals in (bins.ones, bins.start))

@@ -18,6 +18,7 @@ from evalkit.arrays import Bools, Floats, Ints, minus, ratio
 from evalkit.metrics import borders, grid
 from evalkit.metrics.block import Block, Hashes
 from evalkit.metrics.distribution import Counted
+from evalkit.metrics.grid import Grid
 
 END = 2**64 - 1  # of hashes
 LEAST, ALONE = 64, 2**18  # rows whose products are added up at once, and numbers that wake no second thread of BLAS
@@ -181,6 +182,32 @@ class Parted:
 
 
 @dataclass(frozen=True, eq=False)
+class Values:
+    """Numbers of every unit, whose rows lie together. parts: hashes of some units, and one row a number."""
+
+    parts: tuple[tuple[Hashes, Floats], ...]
+
+    @staticmethod
+    def of(block: Block, columns: Callable[[Block], Floats]) -> Values:
+        """columns: rows -> their numbers, which are added up by unit."""
+        return Values(tuple((s.key[s.starts], np.add.reduceat(columns(s), s.starts, axis=1)) for s in block.steps()))
+
+    def __add__(self, other: Values) -> Values:
+        return Values(self.parts + other.parts)
+
+    @property
+    def n(self) -> int:
+        """Units."""
+        return sum(len(key) for key, _ in self.parts)
+
+    @cached_property
+    def units(self) -> Floats:
+        """The numbers in the order of the hashes: the same for every order of the rows."""
+        order = np.argsort(np.concatenate([key for key, _ in self.parts]), kind="stable")
+        return np.concatenate([numbers for _, numbers in self.parts], axis=1)[:, order]
+
+
+@dataclass(frozen=True, eq=False)
 class Counts:
     """Rows by value, lowest first, with the sums of further columns: exact, or in the bins of `grid` if they are more.
 
@@ -254,6 +281,24 @@ class Counts:
         middle = np.where(low == high, low, low / 2 + high / 2)
         weight = c.sums[0] if weighted else c.rows.astype(np.float64)
         return Counted(middle, c.rows, weight, c.whole, float(low[0]), float(high[-1]), (high - low) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Rows of two classes by score in the bins of `grid`, exactly as many as there are in each. most: bins."""
+
+    most: int
+    parts: tuple[Grid, ...]
+
+    def __add__(self, other: Tally) -> Tally:
+        """Parts wait until they are twice as many as the bins: then they are laid together."""
+        both = Tally(self.most, self.parts + other.parts)
+        return Tally(self.most, (both.whole,)) if sum(len(part.low) for part in both.parts) > 2 * self.most else both
+
+    @cached_property
+    def whole(self) -> Grid:
+        """All parts as one."""
+        return self.parts[0] if len(self.parts) == 1 else grid.merge(self.parts, self.most)
 
 
 Groups = Sequence[tuple[Ints, int]]  # of some columns the number of each row's group, and how many groups there are

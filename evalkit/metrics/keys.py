@@ -3,11 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit import side_by_side
 from evalkit.arrays import Floats, InputError, Ints
 
 STEP = 2**15  # rows processed at once: they stay in the cache
-LEAST = 2**17  # numbers from which a second thread pays
 
 
 def exponent(score: Floats) -> int:
@@ -82,23 +80,6 @@ def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
         if bits:
             key[block] |= group[block].astype(np.uint64) << np.uint64(64 - bits)
     return key
-
-
-def sort(values: Ints, threads: int) -> None:
-    """Sort whole numbers in place: the lower and the upper half side by side.
-
-    >>> values = np.array([3, 1, 2])
-    >>> sort(values, 2)
-    >>> values
-    array([1, 2, 3])
-    """
-    if threads < 2 or len(values) < LEAST:
-        values.sort()
-        return
-    middle = len(values) // 2
-    values.partition(middle)
-    halves = (values[:middle], threads // 2), (values[middle:], threads - threads // 2)
-    side_by_side.every(lambda half: sort(*half), halves, 2)
 
 
 def run_ends(values: NDArray) -> Ints:

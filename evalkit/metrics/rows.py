@@ -137,8 +137,7 @@ class Shard:
     slice, slices: for every segment column the number of the row's slice, and how many slices there are in all. unit:
     the number of the row's unit, of `units` in all. twice: ids that a system has again; differ: rows whose label,
     weight or group two systems do not agree on. beside: further columns by name. label: or the actual values, or the
-    number of the class; score: then one column a class, and decision: the class that each system predicts. threads:
-    how many may work on these rows.
+    number of the class; score: then one column a class, and decision: the class that each system predicts.
     """
 
     label: np.ndarray
@@ -152,7 +151,6 @@ class Shard:
     differ: int
     beside: Mapping[str, Floats] = field(default_factory=dict)
     decision: Sequence[Ints] = ()
-    threads: int = 1
 
     def at(self, rows: Any) -> "Shard":
         """The rows at these places."""

@@ -247,7 +247,7 @@ def _probabilities(study: BinaryStudy) -> list[Finding]:
         left_out = " Left out: log loss, Brier, calibration."
         return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
     clipped = diagnostics.clipped(study)
-    wrong = nonzero({name: study.wrong[name] for name in clipped})
+    wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
     more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
     told = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
     text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}. {told}"

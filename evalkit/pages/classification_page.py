@@ -24,7 +24,7 @@ from evalkit.pages import (
     score_spreads,
 )
 from evalkit.studies import classes, classes_sums, labels_sums
-from evalkit.studies.binary_studies import RowsStudy, SumsStudy
+from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 from evalkit.studies.study import Study
 
@@ -32,8 +32,7 @@ pieces.listed(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
-    RowsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
-    SumsStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold),
+    BinaryStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
     classes.RowsStudy: (classes_page, class_pictures, explorers),
     classes_sums.SumsStudy: (classes_page, class_pictures, explorers),
     MultiLabelStudy: (multilabel_page, class_pictures, explorers),
@@ -42,8 +41,7 @@ KINDS: dict[type, tuple[Any, ...]] = {
 OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", "decision_difference_plot")
 OF_LABELS = (*OF_TWO, "choices", "calibration_plot", "confusion_plot")
 ABSENT: dict[type, tuple[str, ...]] = {
-    RowsStudy: ("class_calibration_plot",),
-    SumsStudy: ("class_calibration_plot", "row_by_row"),
+    BinaryStudy: ("class_calibration_plot",),
     classes.RowsStudy: (*OF_TWO, "sweep_plot"),
     classes_sums.SumsStudy: (*OF_TWO, "sweep_plot"),
     MultiLabelStudy: OF_LABELS,

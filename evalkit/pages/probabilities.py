@@ -91,7 +91,7 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
         "slope: of the logit of the probability in a logistic regression; 1 if calibrated, below 1: "
         "too extreme. intercept: with the slope fixed at 1; 0 if calibrated, above 0 if they are too low."
     )
-    if certain := [name for name in study.order if study.wrong.get(name)]:
+    if certain := [name for name in study.order if study.facts.wrong.get(name)]:
         note += f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such are clipped."
     return by_system(caption, rows, "part", limits("value"), note)
 

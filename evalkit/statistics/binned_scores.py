@@ -6,7 +6,7 @@ That is a number per bin and class, or a loss of the row's own score; the second
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,16 @@ class BinnedScore:
         """The table of what the threshold decides."""
         return cells.decision(self.counts, self.threshold)
 
+    @cached_property
+    def shared(self) -> Bools:
+        """Whether each threshold stands for several distinct scores."""
+        return grid.spread(self.bins)
+
+    @property
+    def moved(self) -> tuple[float, float, float]:
+        """The most that shared bins move AUC, and the limits of average precision."""
+        return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(self.counts, self.shared)
+
     @property
     def rows(self) -> float:
         """The weight of all rows."""
@@ -59,13 +69,18 @@ class BinnedScore:
 
 @dataclass(frozen=True, eq=False)
 class BinColumn:
-    """A number for each row by its class and bin: those of positive rows, lowest bin first, then those of negative."""
+    """A number for each row by its class and bin: those of positive rows, lowest bin first, then those of negative.
+
+    ends: of the names of its columns: one, or one of positive rows and one of negative.
+    """
 
     bins: Floats
+    ends: tuple[str, ...]
 
-    def of(self, rows: Rows, place: Ints) -> Floats:
-        """The numbers of rows that stand in these bins."""
-        return self.bins.take(place)
+    def of(self, rows: Rows, place: Ints) -> Sequence[Floats]:
+        """The numbers of rows that stand in these bins, 0 in the column of the other class."""
+        moved = self.bins.take(place)
+        return [moved] if len(self.ends) == 1 else [moved * rows.actual, moved * (1 - rows.actual)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +90,11 @@ class RowColumn:
     kind: Loss | RatioOfRows
     value: float
     weight: float
+    ends: ClassVar[tuple[str, ...]] = ("",)
 
-    def of(self, rows: Rows, place: Ints) -> Floats:
+    def of(self, rows: Rows, place: Ints) -> Sequence[Floats]:
         """The numbers of rows."""
-        return self.kind.above(rows, self.value) * self.weight
+        return [self.kind.above(rows, self.value) * self.weight]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +109,25 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """What stands in the columns, in order."""
-        return [f"{self.name}\n{column}" for column in ("hit", "alarm", *self.of)]
+        own = (f"{column}{end}" for column, numbers in self.of.items() for end in numbers.ends)
+        return [f"{self.name}\n{column}" for column in ("hit", "alarm", *own)]
 
-    def rows(self, label: Bools, score: Floats, weight: Floats) -> Floats:
-        """The columns of rows, one below the other."""
-        columns = np.empty((2 + len(self.of), len(label)))
+    @property
+    def placed(self) -> bool:
+        """Whether the bins of rows are asked for."""
+        return any(isinstance(numbers, BinColumn) for numbers in self.of.values())
+
+    def rows(self, label: Bools, score: Floats, weight: Floats, place: Ints | None = None) -> Floats:
+        """The columns of rows, one below the other. place: the bin of each, where it is known."""
+        columns = np.empty((len(self.names), len(label)))
         decided = np.where(score >= self.threshold, weight, 0.0)
         columns[0], columns[1] = decided * label, decided * ~label
         rows = Rows(label.astype(np.int64), score, self.threshold)
-        place = places(self.low, score) + np.where(label, 0, len(self.low)) if self.of else np.empty(0, np.int64)
-        for i, column in enumerate(self.of.values(), start=2):
-            columns[i] = column.of(rows, place) * weight
+        place = places(self.low, score) if place is None and self.placed else place
+        place = np.empty(0, np.int64) if place is None else place + np.where(label, 0, len(self.low))
+        own = (column for numbers in self.of.values() for column in numbers.of(rows, place))
+        for i, column in enumerate(own, start=2):
+            np.multiply(column, weight, out=columns[i])
         return columns
 
 
@@ -134,8 +158,4 @@ def _columns(t: BinnedScore, chosen: Chosen) -> dict[str, BinColumn | RowColumn]
             raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
         return {chosen.label: RowColumn(kind, value, float(ratio(1.0, size)))}
     bins = np.ascontiguousarray(kind.bins(t.chances)[:, ::-1])
-    if not kind.apart:
-        return {chosen.label: BinColumn(bins)}
-    nothing = np.zeros(bins.shape[1])
-    sides = {"+": np.array([bins[0], nothing]), "-": np.array([nothing, bins[1]])}
-    return {f"{chosen.label}{sign}": BinColumn(side) for sign, side in sides.items()}
+    return {chosen.label: BinColumn(bins, ("+", "-") if kind.apart else ("",))}

@@ -4,17 +4,22 @@ They are all that intervals and paired tests need.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
+from evalkit.limits import Limits
+from evalkit.metrics import calibration, grid, kept
+from evalkit.metrics.block import Block
+from evalkit.metrics.kept import Bundle, Distinct, Parted, Tally, Total, Values
+from evalkit.metrics.sums import Sums
 from evalkit.statistics import intervals
-from evalkit.statistics.binned_scores import BinnedScore
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.binned_scores import BinnedScore, Columns, places
+from evalkit.statistics.statistic import Layout, OfUnits, Statistic
 
 POSITIVE = ("positive", "\nhit", "+")  # ends of the names of columns that only positive rows have
 Form = Mapping[str, float]  # a number for each row: these multiples of its columns, added up
@@ -32,6 +37,13 @@ class Moments:
     sums: Floats
     gram: Floats
     cubes: Floats
+
+    @staticmethod
+    def of(names: Sequence[str], m: kept.Moments) -> "Moments":
+        """Of what blocks have added up around the means."""
+        squares = np.diag(m.second)
+        gram, cubes = m.second + np.outer(m.totals, m.mean), m.third + m.mean * (3 * squares + m.totals * m.mean)
+        return Moments(names, m.n, m.totals, gram, cubes)
 
     def total(self, form: Form) -> float:
         """The sum of a form over all rows."""
@@ -67,16 +79,24 @@ class Moments:
 class SummedRows:
     """Of each group of rows, all rows first, the tables of all systems and the moments of their columns.
 
-    moments: none of a group whose tables tell everything. layout: whether rows count alike.
+    moments: none of a group whose tables tell everything. layout: whether rows count alike. within: metrics that rank
+    the rows of each unit among themselves; values: of these and each system two columns of all units, by group.
     """
 
-    tables: Sequence[Mapping[str, BinnedScore]]
+    tables: Sequence[Mapping[str, BinnedScore]] | Mapping[int, Mapping[str, BinnedScore]]
     moments: Mapping[int, Moments]
     layout: Layout
+    within: Sequence[Chosen] = ()
+    values: Mapping[int, Values] = field(default_factory=dict)
 
-    def measure(self, chosen: Chosen, system: str, member: int | slice) -> "OfSums":
+    def measure(self, chosen: Chosen, system: str, member: int | slice) -> "OfSums | OfUnits":
         """The metric of a system in a group; a slice is all rows."""
-        return OfSums(chosen, self, system, 0 if isinstance(member, slice) else member)
+        group = 0 if isinstance(member, slice) else member
+        if chosen not in self.within:
+            return OfSums(chosen, self, system, group)
+        systems = [*self.tables[0]]
+        at = 2 * (self.within.index(chosen) * len(systems) + systems.index(system))
+        return OfUnits(chosen, Sums(*self.values[group].units[at : at + 2]), design=Layout.CLUSTERED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,3 +243,111 @@ class OfSums(Statistic):
 def minus(first: Form, second: Form) -> Form:
     """How much each row moves a difference."""
     return {name: first.get(name, 0.0) - second.get(name, 0.0) for name in {**first, **second}}
+
+
+# What is kept of blocks -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Scored(Bundle):
+    """What the first reading keeps of rows of two classes: of each group and system, by their numbers, its scores.
+
+    facts: rows and positive rows; then of each system the rows whose score is no probability, and those that are
+    certain of the other class.
+    """
+
+    facts: Total
+    tallies: dict[tuple[int, int], Tally]
+    values: dict[int, Values]
+    ids: Distinct
+
+
+@dataclass(frozen=True, eq=False)
+class ByScore:
+    """Rows of each class by score, of every group and system. scale: what weights are counted in, None without weights.
+
+    cuts: of each system a threshold that is known beforehand: what is at or above it is counted exactly. ids: that are
+    looked through for one that comes twice. within: metrics that rank the rows of each unit among themselves; the first
+    metric alone is asked of slices, if it is one.
+    """
+
+    scale: float | None
+    cuts: Sequence[float] | None
+    limits: Limits
+    ids: int = 0
+    within: Sequence[Chosen] = ()
+    sliced: bool = False
+
+    def __call__(self, block: Block) -> Scored:
+        """What is kept of a block."""
+        every, tallies, values = block.truth == 1, {}, {}
+        for group, part in block.groups():
+            hit, most = part.truth == 1, self.limits.slice_bins if group else self.limits.bins
+            weight = None if self.scale is None else grid.whole(part.weights, self.scale)
+            for i, said in enumerate(part.said):
+                cut = None if self.cuts is None else self.cuts[i]
+                tallies[group, i] = Tally(most, (grid.reduce(said, hit, weight, most=most, cut=cut),))
+            if self.within and (self.sliced or not group):
+                values[group] = Values.of(part, self._values)
+        odd = [_outside(said, every) for said in block.said]
+        facts = Total(np.append([len(block), every.sum()], odd).astype(np.int64))
+        return Scored(facts, tallies, values, Distinct.of(np.empty(0) if block.id is None else block.id, self.ids))
+
+    def _values(self, block: Block) -> Floats:
+        """What each row adds to the value of its unit and to how much that counts."""
+        every = [chosen.sums(block.rows(i)) for chosen in self.within for i in range(len(block.said))]
+        return np.array([side for sums in every for side in (sums.numerator, sums.size)])
+
+
+def _outside(score: Floats, hit: Bools) -> tuple[int, int]:
+    """Scores that are no probabilities, and those that are certain of the other class."""
+    low, high = calibration.EPSILON, 1 - calibration.EPSILON
+    if low <= score.min() and score.max() <= high:
+        return 0, 0
+    certain = np.where(hit, score < low, score > high)
+    return int(np.count_nonzero((score < 0) | (score > 1))), int(np.count_nonzero(certain))
+
+
+@dataclass(frozen=True, eq=False)
+class Moved(Bundle):
+    """What the second reading keeps of each group."""
+
+    moments: dict[int, kept.Moments | Parted]
+
+
+@dataclass(frozen=True, eq=False)
+class ByColumns:
+    """Moments of how much rows move the metrics, of every group. models: of each group the columns of each system."""
+
+    scale: float | None
+    models: Mapping[int, Sequence[Columns]]
+
+    def __call__(self, block: Block) -> Moved:
+        """What is kept of a block."""
+        of = (Parted if block.parted else kept.Moments).of
+        groups = ((group, part) for group, part in block.groups() if group in self.models)
+        return Moved({group: of(self._placed(part, group), partial(self._columns, group), 0) for group, part in groups})
+
+    def _placed(self, block: Block, group: int) -> Block:
+        """The block with the bin of each score, found of all rows at once: sorted, they run through the bins."""
+        models = enumerate(zip(self.models[group], block.said, strict=True))
+        placed: dict[str, Any] = {f"{i}": places(of.low, said) for i, (of, said) in models if of.placed}
+        return replace(block, beside=placed)
+
+    def _columns(self, group: int, block: Block) -> Floats:
+        weight: np.ndarray = block.weights
+        if self.scale is not None:
+            weight = grid.whole(weight, self.scale) * self.scale
+        hit, placed = block.truth == 1, dict[str, Any](block.beside)
+        shared = np.array([np.ones(len(block)), weight * hit, weight * ~hit])
+        models = enumerate(zip(self.models[group], block.said, strict=True))
+        own = [of.rows(hit, said, weight, placed.get(f"{i}")) for i, (of, said) in models]
+        return np.concatenate([shared, *own])
+
+    def moments(self, moved: Moved) -> dict[int, Moments]:
+        """What came of it, by group."""
+        shared = ("rows", "positive", "negative")
+        names = {
+            group: [*shared, *(name for of in models for name in of.names)] for group, models in self.models.items()
+        }
+        return {group: Moments.of(names[group], m.moments) for group, m in moved.moments.items()}

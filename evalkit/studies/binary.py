@@ -1,9 +1,12 @@
-"""The study of binary outcomes: everything that the page asks of the table of each system's scores."""
+"""The study of binary outcomes: everything that the page asks of the table of each system's scores.
 
-from abc import abstractmethod
+A table that fits is at hand row by row; a larger one is read block by block, first its scores by class, then how much
+its rows move the metrics.
+"""
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,18 +16,26 @@ from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import lookup
 from evalkit.catalogue.elsewhere import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics import calibration, counts, curves
+from evalkit.catalogue.score_kinds import Tables
+from evalkit.metrics import calibration, cells, counts, curves
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.rows import Rows
+from evalkit.reading.inputs.outcomes import Binary
+from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.slices import Slice
-from evalkit.statistics import calibration_test, inference
+from evalkit.reading.tables.slices import Slice, of_groups
+from evalkit.statistics import calibration_test, chosen_threshold, count_bootstrap, inference, interval_methods
+from evalkit.statistics.binned_scores import BinnedScore
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
-from evalkit.studies import curve_points, reliability
+from evalkit.statistics.of_sums import SummedRows
+from evalkit.statistics.sample import HeldRows
+from evalkit.studies import curve_points, reliability, unit_stream
 from evalkit.studies.account import Account
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.thresholds import Costs, Rule
+from evalkit.studies.units import Units
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
@@ -40,7 +51,8 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 class Facts:
     """What the page says of the rows. positives: rows, whatever their weight.
 
-    outside: rows of each system whose score is no probability. precision: what the scores of each were stored in.
+    outside, wrong: rows of each system whose score is no probability, and that are certain of the other class.
+    precision: what the scores of each were stored in.
     """
 
     account: Account
@@ -49,6 +61,7 @@ class Facts:
     positives: int
     weighted: bool
     outside: Mapping[str, int]
+    wrong: Mapping[str, int]
     precision: Mapping[str, Precision]
 
     @property
@@ -61,75 +74,136 @@ class Facts:
 class BinaryStudy(RowStudy):
     """The study of a table of labels and scores; the units are rows, or the unit that was named.
 
-    Everything here follows from the table of each system; where the rows are, and how they vary, its subclasses know.
+    measured: what metrics are measured on; of rows at hand without thresholds, which these choose. data: the rows where
+    they are at hand; blocks: what was read where they are not.
     """
-
-    report: ClassVar[str] = "classification"
 
     rule: Rule
     costs: Costs
     prevalence: float | None
+    facts: Facts
+    measured: HeldRows | SummedRows
+    data: Binary | None = None
+    blocks: Blocks | None = None
+
+    report: ClassVar[str] = "classification"
+
+    @property
+    def listed_under(self) -> str:  # type: ignore[override]
+        """The heading under which the page lists rows, where they are at hand."""
+        return "Row by row" if self.data else ""
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was read."""
         return self.facts.account.sources
 
-    @property
-    @abstractmethod
-    def facts(self) -> Facts:
-        """What the page says of the rows."""
+    @cached_property
+    def sample(self) -> HeldRows | SummedRows:
+        """Every system's scores with its threshold."""
+        if isinstance(self.measured, SummedRows):
+            return self.measured
+        each = self.measured.rows.items()
+        return HeldRows(
+            {name: rows.at(self.thresholds[name], self._redraw(rows)) for name, rows in each}, self.measured.ids
+        )
 
     @property
-    @abstractmethod
-    def wrong(self) -> Mapping[str, int]:
-        """Rows of each system that are certain of the other class."""
+    def rechosen(self) -> bool:
+        """Whether a rule chooses the threshold, and again on bootstrap samples of the rows."""
+        return self.data is not None and self.rule.fixed is None
 
-    @property
-    @abstractmethod
-    def repeated(self) -> int | None:
-        """Rows whose label and scores another row has too, None where that is not known."""
+    def _redraw(self, rows: Rows) -> Callable[[], Counts] | None:
+        """What is decided on bootstrap samples, which are those of all systems."""
+        drawn = self.settings.limits.bands
+        redrawn = partial(chosen_threshold.redrawn, rows, self.rule.choose, rng=self.rng(7), samples=drawn)
+        return cache(redrawn) if self.rechosen else None
 
-    @property
-    @abstractmethod
-    def binned(self) -> Mapping[str, tuple[float, float, float]]:
-        """Of systems whose scores share bins, the most that moves AUC, and the limits of average precision."""
+    def units_held(self) -> Units:
+        """The rows; those that are not at hand are read again as they are taken."""
+        if self.blocks is None:
+            return super().units_held()
+        return unit_stream.units_of(self, self.blocks, self.facts.rows, self.thresholds)
 
-    @abstractmethod
+    @cached_property
+    def slices(self) -> list[Slice]:
+        """The groups of rows that share a value of a segment column."""
+        if self.blocks is None or not isinstance(self.measured, SummedRows):
+            return super().slices
+        return [part for part in of_groups(self.blocks.slices) if part.member in self.measured.tables]
+
+    def _tables(self, system: str, group: int = 0) -> Tables:
+        """The tables of a system's score."""
+        m = self.measured
+        return m.tables[group][system] if isinstance(m, SummedRows) else m.rows[system]
+
     def table(self, system: str) -> Counts:
         """The counts of a system."""
+        return self._tables(system).counts
+
+    def chances(self, system: str) -> Counts:
+        """The counts of a system at its probabilities, which are finer than the thresholds of bins."""
+        return self._tables(system).chances
 
     @property
     def counts_by_system(self) -> dict[str, Counts]:
         """The counts of every system, best first."""
         return {name: self.table(name) for name in self.order}
 
-    @abstractmethod
+    @cached_property
+    def binned(self) -> Mapping[str, tuple[float, float, float]]:
+        """Of systems whose scores share bins, the most that moves AUC, and the limits of average precision."""
+        tables = {name: self._tables(name) for name in self.systems}
+        return {name: t.moved for name, t in tables.items() if isinstance(t, BinnedScore) and t.shared.any()}
+
+    @cached_property
+    def repeated(self) -> int | None:
+        """Rows whose label and scores another row has too; None where that is not known."""
+        if len(self.systems) == 1 and not self.facts.weighted and not self.binned:
+            c = self.table(self.systems[0])  # which counts them already
+            return self.facts.rows - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
+        if self.data is None:
+            return None
+        columns = np.column_stack([self.data.label, *self.data.score.values()])
+        order = np.lexsort(columns.T)
+        return int((columns[order][1:] == columns[order][:-1]).all(axis=1).sum())
+
     def one_class(self, part: Slice) -> bool:
         """Whether the rows of a slice are all positive or all negative."""
+        if self.data:
+            return len(np.unique(self.data.label[part.member])) < 2
+        c = self._tables(self.systems[0], part.member).counts
+        return not (c.positives and c.negatives)
 
-    @abstractmethod
     def resample(self, system: str) -> list[Counts]:
         """A system's table in cells, and those of bootstrap samples of its rows or units, none where there are none."""
-
-    def chances(self, system: str) -> Counts:
-        """The counts of a system at its probabilities, where they are finer than the thresholds of its table."""
-        return self.table(system)
+        table, drawn = cells.pooled(self.chances(system)), self.settings.limits.bands
+        if self.plain:
+            return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=drawn)]
+        if isinstance(self.sample, SummedRows):
+            return [table]
+        units = count_bootstrap.resampled_units(self.sample.rows[system], rng=self.rng(3), resamples=drawn)
+        return [table, *units]
 
     @property
     def banded(self) -> bool:
-        """Whether curves have bands and the numbers read off them limits."""
-        return True
+        """Whether curves have bands: a table says how rows vary, not how units or weighted rows do."""
+        return self.plain or self.data is not None
 
     @property
     def bands_are(self) -> str:
         """Where the bands of curves come from, in words."""
         drawn = self.settings.limits.bands
-        return f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may leave them"
+        if self.banded:
+            return f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may leave them"
+        varied = f"rows vary by {self.unit_name} or weight, and resampling them would take the rows again and again"
+        return f"none, nor limits of calibration, gains and other base rates: {varied}"
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of every system, by the rule, in the precision of its scores; NaN where none keeps it."""
+        if isinstance(self.measured, SummedRows):
+            return {name: table.threshold for name, table in self.measured.tables[0].items()}
         return {name: self.rule.at(self.table(name), self.facts.precision[name]) for name in self.systems}
 
     @property
@@ -360,14 +434,21 @@ class BinaryStudy(RowStudy):
         return calibration_test.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
 
     def loss(self, chosen: Chosen, name: str) -> dict[str, float]:
-        """A mean loss with its limits."""
-        e = self.estimate(chosen, name)
-        return {"value": e.value, "low": e.low, "high": e.high}
+        """A mean loss with its limits; of one that was not read those of the table, none of units or weights."""
+        if self.data or chosen in self.settings.metrics:
+            e = self.estimate(chosen, name)
+        else:
+            e = interval_methods.mean_of_table(chosen, self.chances(name), level=self.settings.level)
+        low, high = (e.low, e.high) if self.banded or chosen in self.settings.metrics else (np.nan, np.nan)
+        return {"value": e.value, "low": low, "high": high}
 
     def constant(self, chosen: Chosen) -> float:
         """The metric of a constant score, the base rate; at a threshold that of always predicting the larger class."""
         c = self.table(self.systems[0])
         score, threshold = counts.base_rate(c), -np.inf if c.positives > c.negatives else np.inf
+        if not chosen.base.metric.tabled and self.data is None:
+            within: Any = self.measure(chosen, self.systems[0])
+            return 0.5 if np.isfinite(within.value) else np.nan  # all rows of a unit tie
         if not chosen.base.metric.tabled:
             sample: Any = self.sample
             changed = {"threshold": threshold} if chosen.decided else {"score": np.full(self.facts.rows, score)}

@@ -12,7 +12,7 @@ from evalkit.parameters import Classification, Columns, ColumnsOfEach, Metrics, 
 from evalkit.reading.engines import base
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
 from evalkit.reading.reductions import classes as reductions
-from evalkit.reading.reductions import labels, large
+from evalkit.reading.reductions import labels, scores
 from evalkit.reading.tables import sources
 from evalkit.studies import binary_studies, classes, classes_sums, labels_sums, multilabel
 from evalkit.studies.row_study import RowStudy
@@ -37,7 +37,7 @@ KINDS: Mapping[type, ByKind] = {
 }
 
 LARGE: Sequence[tuple[Any, type, Any]] = (
-    (large.opened, Binary, binary_studies.of_sums),
+    (scores.opened, Binary, binary_studies.of_blocks),
     (reductions.opened, MultiClass, classes_sums.study_of),
     (labels.opened, MultiLabel, labels_sums.study_of),
 )

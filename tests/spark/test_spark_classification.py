@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from large_tables import BAD, classified, frame, grids, long
+from large_tables import counted as counted_in
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits, Reading
@@ -16,12 +17,11 @@ from evalkit.metrics import grid
 from evalkit.pages import classification_page
 from evalkit.reading.engines import spark
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.reductions import large
+from evalkit.reading.reductions import scores
 from evalkit.reading.tables import sources
-from evalkit.statistics import passes
 from evalkit.studies import classification
-from evalkit.studies.binary_studies import SumsStudy
 
+BINS = ("low", "high", "positive", "negative")
 GIVEN = {
     "columns": "{weight: exact}",
     "metrics": "roc_auc,average_precision,brier,f1",
@@ -60,24 +60,23 @@ def test_counts_are_those_of_memory_and_of_duckdb_at_every_limit(session, tables
     several, counted = grids(files, "1GB", 10**6, **given)
     few, again = grids(files, "250MB", 7_000, **given)
     parts = sources.parts(table, reading=READING)
-    t = large.read(spark.engine_for(parts, READING), Predicted.of(parts, attributes=["country"], **given), ["country"])
-    first = passes.First(len(t.systems), [0.5] * len(t.systems))
-    whole = t.reduce(first, first.merge, by_unit=False)
-    assert passes.facts(whole).tolist() == counted.tolist() == again.tolist() == [60_000, wide["label"].sum(), 0, 0]
-    found = first.bins(whole)
-    assert sorted(found) == sorted(several) == sorted(few) == list(range(10))  # all rows, four countries; two systems
+    t = scores.read(spark.engine_for(parts, READING), Predicted.of(parts, attributes=["country"], **given), ["country"])
+    found, facts = counted_in(t)
+    assert facts.tolist() == counted.tolist() == again.tolist() == [60_000, wide["label"].sum(), 0, 0, 0, 0]
+    groups = [(group, system) for group in range(5) for system in range(2)]  # all rows, four countries; two systems
+    assert sorted(found) == sorted(several) == sorted(few) == groups
     for key, one in found.items():
         for other in (several[key], few[key]):
             assert one.shift == other.shift == 0
-            for column in passes.BINS:
+            for column in BINS:
                 assert np.array_equal(getattr(one, column), getattr(other, column)), (key, column)
-    weight = grid.whole(wide["exact"].to_numpy(), t.plan.scale)
-    columns = [(wide[f"score_{one}"].to_numpy(), wide["label"].to_numpy() == 1, weight) for one in t.systems]
+    weight = grid.whole(wide["exact"].to_numpy(), t.scale)
+    columns = [(wide[f"score_{one}"].to_numpy(), wide["label"].to_numpy() == 1, weight) for one in t.table.systems]
     for key, whole_column in enumerate(columns):
         chunks = zip(*(np.array_split(one, 7) for one in whole_column), strict=True)
         kept = grid.merge([grid.reduce(*chunk, cut=0.5) for chunk in chunks])
-        for column in passes.BINS:
-            assert np.array_equal(getattr(found[key], column), getattr(kept, column)), (key, column)
+        for column in BINS:
+            assert np.array_equal(getattr(found[0, key], column), getattr(kept, column)), (key, column)
 
 
 def same(a: pd.DataFrame, b: pd.DataFrame) -> None:
@@ -109,7 +108,7 @@ def test_the_study_gives_the_numbers_of_duckdb(tables, name, known):
     limits = Limits(reading=replace(READING, units=known))
     table, files, _ = tables[name]
     found, here = (classified(data, limits, **GIVEN) for data in (table, files))
-    assert isinstance(found, SumsStudy)
+    assert found.data is None
     assert 2**14 < found.sample.moments[0].n < 2**15
     same(found.estimates, here.estimates)
     same(found.comparisons, here.comparisons)
@@ -167,7 +166,7 @@ def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(sessio
     limits = Limits(reading=Reading(rows=300, collected=300))
     rows = frame(400).drop(columns="id")
     found = classified([made(session, rows[:200]), made(session, rows[200:])], limits, metrics="roc_auc")
-    assert isinstance(found, SumsStudy)
+    assert found.data is None
     same(found.estimates, classified(rows, limits, metrics="roc_auc").estimates)
 
 
@@ -204,7 +203,7 @@ def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session)
     for most in (100, 1000):  # summed in Spark, collected
         limits = Limits(reading=Reading(rows=most, collected=most))
         study = classified(made(session, rows), limits, threshold=0.7)
-        assert isinstance(study, SumsStudy) is (most == 100)
+        assert (study.data is None) is (most == 100)
         assert study.decisions[["tp", "fp"]].to_numpy().tolist() == [expected]
         assert [to.name for to in study.facts.precision.values()] == ["float32"]
 

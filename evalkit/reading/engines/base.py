@@ -90,9 +90,6 @@ class Engine(Protocol):
     def again(self) -> AbstractContextManager["Engine"]:
         """An engine like this one, which may be closed by now, for one more reading."""
 
-    def rows_at_once(self, each: int) -> int:
-        """The rows of so many bytes that can be in memory at once."""
-
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """Number n, from 1, or 0 where rows have none, and cells, SQL, of some rows of a selection where it holds."""
 

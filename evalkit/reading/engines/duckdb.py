@@ -53,9 +53,6 @@ class DuckDB(Engine):
     def threads(self) -> int:
         return self.budget.threads
 
-    def rows_at_once(self, each: int) -> int:
-        return self.budget.memory // each
-
     def table(self, query: str, where: str, **frames: Any) -> Any:
         with self._asked(query, where, frames) as relation:
             return relation.to_arrow_table()

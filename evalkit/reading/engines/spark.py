@@ -49,9 +49,6 @@ class Spark(Engine):
     def threads(self) -> int:
         return 1
 
-    def rows_at_once(self, each: int) -> int:
-        return self.reading.worker
-
     def table(self, query: str, where: str, **frames: Any) -> Any:
         with self._asked(query, where, frames) as rows:
             return rows.toArrow()

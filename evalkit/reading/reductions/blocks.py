@@ -7,6 +7,7 @@ once more from their beginnings, for the file, the row and the value that it nam
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,7 +40,8 @@ class Schema:
     ones stand beside. paired: the systems' rows are joined on the id. coded: of roles of text the number of each text.
     segments: of each column for segments its texts and their slices. unit: whether rows cluster; parted: units are few,
     and the rows of one come in any block. id: of the rows. names: the column that names rows; None where they are
-    numbered as they come. numbered: whether they are at all.
+    numbered as they come. numbered: whether they are at all. drawn: whether rows are, by what they say where nothing
+    names them.
     """
 
     systems: tuple[str, ...]
@@ -54,6 +56,7 @@ class Schema:
     segments: tuple[Segment, ...] = ()
     unit: bool = False
     parted: bool = False
+    drawn: bool = True
 
     @property
     def truth(self) -> list[str]:
@@ -100,7 +103,7 @@ class Schema:
         beside = {role.removeprefix(BESIDE): values for role, values in shared.items() if role.startswith(BESIDE)}
         texts = {n: columns[n] if rows is None else columns[n].take(first) for n in ("unit", "id") if n in columns}
         key = next(iter(texts.values()), None)
-        everything = [*truth, *np.concatenate(said), *([] if weight is None else [weight]), *beside.values()]
+        drawn = [*chain(*said), *([] if weight is None else [weight]), *beside.values()] if self.drawn else []
         names = texts["id"] if self.names == "id" else columns[self.names] if self.names else None
         if self.unit:
             one(hashes.of_texts(columns["unit"]))
@@ -109,7 +112,7 @@ class Schema:
                 truth=truth[0] if len(truth) == 1 else np.array(truth),
                 said=said[0] if len(said) == 1 else np.stack(said, axis=1),
                 weight=weight,
-                key=hashes.of_numbers(everything) if key is None else hashes.of_texts(key),
+                key=hashes.of_numbers([*truth, *drawn]) if key is None else hashes.of_texts(key),
                 id=hashes.of_texts(texts["id"]) if self.id and not self.paired else None,
                 clustered=self.unit,
                 parted=self.parted,
@@ -275,7 +278,7 @@ class Blocks(Input):
         return "unit" if by_unit and schema.unit and not schema.parted else "id" if schema.paired else None
 
     def _query(self, by: str | None) -> str:
-        columns = dict.fromkeys([*self.schema.columns, *(name for name in (by, self.naming) if name)])
+        columns = dict.fromkeys([*self.schema.columns, *(name for name in (by, self.schema.names) if name)])
         return f"SELECT {', '.join(map(self.engine.dialect.quote, columns))} FROM ({self.query}) AS w"
 
     @contextmanager
@@ -341,7 +344,20 @@ def read(
     what systems say that are measured, all of them where none is named.
     """
     pieces = tabled.pieces_of(engine, parts, layouts)
-    layout, sizes = layouts[0], [_sizes(engine, piece) for piece in pieces]
+    return laid(engine, pieces, [_sizes(engine, piece) for piece in pieces], systems, segments, unit, said)
+
+
+def laid(
+    engine: Engine,
+    pieces: Sequence[Piece],
+    sizes: Sequence[Mapping[str, int]],
+    systems: Sequence[str] = (),
+    segments: Sequence[str] = (),
+    unit: str | None = None,
+    said: Sequence[str] | None = None,
+) -> Blocks:
+    """The table of parts laid end to end. sizes: of each part the rows of each system."""
+    layout = pieces[0].layout
     names = tuple(map(str, layout.own)) if layout.wide else _systems(systems, {n for s in sizes for n in s}, pieces[0])
     roles = list(dict.fromkeys(role for fields in layout.own.values() for role in fields))
     schema = Schema(

@@ -4,7 +4,7 @@ Types that need SQL to become text or doubles (decimals, times, texts that hold 
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,20 +41,6 @@ class Parquet(File):
         plain = self.folders.keys().isdisjoint([*text.values(), *numbers.values()])
         columns = read(self.path, text, numbers, coded) if plain else None
         return columns or super()._read(text, numbers, coded)
-
-    def is_plain(self, label: str, numbers: Collection[str], others: Collection[str]) -> bool:
-        """As of every part, by what the file says of itself; and no cell of the columns is empty."""
-        import pyarrow as pa
-
-        metadata, kinds = _metadata(self.path), {field.name: field.type for field in types(self.path)}
-        columns = {label, *numbers, *others}
-        if len(kinds) < metadata.num_columns:  # nested columns: names are not places
-            return False
-        if not columns <= {*kinds} - {*self.folders}:  # DuckDB reads those that folders are
-            return False
-        fits = pa.types.is_integer(kinds[label]) or pa.types.is_boolean(kinds[label])
-        fits = fits and all(_number(kinds[name]) for name in numbers)
-        return fits and all(_full(metadata, list(kinds).index(name)) for name in columns)
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """As DuckDB has them, but for durations, which it takes for whole numbers."""
@@ -201,29 +187,3 @@ def ascii_only(texts: Any) -> bool:
 
     content = texts.buffers()[2]
     return content is None or not content.size or int(np.frombuffer(content, np.int8).min()) >= 0
-
-
-# Rows by the batch -----------------------------------------------------------------------------------------------
-
-
-def _full(metadata: Any, column: int) -> bool:
-    """Whether the file says that no cell of the column is empty."""
-    groups = [metadata.row_group(i).column(column).statistics for i in range(metadata.num_row_groups)]
-    return all(group is not None and group.has_null_count and group.null_count == 0 for group in groups)
-
-
-def groups(path: Path) -> list[int]:
-    """The rows of each of the file's groups of rows, which can be read by themselves."""
-    metadata = _metadata(path)
-    return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-
-
-def batches(path: Path, columns: Collection[str], size: int, group: int) -> Iterator[Any]:
-    """The columns of a group of rows in record batches of so many; raises InputError for a file that is broken."""
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(size, row_groups=[group], columns=list(columns), use_threads=False)
-    except _errors():
-        raise duck.no_parquet(duck.shown(path)) from None

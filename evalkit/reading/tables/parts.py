@@ -105,10 +105,6 @@ class Part(ABC):
         """The session of the cluster that alone can read it, for it has too many rows to be collected; else None."""
         return None
 
-    def is_plain(self, label: str, numbers: Collection[str], others: Collection[str]) -> bool:
-        """Whether Arrow alone can read a label of whole numbers or true and false, these numbers and other columns."""
-        return False
-
     def fingerprint(self, rows: int) -> Source:
         """The part's name, rows and file; raises InputError where the file changed since reading began."""
         return Source(self.name, rows)

@@ -1,0 +1,164 @@
+"""Tables of labels and scores that are read block by block: what an engine is asked before that.
+
+One query for each part counts its rows by system and label, with the ends of each column of numbers.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evalkit.metrics import grid
+from evalkit.reading.engines.base import Budget, Engine
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.outcomes import Predicted
+from evalkit.reading.reductions import blocks, tabled
+from evalkit.reading.reductions.blocks import Blocks
+from evalkit.reading.reductions.tabled import Piece, system_of
+from evalkit.reading.tables import precision, rules
+from evalkit.reading.tables.parts import explained
+from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import MOST_WEIGHT, Field, checks
+
+LABELS = 10_000  # distinct labels that are looked at: two are right
+WEIGHT = "number weight"
+Row = Mapping[str, Any]  # rows of one system and label, and what is told of them
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """A table of two classes that an engine holds. outside: says of a score that is no probability which it is.
+
+    scale: what weights are counted in, None without weights. precision: what each system's scores were stored in.
+    """
+
+    table: Blocks
+    positive: str
+    negative: str
+    outside: str
+    scale: float | None
+    precision: Mapping[str, Precision]
+
+
+@contextmanager
+def opened(predicted: Predicted, budget: Budget, segments: Sequence[str], unit: str | None) -> Iterator[Scores | None]:
+    """The table in an engine where it is binary and has more rows than are kept; None where it is to be kept."""
+    if predicted.few(budget.reading.rows) or predicted.kind != "binary":
+        yield None
+        return
+    with tabled.engine_for(predicted.parts, budget) as engine:
+        yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None
+
+
+def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Scores:
+    """The table; raises InputError where its labels, systems, groups or units cannot be meant."""
+    pieces = tabled.pieces_of(engine, predicted.parts, predicted.layouts)
+    profiles = [_profile(engine, piece) for piece in pieces]
+    sizes = [Counter[str]() for _ in profiles]
+    for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
+        size[row["system"]] += row["n"]
+    t = blocks.laid(engine, pieces, sizes, predicted.systems, segments, unit)
+    wanted = [[row for row in rows if t.wide or row["system"] in t.systems] for rows in profiles]
+    label = t.schema.shared["label"]
+    positive, negative = _labels(engine, pieces, wanted, predicted.positive)
+    hits = sorted({row["label"] for rows in wanted for row in rows if label.plain(row["label"]) == positive})
+    hit = f"label IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
+    shared = {"hit": Field(label.column, rules.NUMBER)}
+    shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
+    query = f"SELECT *, CASE WHEN {hit} THEN 1e0 ELSE 0e0 END AS hit FROM ({t.query}) AS t"
+    return Scores(
+        table=replace(t, query=query, schema=replace(t.schema, shared=shared)),
+        positive=positive,
+        negative=negative,
+        outside=_outside(t, wanted),
+        scale=_scale(pieces, profiles),
+        precision={name: _precision(pieces, profiles, name) for name in t.systems},
+    )
+
+
+def _profile(engine: Engine, piece: Piece) -> list[Row]:
+    """Rows by system and label with the ends of each number; raises InputError for a value that cannot be meant."""
+    fields, quote, system = piece.layout.fields, engine.dialect.quote, system_of(engine, piece)
+    cells = []
+    for role in dict.fromkeys(check.role for check in checks(fields, engine.dialect)):
+        at = quote(role)
+        cells.append(f"count({at}) AS {quote(f'some {role}')}")
+        cells += [f"{of}({at}) AS {quote(f'{of} {role}')}" for of in ("min", "max") if fields[role].is_number]
+    cells += [f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted"] if WEIGHT in fields else []
+    by = [quote("text label"), *([system] if piece.layout.system else [])]
+    query = (
+        f"SELECT {system} AS system, {by[0]} AS label, count(*) AS n, {', '.join(cells)} "
+        f"FROM ({piece.chosen.query}) AS s GROUP BY {', '.join(by)}"
+    )
+    with explained(piece.chosen):
+        limited = f"SELECT * FROM ({query}) AS t LIMIT {LABELS}"
+        rows = engine.table(limited, piece.part.name, **piece.chosen.frames).to_pylist()
+    if not rows:
+        raise piece.part.no_rows()
+    if not all(_sound(row) for row in rows):
+        blocks.refuse_first(engine, piece)
+    return list(rows)
+
+
+def _sound(row: Row) -> bool:
+    """Whether every value is there, every number finite, and every weight within its bounds."""
+    ends = {name: value for name, value in row.items() if name.startswith(("min ", "max "))}
+    return (
+        all(value == row["n"] for name, value in row.items() if name.startswith("some "))
+        and all(value is not None and np.isfinite(value) for value in ends.values())
+        and 0 <= ends.get(f"min {WEIGHT}", 0.0) <= ends.get(f"max {WEIGHT}", 0.0) <= MOST_WEIGHT
+    )
+
+
+def _labels(
+    engine: Engine, pieces: Sequence[Piece], wanted: Sequence[Sequence[Row]], positive: str | None
+) -> tuple[str, str]:
+    """The positive and the negative label."""
+    field, total = pieces[0].layout.shared["label"], Counter[str]()
+    for row in (row for rows in wanted for row in rows):
+        total[field.plain(row["label"])] += row["n"]
+    names = sorted(total)
+    if len(names) > 2:
+        rare = outcomes.rarest({name: total[name] for name in names})
+        each = ((piece, row["label"]) for piece, rows in zip(pieces, wanted, strict=True) for row in rows)
+        piece, label = next((piece, label) for piece, label in each if field.plain(label) == rare)
+        same = f"{engine.dialect.quote('text label')} = {engine.dialect.literal(label)}"
+        number, _ = engine.first(piece.chosen, same, "text label")
+        raise outcomes.too_many_labels(piece.part.place(number), field.column, names)
+    return outcomes.two_labels(names, positive, pieces[0].part.name, field.column)
+
+
+def _scale(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
+    """Of what size weights are counted; None where there are none."""
+    weight, every = pieces[0].layout.shared.get("weight"), [row for rows in profiles for row in rows]
+    if weight is None:
+        return None
+    most = max(row[f"max {WEIGHT}"] for row in every)
+    if most <= 0:
+        raise outcomes.no_weight(pieces[0].part.name, weight.column)
+    return grid.scale_of(most, sum(row["n"] for row in every), whole=not any(row["parted"] for row in every))
+
+
+def _precision(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]], name: str) -> Precision:
+    """The precision of a system's scores: the widest of the parts that hold some."""
+    stored = []
+    for piece, rows in zip(pieces, profiles, strict=True):
+        own = piece.layout.own
+        if name in own or any(row["system"] == name for row in rows):
+            stored.append(precision.of(piece.part, own[name if name in own else None]["score"].column))
+    return precision.widest(stored)
+
+
+def _outside(t: Blocks, wanted: Sequence[Sequence[Row]]) -> str:
+    """What and where the first score is that is no probability; "" where there is none."""
+    for name in t.systems:
+        role = f"own {name if t.wide else None}\nscore"
+        own = [row for rows in wanted for row in rows if t.wide or row["system"] == name]
+        if any(row[f"min {role}"] < 0 or row[f"max {role}"] > 1 for row in own):
+            at = t.engine.dialect.quote(role)
+            _, place, value = tabled.where(t, f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name)[0]
+            return f"got the score {value:g} of {name} ({place})"
+    return ""
