@@ -65,6 +65,15 @@ def test_where_there_are_no_ranks_their_section_is_empty():
         assert significance_plots.ranks(significance.read(table, **more)).html == ""
 
 
+def test_a_figure_of_many_systems_holds_the_best_mean_ranks():
+    base, names = rng(1).normal(size=12), [f"s{i:02d}" for i in range(40)]
+    table = pd.DataFrame({"query": range(12)} | {name: base + i / 50 for i, name in enumerate(names)})
+    figure = significance_plots.ranks(significance.read(table, baseline="s00"))
+    assert "k = 40 systems" in figure.caption
+    assert "The figure shows the 30 best." in figure.caption
+    assert [name for name in names if f"{name} " in figure.alt] == names[10:]
+
+
 def test_one_arm_stands_against_nothing():
     study = significance.read(pd.DataFrame({"successes": [8], "trials": [10]}))
     assert "What can be claimed about the sample, from 10 trials?" in significance_page.title(study).text
@@ -76,9 +85,7 @@ def axes(draw, monkeypatch, *data, **options):
     """The axes on which a drawing function draws."""
     from matplotlib.figure import Figure
 
-    ax = Figure().subplots()
-    draw(*data, ax, **options)
-    return ax
+    return draw(*data, Figure().subplots(), **options)
 
 
 def test_the_pictures_hold_their_data(sample, monkeypatch):
@@ -91,8 +98,7 @@ def test_the_pictures_hold_their_data(sample, monkeypatch):
     ax = axes(claim_plots.null_distribution, monkeypatch, draws, observed=0.0086, xlabel="x", ylabel="y")
     heights = np.array([[bar.get_height() for bar in part] for part in ax.containers])
     assert heights.sum() == pytest.approx(1)
-    red = heights[1].sum()
-    assert red == pytest.approx(sample.headline.iloc[0]["p"], abs=0.03)
+    assert heights[1].sum() == pytest.approx(sample.headline.iloc[0]["p"], abs=0.03)
     d = sample.differences().to_numpy()
     ax = axes(claim_plots.histogram, monkeypatch, Held(d), xlabel="x", ylabel="y")
     assert sum(bar.get_height() for bar in ax.patches) == 100
@@ -138,14 +144,11 @@ def test_the_json_is_what_the_schema_says(sample_reports, asked):
     results = json.loads((sample_reports / "significance.json").read_text(encoding="utf-8"))
     if asked:
         fold = pd.DataFrame({"fold": range(6), "a": rng(5).normal(size=6), "b": rng(6).normal(size=6)})
-        tables = {
-            "folds": fold,
-            "coin": pd.DataFrame({"successes": [8], "trials": [10]}),
-            "one": wide()[["query", "a"]],
-        }
-        more = {"folds": {"test_to_train": 0.2}, "coin": {"null": 0.5}, "one": {}}
-        study = significance.read(tables[asked], **more[asked])
-        results = significance_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
+        coin = pd.DataFrame({"successes": [8], "trials": [10]})
+        cases = {"folds": (fold, 0.2, None), "coin": (coin, None, 0.5), "one": (wide()[["query", "a"]], None, None)}
+        table, test_to_train, null = cases[asked]
+        study = significance.read(table, test_to_train=test_to_train, null=null)
+        results = published(significance_page.results(study))
     schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(results)
     assert "NaN" not in json.dumps(results)
@@ -180,9 +183,8 @@ def test_an_earlier_report_whose_differences_are_not_of_its_units_is_refused(tmp
 def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(tmp_path):
     users = [f"u{i}" for i in np.repeat(np.arange(20), rng(1).integers(1, 30, 20))]
     table = pd.DataFrame({"user": users, "a": rng(2).normal(0.3, 1, len(users)), "b": rng(3).normal(size=len(users))})
-    (tmp_path / "earlier.json").write_text(
-        json.dumps(published(significance_page.results(significance.read(table, unit="user"))))
-    )
+    study = significance.read(table, unit="user")
+    (tmp_path / "earlier.json").write_text(json.dumps(published(significance_page.results(study))))
     again = significance.read(str(tmp_path / "earlier.json"))
     assert again.comparisons.iloc[0]["n"] == 20
     assert "The mean of these differences is" in told(again)

@@ -126,21 +126,21 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     """Mean ranks on a line, best left; bars join systems whose ranks differ by less than the critical difference."""
     ordered = sorted(ranks.items(), key=lambda item: item[1])
     k = len(ordered)
+    worst = max(k, int(np.ceil(ordered[-1][1])))  # the best of many systems can have ranks above k
     bars = cliques([rank for _, rank in ordered], distance)
     left = (k + 1) // 2
-    lines = max(left, k - left)
-    ax.set_xlim(1, k)
-    bottom = -(0.45 * len(bars) + 0.9 * lines + 0.9)
+    ax.set_xlim(1, worst)
+    bottom = -(0.45 * len(bars) + 0.9 * left + 0.9)
     ax.set_ylim(bottom - 0.4, 0.6)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel(label)
-    ax.set_xticks(range(1, k + 1))
+    ax.set_xticks(range(1, worst + 1, -(-worst // k)))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_visible(False)
     ax.spines["top"].set_visible(True)
-    end = min(1 + distance, k)
+    end = min(1 + distance, worst)
     ax.plot([1, end], [bottom, bottom], color="#444", linewidth=2, solid_capstyle="butt")
     apart: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
     ax.annotate(f"critical difference {distance:.2f}", (end, bottom), **apart)
@@ -153,7 +153,7 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
         y = -(0.45 * len(bars) + 0.5 + 0.9 * row)
         edge, side = (0.0, "right") if i < left else (1.0, "left")
         ax.plot([rank, rank], [0.6, y], color=GREY, linewidth=0.8, clip_on=False)
-        corner = 1 if i < left else k
+        corner = 1 if i < left else worst
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
         label_of = f"{name} {rank:.2f}"
         place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "va": "center"}

@@ -236,12 +236,10 @@ def _comparison_table(
     caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
     same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
-    frame = frame.assign(few=few, places=frame["metric"].map(same))
-    units = plural(study.unit_name, 2)
-    extra = [name.format(units=units) for column, name in _EXTRAS.items() if column in frame]
-    columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     arrows = {chosen.label: _ARROWS[chosen.metric.best] for chosen in study.settings.metrics}
-    frame = frame.assign(arrow=frame["metric"].map(arrows))
+    frame = frame.assign(few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows))
+    extra = [name.format(units=plural(study.unit_name, 2)) for column, name in _EXTRAS.items() if column in frame]
+    columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
     return tables.table(caption, columns, rows, tables.cut(len(frame), note), place, marks=marks)

@@ -92,7 +92,10 @@ def ranks(study: Significance) -> Picture | Html:
     if summary is None:
         return Html("")
     k, n = len(summary["mean_ranks"]), summary["units"]
-    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in summary["mean_ranks"].items())
+    every = summary["mean_ranks"]
+    means = every if k <= page.DRAWN else dict(sorted(every.items(), key=lambda item: item[1])[: page.DRAWN])
+    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
+    more = f" The figure shows the {page.DRAWN} best." if len(means) < k else ""
     rough = (
         f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
         if diagnostics.ranked_roughly(k, n)
@@ -102,11 +105,10 @@ def ranks(study: Significance) -> Picture | Html:
         f"Mean ranks by {study.primary.label} of k = {k} systems over n = {n:,} {plural(study.unit_name, n)} (Friedman "
         f"p {p_value(summary['friedman'])}, Iman–Davenport p {p_value(summary['iman_davenport'])}); bars join systems "
         f"within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} Ranks ignore the sizes "
-        "of differences and depend on which systems are compared: the paired differences above decide."
+        f"of differences and depend on which systems are compared: the paired differences above decide.{more}"
     )
-    size = plots.WIDTH, plots.tall(plots.grid(k, across=2)[0], head=1.9, each=0.34)
+    size = plots.WIDTH, plots.tall(plots.grid(len(means), across=2)[0], head=1.9, each=0.34)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
-    means = summary["mean_ranks"]
     return plots.picture(
         claim_plots.critical_difference, means, alt=f"{caption} {listed}", caption=caption, size=size, **drawn
     )

@@ -91,6 +91,12 @@ class Held(Cells):
         return columns
 
     @cached_property
+    def numbers(self) -> Sequence[Mapping[str, Any]]:
+        """The Arrow numbers of every column that holds nothing else, by name; of each part, which is asked once."""
+        wanted = {column.name: column.name for column in self.columns if column.clean or column.kind == "empty"}
+        return [part.load({}, wanted) for part in self.parts]
+
+    @cached_property
     def counts(self) -> Sequence[int]:
         return [len(array) for array in self.columns[0].arrays]
 
@@ -194,7 +200,7 @@ class HeldColumn(Column):
     def numbers(self) -> Floats:
         """The cells as their type holds them, or as their text says; raises InputError with the wrong ones."""
         if self.clean or self.kind == "empty":
-            arrays = [part.load({}, {"number": self.name})["number"] for part in self.parts]
+            arrays = [numbers[self.name] for numbers in self.of.numbers]
         else:
             arrays = self._from_text()
         field = Field(self.name, rules.VALUES)

@@ -107,11 +107,7 @@ def whole(column: Any) -> Any:
     import pyarrow as pa
 
     some = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column)])
-    return (
-        pa.concat_arrays([block.cast(pa.large_string()) for block in some.chunks])
-        if some.num_chunks
-        else pa.array([], pa.large_string())
-    )
+    return some.cast(pa.large_string()).combine_chunks()
 
 
 def encoded(column: Any) -> tuple[Ints, Any]:
