@@ -33,6 +33,12 @@ def test_scores_that_are_far_off_have_a_small_p_but_never_0():
     assert perfect(c, lambda c: float(c.positives), rng=np.random.default_rng(1), draws=99).p == 0.01
 
 
+def test_a_p_value_equal_to_one_minus_the_level_is_not_below_it():
+    """Of the eight sign vectors of three gains two are as extreme as the data."""
+    study = ek.significance(pd.DataFrame({"query": range(3), "a": [1.0, 2.0, 3.0], "b": 0.0}), level=0.75)
+    assert study.comparisons.loc[0, ["p", "verdict"]].tolist() == [0.25, "cannot tell"]
+
+
 def test_of_three_labels_the_one_of_fewest_rows_is_called_wrong():
     label = np.array(["yes", "no"] * 10 + ["maybe"])
     with pytest.raises(InputError, match=r"maybe.*row 21|row 21.*maybe"):
