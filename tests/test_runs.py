@@ -253,6 +253,7 @@ def test_systems_can_be_chosen():
 
 HEADER = "query,item,score\n"
 JUDGED = "query,item,score,grade\n"
+TWO_GRADES = "x.csv, row 2: query '1' and item 'a' must have one grade, got 1 and 2"
 
 
 @pytest.mark.parametrize(
@@ -299,10 +300,8 @@ def test_refuses_runs(here, text, message):
         (JUDGED + "1,a,.5,good\n", "x.csv: grade must be a number, got 'good' (line 2)"),
         (JUDGED + "1,a,.5,nan\n", "x.csv: grade must be a finite number or empty, got nan (row 1)"),
         (JUDGED + "1,a,.5,\n", "x.csv: the grade column holds no judgement"),
-        (
-            "system," + JUDGED + "s,1,a,.5,1\nt,1,a,.5,2\n",
-            "x.csv, row 2: query '1' and item 'a' must have one grade, got 1 and 2",
-        ),
+        ("system," + JUDGED + "s,1,a,.5,1\nt,1,a,.5,2\n", TWO_GRADES),
+        ("system," + JUDGED + "s,1,a,.5,2\nt,1,a,.5,1\n", TWO_GRADES),
         (
             HEADER + "1,a,.5\n",
             "x.csv: no judgements: it has no column for the grade (it has 'query', 'item', 'score') "
