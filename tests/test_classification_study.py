@@ -16,7 +16,7 @@ from evalkit.metrics import counts
 from evalkit.pages import binary_page, binary_plots, classification_page, first_screen, page
 from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.classes_study import ClassesStudy
+from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.multilabel import MultiLabelStudy
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))

@@ -136,8 +136,7 @@ class Shard:
 
     slice, slices: for every segment column the number of the row's slice, and how many slices there are in all. unit:
     the number of the row's unit, of `units` in all. twice: ids that a system has again; differ: rows whose label,
-    weight or group two systems do not agree on. beside: further columns by name. label: or the actual values, or the
-    number of the class; score: then one column a class, and decision: the class that each system predicts.
+    weight or group two systems do not agree on. beside: further columns by name. label: or the actual values.
     """
 
     label: np.ndarray
@@ -150,7 +149,6 @@ class Shard:
     twice: int
     differ: int
     beside: Mapping[str, Floats] = field(default_factory=dict)
-    decision: Sequence[Ints] = ()
 
     def at(self, rows: Any) -> "Shard":
         """The rows at these places."""
@@ -162,5 +160,4 @@ class Shard:
             slice=[column[rows] for column in self.slice],
             unit=None if self.unit is None else self.unit[rows],
             beside={name: column[rows] for name, column in self.beside.items()},
-            decision=[column[rows] for column in self.decision],
         )

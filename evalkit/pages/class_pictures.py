@@ -11,7 +11,7 @@ from evalkit.drawing.tables import Html
 from evalkit.numbers import decimals, number
 from evalkit.pages.net_benefits import THRESHOLD
 from evalkit.studies import decision_curve, one_by_one, score_spread
-from evalkit.studies.classes_study import ClassesStudy
+from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels_study import LabelsStudy
 from evalkit.studies.words import counted, listed, plural
 

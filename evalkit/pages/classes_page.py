@@ -26,7 +26,7 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BINS
-from evalkit.studies.classes_study import ClassesStudy
+from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, worst_mistake
 from evalkit.studies.words import counted, listed
 

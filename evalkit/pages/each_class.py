@@ -11,7 +11,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text
 from evalkit.numbers import thousands
 from evalkit.pages import first_screen, page
-from evalkit.studies.classes_study import ClassesStudy
+from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels_study import LabelsStudy
 from evalkit.studies.row_study import DRAWN
 from evalkit.studies.words import counted

@@ -10,7 +10,7 @@ from evalkit.drawing.tables import Html, by_system, limits
 from evalkit.numbers import decimals, number
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.studies.binary import FITTED, BinaryStudy
-from evalkit.studies.classes_study import ClassesStudy
+from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification_diagnostics import Miscalibration, miscalibrated
 from evalkit.studies.words import listed
 

@@ -15,6 +15,8 @@ from evalkit.statistics.of_cells import Cells, Group
 from evalkit.statistics.statistic import Layout
 
 DENSE = 2**22  # cells up to which each has a place
+BESIDE = 2**22  # numbers of units that stand side by side
+LEAST = 2**12  # bins of the scores of a class or label at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,11 @@ class Counting:
 
     def _cells(self, g: Gathered, place: str, cell: Ints, size: int, weight: Ints | None) -> None:
         """Rows and weight by cell; of rows that do not count alike also the squares of their weights."""
+        for name, bins in zip(("cells", "squares"), self.bins_of(cell, size, weight), strict=False):
+            g.grids[f"{place} {name}"] = bins
+
+    def bins_of(self, cell: Ints, size: int, weight: Ints | None) -> list[Grid]:
+        """Rows and weight by cell, of so many; of rows that do not count alike also the squares of their weights."""
         if weight is None:
             if size <= DENSE:
                 rows = np.bincount(cell, minlength=size)
@@ -62,12 +69,10 @@ class Counting:
             else:
                 there, rows = np.unique(cell, return_counts=True)
             code = grid.codes(there.astype(np.float64))
-            g.grids[f"{place} cells"] = Grid(0, code, code, rows, rows)
-            return
+            return [Grid(0, code, code, rows, rows)]
         value = weight * (self.scale or 1.0)
         squared = np.rint(value * value / self.squares).astype(np.int64)
-        for name, column in (("cells", weight), ("squares", squared)):
-            g.grids[f"{place} {name}"] = grid.tally(cell.astype(np.float64), column, most=self.bins)
+        return [grid.tally(cell.astype(np.float64), column, most=self.bins) for column in (weight, squared)]
 
     def _gram(self, rows: Said, unit: Ints) -> Floats:
         """How many units there are, and the products of their weights in every two cells; of few, those weights."""
@@ -94,17 +99,18 @@ class Counting:
     def cells(self, g: Gathered, place: str, k: int, systems: Sequence[int]) -> Cells:
         """The cells of one or two systems."""
         at = " ".join(map(str, (place, *systems)))
-        table = g.grids[f"{at} cells"]
+        return self.read(g.grids[f"{at} cells"], g.grids.get(f"{at} squares"), k, len(systems))
+
+    def read(self, table: Grid, squares: Grid | None, k: int, systems: int) -> Cells:
+        """The cells of so many systems, from rows and weight by cell, and the squares of the weights."""
         code = grid.scores(table.low).astype(np.int64)
         said, actual = [], code
-        for _ in systems:
+        for _ in range(systems):
             actual, last = np.divmod(actual, k)
             said.append(last)
         weight: Floats = table.negative * np.float64(self.scale or 1.0)
-        if self.scale is None:
-            return Cells(actual, tuple(reversed(said)), table.positive, weight, weight)
-        squares: Floats = g.grids[f"{at} squares"].negative * np.float64(self.squares)
-        return Cells(actual, tuple(reversed(said)), table.positive, weight, squares)
+        squared: Floats = weight if squares is None else squares.negative * np.float64(self.squares)
+        return Cells(actual, tuple(reversed(said)), table.positive, weight, squared)
 
     def gram(self, g: Gathered, place: str, size: int) -> tuple[int, Floats]:
         """How many units there are, and the sums over units of the products of their weights in two cells."""

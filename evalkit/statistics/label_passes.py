@@ -17,11 +17,12 @@ from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.metrics.rows import Rows, Shard
 from evalkit.statistics.cell_passes import Counting, Said
-from evalkit.statistics.class_passes import FACTS, NOWHERE
 from evalkit.statistics.forecast_passes import groups, weights
 from evalkit.statistics.gathered import Gathered, Pass
 
 Hits = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
+FACTS = "facts"
+NOWHERE = (0.0, 0.0)  # losses of labels do not depend on a centre
 TWO = 2  # what a label or a hit can be
 CODED = 52  # labels up to which those of a row are one whole number
 

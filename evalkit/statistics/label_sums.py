@@ -12,10 +12,10 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics.rows import Shard
 from evalkit.statistics.binned_scores import places
-from evalkit.statistics.class_passes import Ranked
 from evalkit.statistics.forecast_passes import SHARED, Moved, groups, weights
 from evalkit.statistics.gathered import Gathered, Pass, Summing
 from evalkit.statistics.label_passes import rows_of
+from evalkit.statistics.of_areas import Ranked
 
 SWEPT = (*SHARED, "hits", "predicted", "true")  # the first columns at a threshold
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
+from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
@@ -54,6 +55,24 @@ class Scores:
         spread = grid.spread(self.bins)
         low, high = grid.average_precision_limits(self.counts, spread)
         return grid.auc_width(self.counts, spread), high - low
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """How much a row moves a metric of one class against the rest: by its class and its score.
+
+    low: the codes of the bins of its scores, rising. moved: of positive rows by bin, then of negative ones.
+    """
+
+    low: Ints
+    moved: Floats
+
+
+def ranked(chosen: Chosen, scores: Scores) -> Ranked:
+    """How much the rows of each bin move the metric of one class, or label."""
+    kind: Any = chosen.metric.kind
+    moved = np.ascontiguousarray(kind.bins(scores.chances)[:, ::-1])
+    return Ranked(grid.codes(scores.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

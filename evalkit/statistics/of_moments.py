@@ -264,7 +264,8 @@ class Terms:
 
     centres: of each system, near which actual values and forecasts lie, for the digits. near: by metric and system,
     near which the terms lie. few: units whose terms are kept side by side. more: further columns of numbers by row, of
-    which there are `width`, which are added up by weight and by unit like the terms.
+    which there are `width`, which are added up by weight and by unit like the terms. rows: what is, and what a system
+    says of it, where that is not one number.
     """
 
     metrics: tuple[Chosen, ...]
@@ -273,6 +274,7 @@ class Terms:
     few: int
     more: Callable[[Block], Floats] | None = None
     width: int = 0
+    rows: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
     def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int, **more: Any) -> Terms:
@@ -340,7 +342,7 @@ class Terms:
 
     def _terms(self, block: Block, m: int, i: int) -> Sequence[Floats]:
         kind: Any = self.metrics[m].metric.kind
-        rows = Rows(block.truth, block.said[i], beside=block.beside)
+        rows = self.rows(block, i) if self.rows else Rows(block.truth, block.said[i], beside=block.beside)
         terms: Sequence[Floats] = kind.terms(rows, self.metrics[m].k, self.centres[i])
         return terms
 

@@ -1,155 +1,465 @@
-"""The study of several classes from the rows themselves: one class a row, what every system predicts and scores."""
+"""The study of several classes: one class a row, and what every system predicts and scores.
 
-from collections.abc import Callable
+A table that fits is at hand row by row; a larger one is read block by block, first cells and scores by class, then how
+much its rows move what follows from the order of the scores.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints, ParameterError
+from evalkit.catalogue import lookup
+from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, ROC_AUC
+from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.multiclass import against_rest
 from evalkit.limits import USUAL, Limits
+from evalkit.metrics import calibration, cells, labels
+from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.aligned import attributes_of
+from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import MultiClass
-from evalkit.reading.tables.slices import Slice
-from evalkit.statistics.sample import HeldRows
-from evalkit.statistics.statistic import OfRows
-from evalkit.studies import account, classes_study, one_by_one, row_study, study
+from evalkit.reading.reductions.blocks import Blocks
+from evalkit.reading.reductions.classes import Classes
+from evalkit.reading.tables.slices import Slice, of_groups
+from evalkit.statistics import calibration_test, count_bootstrap, inference
+from evalkit.statistics.calibration_test import UNKNOWN, Perfect
+from evalkit.statistics.cell_passes import BESIDE, LEAST, Counting
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.of_areas import ranked
+from evalkit.statistics.of_moments import Terms
+from evalkit.statistics.several_classes import ByArea, ByClass, HeldClasses, SummedClasses, decided, rows_of
+from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.studies import account, curve_points, one_by_one, reliability, row_study, study, unit_stream
 from evalkit.studies.account import Account
-from evalkit.studies.classes_study import TARGET, ClassesStudy
+from evalkit.studies.binary import BINS
+from evalkit.studies.one_by_one import EachStudy
+from evalkit.studies.reliability import Reliability
+from evalkit.studies.row_study import with_limits
+from evalkit.studies.study import EVERY, Settings
+from evalkit.studies.units import Units
+
+METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
+TARGET = 0.9
+TOPS = (1, 2, 3, 5)
+CELLS = 2**11  # cells of all systems up to which the products of every two are summed over units
+OF_CLASS = (Chosen(ROC_AUC), Chosen(AVERAGE_PRECISION))
+PAIRS = 10  # mistakes of a table
+CONFUSED = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
+SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
+Of = Callable[[Rows], Bools]  # which of the rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowsStudy(ClassesStudy):
-    """The study of rows in memory."""
+class ClassesStudy(EachStudy):
+    """The study of a multi-class table; the units are rows, or the unit that was named.
 
-    data: MultiClass
+    scored: whether there are scores for the classes. outside: the first score that is no probability, or "". data: the
+    rows where they are at hand; blocks: what was read where they are not.
+    """
+
+    noun: ClassVar[str] = "class"
+    sides: ClassVar[tuple[str, str]] = ("rows of the class", "other rows")
+
+    target: float
+    scored: bool
+    measured: HeldClasses | SummedClasses
+    counted: Account
+    classes: tuple[str, ...]
+    outside: str
+    data: MultiClass | None = None
+    blocks: Blocks | None = None
+
+    @property
+    def sample(self) -> HeldClasses | SummedClasses:
+        """All systems on the same rows."""
+        return self.measured
 
     @property
     def account(self) -> Account:
         """What was read."""
-        return account.of_rows(self.data.rows)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """All classes, in order."""
-        return self.data.classes
+        return self.counted
 
     @property
     def weighted(self) -> bool:
         """Whether rows carry weights."""
-        return self.data.weight is not None
+        return self.measured.weighted
+
+    def units_held(self) -> Units:
+        """The rows; those that are not at hand are read again as they are taken."""
+        if self.blocks is None:
+            return super().units_held()
+        return unit_stream.units_of(self, self.blocks, len(self.counted), said=self._said_in)
+
+    def _said_in(self, block: Block, system: int) -> Rows:
+        rows = rows_of(decided(block, scored=self.scored), system, len(self.classes), scored=self.scored)
+        return replace(rows, weight=block.weight)
 
     @cached_property
-    def sample(self) -> HeldRows:
-        """What every system predicts beside what is."""
-        d, k = self.data, len(self.classes)
-        shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "classes": k, "beside": self.beside(d.rows)}
-        sides = {name: (d.score.get(name), d.predicted[name]) for name in self.systems}
-        rows = {name: Rows(d.actual, score, decision=p, **shared) for name, (score, p) in sides.items()}
-        return HeldRows(rows, lambda: d.rows.id)
-
-    @property
-    def scored(self) -> bool:
-        """Whether there are scores for the classes."""
-        return bool(self.data.score)
+    def slices(self) -> list[Slice]:
+        """The groups of rows that share a value of a segment column."""
+        if self.blocks is None or not isinstance(self.measured, SummedClasses):
+            return super().slices
+        return [part for part in of_groups(self.blocks.slices) if part.member in self.measured.groups]
 
     @property
     def probabilities(self) -> bool:
         """Whether every system's scores lie in 0..1."""
-        return self.scored and all(outcomes.are_probabilities(score) for score in self.data.score.values())
-
-    @property
-    def shares(self) -> Floats:
-        """The share of every class in the rows, or in their weight."""
-        weight = np.bincount(self.data.actual, self.data.weight, len(self.classes))
-        return weight / weight.sum()
+        return self.scored and not self.outside
 
     @property
     def sizes(self) -> Ints:
         """The rows of each class."""
-        return np.bincount(self.data.actual, minlength=len(self.classes))
+        return self.measured.sizes(EVERY)
 
     def sizes_in(self, part: Slice) -> Ints:
         """The rows of each class in a slice."""
-        return np.bincount(self.data.actual[part.member], minlength=len(self.classes))
+        return self.measured.sizes(part.member)
 
     def said(self, name: str) -> Ints:
         """The rows for which a system predicts each class."""
-        return np.bincount(self.data.predicted[name], minlength=len(self.classes))
+        return self.measured.said(name)
 
     def confusion(self, name: str) -> Confusion:
         """The rows, or their weight, by actual and by predicted class."""
-        return self.sample.rows[name].confusion
+        return self.measured.confusion(name)
 
-    def derived(self, metric: Metric, name: str, change: Callable[[Rows], Rows]) -> OfRows:
-        """A metric of the rows of a system with other things in the place of what is and is said."""
-        return OfRows(Chosen(metric), change(self.sample.rows[name]))
-
-    def of_class(self, metric: Metric, name: str, c: int) -> OfRows:
-        """A metric of the scores of a class against the rest."""
-        return self.derived(metric, name, lambda rows: against_rest(rows, c))
+    @property
+    def bounds(self) -> Floats:
+        """By how much counting scores in bins changes an AUC and an average precision at most."""
+        return self.measured.bounds
 
     # Tables of scores
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
         """The leader's table of each class that has a curve, the most frequent eight."""
-        d = self.data
-        actual = d.actual[:, None] == np.arange(len(d.classes))
-        return row_study.most_frequent(d.classes, actual, d.score[self.leader], d.weight)
+        sizes = self.sizes
+        several = [c for c in range(len(self.classes)) if 0 < sizes[c] < sizes.sum()]
+        largest = row_study.largest(several, self.measured.weights)
+        return [(self.classes[c], self.measured.table(self.leader, c)) for c in largest]
 
     @cached_property
     def one_by_one(self) -> dict[str, Counts]:
         """The leader's table of each class against the rest, of at most half a dozen classes; none without scores."""
-        d = self.data
-        if not self.scored:
-            return {}
-        actual = d.actual[:, None] == np.arange(len(d.classes))
-        return one_by_one.tables(d.classes, actual, d.score[self.leader], d.weight, self.chosen_by)
+        every = (self.measured.table(self.leader, c) for c in range(len(self.classes)))
+        return one_by_one.kept(self.classes, every, self.chosen_by) if self.scored else {}
 
     @cached_property
     def top_label(self) -> dict[str, Counts]:
-        """Right or wrong by the score of the predicted class, of every system."""
-        return {name: row_study.table(*self._predicted(name), self.data.weight) for name in self.data.score}
-
-    def _predicted(self, name: str) -> tuple[Bools, Floats]:
-        """Whether the predicted class is right, and its score, of every row."""
-        return self.data.predicted[name] == self.data.actual, self.predicted_score(name)
-
-    def predicted_score(self, name: str) -> Floats:
-        """The score of the class that a system predicts, of every row."""
-        return np.take_along_axis(self.data.score[name], self.data.predicted[name][:, None], axis=1)[:, 0]
+        """Right or wrong by the score of the predicted class, of every system with scores."""
+        return {name: self.measured.top(name) for name in self._with_scores}
 
     @property
     def lower(self) -> dict[str, int]:
         """Rows whose predicted class does not have the highest score, of every system with scores."""
-        scores = self.data.score.items()
-        return {name: int((score.max(axis=1) > self.predicted_score(name)).sum()) for name, score in scores}
+        return {name: self.measured.lower(name) for name in self._with_scores}
 
     @property
     def off(self) -> dict[str, float]:
         """By how much the scores of a row are off from adding up to 1 at most, of every system with scores."""
-        return {name: float(np.abs(score.sum(axis=1) - 1).max()) for name, score in self.data.score.items()}
+        return {name: self.measured.off(name) for name in self._with_scores}
+
+    @property
+    def _with_scores(self) -> tuple[str, ...]:
+        return self.systems if self.scored else ()
 
     def constant(self, chosen: Chosen) -> float:
         """The metric of the largest class for every row; its probabilities are the shares of the classes."""
-        rows = self.sample.rows[self.leader]
-        decision = np.full(len(rows), int(self.shares.argmax()))
-        score = None if rows.score is None else np.tile(self.shares, (len(rows), 1))
-        return chosen.value(replace(rows, decision=decision, score=score))
+        return chosen.value(self.measured.constant(self.shares))
+
+    # Numbers of classes
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All classes."""
+        return self.classes
+
+    @property
+    def shares(self) -> Floats:
+        """The share of every class in the rows, or in their weight."""
+        weight = self.measured.weights
+        return weight / weight.sum()
+
+    def share_of(self, name: str, member: Of, hit: Of) -> Estimate:
+        """Hits among some of the rows of a system, with limits."""
+
+        def change(rows: Rows) -> Rows:
+            return Rows(member(rows), decision=hit(rows), weight=rows.weight, unit=rows.unit)
+
+        of = self.measured.derived(SHARE, name, change)
+        return inference.estimate(of, self.inference_options(1))
+
+    @cached_property
+    def by_class(self) -> pd.DataFrame:
+        """Rows, predictions, precision, recall, F1 of every class and system; with scores AUC, average precision."""
+        sizes, rows = self.sizes.tolist(), []
+        for name in self.order:
+            for c, (n, predicted) in enumerate(zip(sizes, self.measured.said(name).tolist(), strict=True)):
+                row = {"system": name, "class": self.classes[c], "n": n, "predicted": predicted}
+                rows.append(row | self._class(name, c))
+        return pd.DataFrame(rows)
+
+    def _class(self, name: str, c: int) -> dict[str, float]:
+        actual, said = _are(c), _called(c)
+        estimates = {"precision": self.share_of(name, said, actual), "recall": self.share_of(name, actual, said)}
+        of: dict[str, Statistic] = {"f1": self.measured.derived(F1, name, lambda rows: against_rest(rows, c))}
+        if self.scored:
+            of |= {"auc": self.measured.of_class(ROC_AUC, name, c)}
+            of |= {"average_precision": self.measured.of_class(AVERAGE_PRECISION, name, c)}
+        estimates |= {metric: inference.estimate(one, self.inference_options(1)) for metric, one in of.items()}
+        return with_limits(estimates)
+
+    # Pictures' data
+
+    def bands(self, kind: str) -> pd.DataFrame | None:
+        """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
+        if not self.plain or not self.drawn:
+            return None
+        frames = []
+        for c, table in self.drawn:
+            drawn = count_bootstrap.resampled(
+                cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
+            )
+            frames.append(curve_points.band(c, drawn, kind, level=self.settings.level))
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def confused(self) -> pd.DataFrame:
+        """The leader's most frequent mistakes: actual, predicted, rows, share of the actual class with limits."""
+        table = np.array(self.measured.confusion(self.leader).table)
+        np.fill_diagonal(table, 0)
+        order = np.argsort(-table, axis=None, kind="stable")[:PAIRS]
+        pairs = [divmod(int(place), len(table)) for place in order if table.flat[place] > 0]
+        return pd.DataFrame([self._pair(*pair, table) for pair in pairs], columns=CONFUSED)
+
+    def _pair(self, actual: int, predicted: int, table: np.ndarray) -> dict[str, Any]:
+        e = self.share_of(self.leader, _are(actual), _called(predicted))
+        names = {"actual": self.classes[actual], "predicted": self.classes[predicted]}
+        of_errors = float(table[actual, predicted] / table.sum())
+        sides = {"n": table[actual, predicted].item(), "share": e.value, "low": e.low, "high": e.high}
+        return names | sides | {"of_errors": of_errors}
+
+    @cached_property
+    def covered(self) -> pd.DataFrame:
+        """Share of rows predicted into classes whose precision reaches the target, of every system, with limits."""
+        return pd.DataFrame([self._covered(name) for name in self.order])
+
+    def _covered(self, name: str) -> dict[str, Any]:
+        table = self.measured.confusion(name)
+        value = labels.coverage(table, self.target)
+        enough = labels.coverage_by_class(table, self.target) > 0
+        names = [label for label, ok in zip(self.classes, enough, strict=True) if ok]
+
+        def chosen(rows: Rows) -> Bools:
+            return enough[rows.predicted]
+
+        e = self.share_of(name, lambda rows: np.ones(len(rows), dtype=bool), chosen)
+        right = self.share_of(name, chosen, lambda rows: rows.actual == rows.predicted)
+        row = {"system": name, "coverage": value, "low": e.low, "high": e.high, "classes": ", ".join(names)}
+        return row | {"right": right.value, "right_low": right.low, "right_high": right.high}
+
+    @cached_property
+    def tops(self) -> pd.DataFrame:
+        """How often the actual class is among the k highest scores."""
+        rows = []
+        for name in self.order:
+            for k in (k for k in TOPS if k <= len(self.classes)):
+                e = self.estimate(lookup.find(f"top@{k}", "classes"), name)
+                rows.append({"system": name, "k": k, "value": e.value, "low": e.low, "high": e.high})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def reliability(self) -> pd.DataFrame:
+        """Share of right predictions by tenths of their score, with Wilson limits where rows are plain."""
+        level = self.settings.level if self.plain else None
+        return reliability.by_tenths({name: self.top_label[name] for name in self.order}, BINS, level=level)
+
+    @cached_property
+    def isotonic(self) -> Reliability:
+        """The reliability of the score of the predicted class, of every system, without bins."""
+        tables = {name: self.top_label[name] for name in self.order}
+        level = self.settings.level if self.plain else None
+        return reliability.reliability(tables, lambda: self.rng(6), draws=self.settings.limits.bands, level=level)
+
+    @cached_property
+    def calibration(self) -> pd.DataFrame:
+        """Mean score of the predicted class against how often it is right, and the top-label ECE, of every system."""
+        rows = []
+        for name in self.order:
+            c = self.top_label[name]
+            right = self.estimate(lookup.find("accuracy", "classes"), name)
+            e = self._perfect(name)
+            row = {"system": name, "confidence": calibration.mean_score(c), "right": right.value}
+            row |= {"right_low": right.low, "right_high": right.high}
+            rows.append(row | {"ece_10": calibration.ece_10(c), "ece_10_expected": e.expected, "ece_10_p": e.p})
+        return pd.DataFrame(rows)
+
+    def _perfect(self, name: str) -> Perfect:
+        """What the top-label ECE would be if the scores were right, where rows are independent and count alike."""
+        if not self.plain:
+            return UNKNOWN
+        draws = self.settings.limits.bands
+        return calibration_test.perfect(self.top_label[name], calibration.ece_10, rng=self.rng(4), draws=draws)
 
 
-def make(data: MultiClass, p: Classification, limits: Limits = USUAL) -> RowsStudy:
-    """The study of several classes."""
-    settings = classes_study.asked(p, limits, scored=bool(data.score), outside=outcomes.first_outside(data))
-    study.check_systems(settings, data.rows.systems)
-    attributes, target = attributes_of(data.rows, settings.attributes, settings.unit), p.precision_target or TARGET
-    return RowsStudy(settings, data.rows.systems, attributes, p.given, target, data)
+def _are(c: int) -> Of:
+    """The rows of a class."""
+    return lambda rows: rows.actual == c
+
+
+def _called(c: int) -> Of:
+    """The rows for which a class is predicted."""
+    return lambda rows: rows.predicted == c
+
+
+def asked(p: Classification, limits: Limits, *, scored: bool, outside: str) -> Settings:
+    """What the parameters ask. outside: says of a score that is no probability what and where it is, else ""."""
+    columns = dict.fromkeys(("scores", "probabilities"), "p_<class> columns, the table has none")
+    lacks = ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
+    chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
+    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+
+
+# Rows at hand ---------------------------------------------------------------------------------------------------------
+
+
+def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
+    """The study of rows in memory."""
+    rows, outside = data.rows, outcomes.first_outside(data)
+    settings = asked(p, limits, scored=bool(data.score), outside=outside)
+    study.check_systems(settings, rows.systems)
+    attributes = attributes_of(rows, settings.attributes, settings.unit)
+    unit = attributes[settings.unit] if settings.unit else None
+    beside = {name: number_of(rows, name) for name in settings.columns}
+    shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "classes": len(data.classes), "beside": beside}
+    every = {
+        name: Rows(data.actual, data.score.get(name), decision=data.predicted[name], **shared) for name in rows.systems
+    }
+    held, target = HeldClasses(every, lambda: rows.id), p.precision_target or TARGET
+    known = account.of_rows(rows), data.classes, outside
+    return ClassesStudy(settings, rows.systems, attributes, p.given, target, bool(data.score), held, *known, data=data)
+
+
+# Blocks ---------------------------------------------------------------------------------------------------------------
+
+
+def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
+    """The study of a table that is read once or twice. Raises ParameterError for a metric that needs the rows."""
+    settings = asked(p, limits, scored=of.scored, outside=of.outside)
+    study.check_systems(settings, of.table.systems)
+    for chosen in settings.metrics:
+        if not chosen.base.metric.tabled:
+            raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {of.table.rows:,} rows")
+    of = _whole_units(of)
+    measured = _counted(of, settings)
+    there = [c for c in range(len(of.names)) if _seen(measured, c)]
+    if not of.scored and len(there) < len(of.names):  # other classes have rows only whose id another system lacks
+        of = of.only(there)
+        measured = _counted(of, settings)
+    if second := _second(of, measured, settings):
+        nameless = _nameless(of.table)
+        measured = replace(measured, second=second, areas=nameless.total(second))
+    t, rows, target = of.table, int(measured.counted.facts.sums[0]), p.precision_target or TARGET
+    known = account.of_table(t, rows), of.names, of.outside
+    return ClassesStudy(settings, t.systems, {}, p.given, target, of.scored, measured, *known, blocks=t)
+
+
+def _seen(measured: SummedClasses, c: int) -> bool:
+    """Whether any row has a class, or any system predicts it."""
+    return bool(measured.sizes(EVERY)[c] or any(measured.said(name)[c] for name in measured.systems))
+
+
+def _nameless(t: Blocks) -> Blocks:
+    """The table without the names of rows, and their ids where none is asked for."""
+    return replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
+
+
+def _whole_units(of: Classes) -> Classes:
+    """The table, its units side by side only where their cells are few; raises ParameterError for too many cells."""
+    t = of.table
+    systems, classes = len(t.systems), len(of.names)
+    cells = systems * classes**2
+    if t.schema.unit and cells > CELLS:
+        raise ParameterError(
+            f"unit: {systems} systems and {classes} classes have {cells:,} cells, of more than {CELLS:,} "
+            "the units need all rows in memory; choose systems"
+        )
+    if t.schema.units * (cells + 1) > BESIDE:
+        return replace(of, table=replace(t, schema=replace(t.schema, parted=False)))
+    return of
+
+
+def _counted(of: Classes, settings: Settings) -> SummedClasses:
+    """The first reading; raises InputError for ids that do not pair."""
+    t, first = of.table, _first(of, settings)
+    counted = _nameless(t).total(first)
+    t.check(int(counted.facts.sums[0]), counted.ids.repeated if t.schema.id else 0)
+    limit = first.counting.bins
+    if any(tally.whole.shift for tally in counted.cells.values()):
+        raise ParameterError(f"systems: actual and predicted classes of two systems come in more than {limit:,} "
+                             "ways, which needs all rows in memory; choose one system")  # fmt: skip
+    plain = not t.schema.unit and of.scale is None
+    groups = first.groups(counted, len(t.systems), Layout.SUMMED if plain else Layout.SUMMED_VARIED)
+    design = Layout.PLAIN if plain else Layout.WEIGHTED if of.scale is not None else Layout.CLUSTERED
+    measured = SummedClasses(t.systems, first, counted, groups, design)
+    for chosen in first.terms.metrics:  # which rows of two systems are left out only the rows tell
+        sides = [measured.loss(chosen, 0, i) for i in range(len(t.systems))]
+        if isinstance(chosen.metric.kind, Loss) and min(one.totals[1] for one in sides) < sides[0].moments.totals[0]:
+            raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
+    return measured
+
+
+def _first(of: Classes, settings: Settings) -> ByClass:
+    t, k, limits, primary = of.table, len(of.names), settings.limits, settings.metrics[0].base
+    systems, sliced = len(t.systems), primary.metric.kind.totalled
+    tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
+    losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
+    metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
+    near = {(m, i): np.zeros(2) for m in range(len(metrics)) for i in range(systems)}
+    said = partial(rows_of, classes=k, scored=of.scored)
+    return ByClass(
+        classes=k,
+        scored=of.scored,
+        counting=Counting(of.scale, of.squares, t.schema.parted, limits.bins),
+        terms=Terms(metrics, [(0.0, 0.0)] * systems, near, few=0, rows=said),
+        sliced=sliced,
+        ranked=bool(_ordered(primary)),
+        room=min(limits.bins, max(limits.bins // (k * systems), LEAST)),
+        fewer=min(limits.slice_bins, max(limits.slice_bins // (k * systems), LEAST)),
+        ids=t.ids_held,
+    )
+
+
+def _second(of: Classes, measured: SummedClasses, settings: Settings) -> ByArea | None:
+    """What the second reading needs to know of the first; None where all is known."""
+    systems, classes, plain = range(len(of.table.systems)), range(len(of.names)), measured.design is Layout.PLAIN
+    areas = {
+        (group, chosen.label): [[ranked(chosen, measured.scores(group, i, c)) for c in classes] for i in systems]
+        for group in measured.groups
+        for chosen in _areas(settings.metrics, group, each=of.scored and not plain)
+    }
+    return ByArea(len(of.names), of.scale, areas) if areas else None
+
+
+def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:
+    """The metrics of the order of the scores of a class, of a group. each: those of every class stand on the page."""
+    wanted = [] if group or not each else list(OF_CLASS)
+    for chosen in metrics[:1] if group else metrics:
+        wanted += _ordered(chosen)
+    return list({chosen.label: chosen for chosen in wanted}.values())
+
+
+def _ordered(chosen: Chosen) -> list[Chosen]:
+    """The metric of one class of which another one is the mean, where it follows from the order of the scores."""
+    kind: Any = chosen.base.metric.kind
+    return [] if kind.totalled or kind.decided else [Chosen(kind.of)]

@@ -14,7 +14,7 @@ from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Pred
 from evalkit.reading.reductions import classes as reductions
 from evalkit.reading.reductions import labels, scores
 from evalkit.reading.tables import sources
-from evalkit.studies import binary_studies, classes, classes_sums, labels_sums, multilabel
+from evalkit.studies import binary_studies, classes, labels_sums, multilabel
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import check_columns
 
@@ -32,13 +32,13 @@ class ByKind:
 FOR_TWO, FOR_SEVERAL = dict.fromkeys(("costs", "prevalence"), "binary"), {"precision_target": "multi-class"}
 KINDS: Mapping[type, ByKind] = {
     Binary: ByKind(binary_studies.of_rows, FOR_SEVERAL),
-    MultiClass: ByKind(classes.make, FOR_TWO | {"threshold": "binary or multi-label"}),
+    MultiClass: ByKind(classes.of_rows, FOR_TWO | {"threshold": "binary or multi-label"}),
     MultiLabel: ByKind(multilabel.make, FOR_TWO | FOR_SEVERAL),
 }
 
 LARGE: Sequence[tuple[Any, type, Any]] = (
     (scores.opened, Binary, binary_studies.of_blocks),
-    (reductions.opened, MultiClass, classes_sums.study_of),
+    (reductions.opened, MultiClass, classes.of_blocks),
     (labels.opened, MultiLabel, labels_sums.study_of),
 )
 

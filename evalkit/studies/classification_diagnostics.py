@@ -17,7 +17,7 @@ from evalkit.statistics import methods
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.classes_study import ClassesStudy
+from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.labels_study import LabelsStudy
 

@@ -18,16 +18,15 @@ from evalkit.reading.inputs import pairing
 from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.labels import Large
 from evalkit.reading.tables import precision
-from evalkit.statistics.cell_passes import Counting
-from evalkit.statistics.class_passes import FACTS, NOWHERE, ranked
+from evalkit.statistics.cell_passes import BESIDE, LEAST, Counting
 from evalkit.statistics.forecast_passes import Moved
-from evalkit.statistics.label_passes import First, Hits
+from evalkit.statistics.label_passes import FACTS, NOWHERE, First, Hits
 from evalkit.statistics.label_sample import Counted, Decided, SummedLabels, key_of
 from evalkit.statistics.label_sums import SWEPT as SHARED_SWEPT
 from evalkit.statistics.label_sums import ByCell, ByScore, Mean, OfLabel, Second, Sweep
+from evalkit.statistics.of_areas import ranked
 from evalkit.statistics.statistic import Layout
 from evalkit.studies import labels_study, leaders
-from evalkit.studies.classes_sums import BESIDE, LEAST
 from evalkit.studies.labels_study import STEPS, SWEPT
 from evalkit.studies.multilabel import top_hits
 from evalkit.studies.study import Settings

@@ -21,14 +21,13 @@ from evalkit.reading.reductions.labels import Large
 from evalkit.reading.reductions.rereading import Named, Rereading
 from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import inference
-from evalkit.statistics.class_passes import FACTS
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.label_passes import patterns
+from evalkit.statistics.label_passes import FACTS, patterns
 from evalkit.statistics.label_sample import Counted, SummedLabels, as_hits
 from evalkit.statistics.statistic import Statistic
 from evalkit.studies import account, labels_readings, labels_study, one_by_one, row_study
 from evalkit.studies import study as studies
-from evalkit.studies.classes_study import SHARE
+from evalkit.studies.classes import SHARE
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.each_sums import EachSums
 from evalkit.studies.labels_study import LabelsStudy

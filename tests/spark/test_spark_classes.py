@@ -9,7 +9,6 @@ from large_classes import CASES, METRICS, decided, frame, held, summed
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.studies import classification
-from evalkit.studies.classes_sums import SumsStudy
 
 READING = Reading(rows=100, collected=100, worker=15_000, units=100)
 SMALL = Limits(reading=READING)
@@ -34,7 +33,7 @@ def tables(session, tmp_path_factory):
 def test_numbers_are_those_of_duckdb_at_every_limit(tables):
     table, files = tables["scored"]
     cluster = summed(table, SMALL, **GIVEN)
-    assert isinstance(cluster, SumsStudy)
+    assert cluster.data is None
     for memory in ("1GB", "250MB"):
         local = summed(files, Limits(reading=Reading(rows=100, shard=9_000, row=20_000)), memory=memory, **GIVEN)
         for of in FRAMES:

@@ -38,10 +38,10 @@ class Schema:
     shared: what systems have in common: roles without a prefix, but for the weight, are what is. own: of each role of
     what systems say the columns, one a system, or one of the row's system. said: the roles that are measured; the other
     ones stand beside. paired: the systems' rows are joined on the id. coded: of roles of text the number of each text.
-    segments: of each column for segments its texts and their slices. unit: whether rows cluster; parted: units are few,
-    and the rows of one come in any block. id: of the rows. names: the column that names rows; None where they are
-    numbered as they come. numbered: whether they are at all. drawn: whether rows are, by what they say where nothing
-    names them.
+    segments: of each column for segments its texts and their slices. unit: whether rows cluster; parted: there are few
+    `units`, and the rows of one come in any block. id: of the rows. names: the column that names rows; None where
+    they are numbered as they come. numbered: whether they are at all. drawn: whether rows are, by what they say where
+    nothing names them.
     """
 
     systems: tuple[str, ...]
@@ -56,6 +56,7 @@ class Schema:
     segments: tuple[Segment, ...] = ()
     unit: bool = False
     parted: bool = False
+    units: int = 0
     drawn: bool = True
 
     @property
@@ -385,6 +386,7 @@ def laid(
         segments=groups.segments,
         unit=unit is not None,
         parted=groups.units is not None,
+        units=len(groups.units or ()),
     )
     return replace(table, schema=schema, slices=groups.labels)
 

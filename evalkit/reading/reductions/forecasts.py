@@ -6,12 +6,8 @@ One query for each part tells the rows of each system, whether every number keep
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from evalkit.arrays import LARGEST
-from evalkit.metrics import grid
 from evalkit.reading.engines.base import Engine, counts, refuse
-from evalkit.reading.inputs import outcomes
 from evalkit.reading.reductions.tabled import Piece, system_of
 from evalkit.reading.tables.parts import explained
 from evalkit.reading.tables.rules import LEAST_WEIGHT, MOST_WEIGHT, ZERO_OR_ONE, checks, split
@@ -72,23 +68,3 @@ def _sound(row: Row, numbers: Mapping[str, str]) -> bool:
             for low, high in [(LEAST_WEIGHT, MOST_WEIGHT) if role == WEIGHT else (-LARGEST, LARGEST)]
         )
     )
-
-
-def scale_of(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
-    """Of what size weights are counted; None where there are none."""
-    weight = pieces[0].layout.shared.get("weight")
-    if weight is None:
-        return None
-    every = [row for rows in profiles for row in rows]
-    most = max(row[f"max {WEIGHT}"] for row in every)
-    if most <= 0:
-        raise outcomes.no_weight(pieces[0].part.name, weight.column)
-    return grid.scale_of(most, sum(row["n"] for row in every), whole=not any(row["parted"] for row in every))
-
-
-def centre(rows: Sequence[Row], role: str) -> float:
-    """About the mean: of few digits, so that it does not depend on the order of the rows, and within their range."""
-    total = sum(row["n"] for row in rows)
-    mean = sum(row[f"avg {role}"] * (row["n"] / total) for row in rows)
-    low, high = min(row[f"min {role}"] for row in rows), max(row[f"max {role}"] for row in rows)
-    return float(np.clip(float(f"{mean:.6g}"), low, high))

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from evalkit.reading.engines.base import Budget, Engine
-from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.aligned import own_key
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.reductions import classes, forecasts, tabled
-from evalkit.reading.reductions.classes import Row
+from evalkit.reading.reductions import classes, forecasts, scores, tabled
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.reductions.tabled import Piece, Tabled
 from evalkit.reading.tables import precision
@@ -51,11 +50,14 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     profiles = [forecasts.profile(engine, piece) for piece in pieces]
     outcomes.check_positive(predicted.positive, predicted.kind)
     layout = pieces[0].layout
-    systems, kept = classes.wanted(predicted, pieces[0], profiles)
+    every = [row for rows in profiles for row in rows]
+    names = sorted({row["system"] for row in every})
+    systems = tuple(names[i] for i in aligned.kept_systems(names, predicted.systems, layout, pieces[0].part))
+    kept = [row for row in every if row["system"] in systems]
     labels = tuple(role.removeprefix("true ") for role in layout.shared if role.startswith("true "))
     fields = layout.own[None]
     own = [own_key(None, f"p {name}", fields[f"p {name}"]) for name in labels]
-    scale = forecasts.scale_of(pieces, profiles)
+    scale = scores.scale_of(pieces, profiles)
     q = engine.dialect.quote
     cells = [f"{q(f'number true {name}')} AS label{i}" for i, name in enumerate(labels)]
     cells += [f"{q(role)} AS score{i}" for i, role in enumerate(own)]
@@ -78,7 +80,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
 
 
 def _stored(
-    system: str, labels: Sequence[str], pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]
+    system: str, labels: Sequence[str], pieces: Sequence[Piece], profiles: Sequence[Sequence[Mapping[str, object]]]
 ) -> list[Precision]:
     """The precision of a system's scores of each label: the widest of the parts that hold some."""
     there = [p for p, rows in zip(pieces, profiles, strict=True) if any(row["system"] == system for row in rows)]

@@ -56,7 +56,7 @@ def opened(predicted: Predicted, budget: Budget, segments: Sequence[str], unit: 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Scores:
     """The table; raises InputError where its labels, systems, groups or units cannot be meant."""
     pieces = tabled.pieces_of(engine, predicted.parts, predicted.layouts)
-    profiles = [_profile(engine, piece) for piece in pieces]
+    profiles = [profile(engine, piece) for piece in pieces]
     sizes = [Counter[str]() for _ in profiles]
     for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
         size[row["system"]] += row["n"]
@@ -74,13 +74,16 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
         positive=positive,
         negative=negative,
         outside=_outside(t, wanted),
-        scale=_scale(pieces, profiles),
+        scale=scale_of(pieces, profiles),
         precision={name: _precision(pieces, profiles, name) for name in t.systems},
     )
 
 
-def _profile(engine: Engine, piece: Piece) -> list[Row]:
-    """Rows by system and label with the ends of each number; raises InputError for a value that cannot be meant."""
+def profile(engine: Engine, piece: Piece, most: int = LABELS) -> list[Row]:
+    """Rows by system and label with the ends of each number; raises InputError for a value that cannot be meant.
+
+    most: of systems and labels that are looked at.
+    """
     fields, quote, system = piece.layout.fields, engine.dialect.quote, system_of(engine, piece)
     cells = []
     for role in dict.fromkeys(check.role for check in checks(fields, engine.dialect)):
@@ -94,7 +97,7 @@ def _profile(engine: Engine, piece: Piece) -> list[Row]:
         f"FROM ({piece.chosen.query}) AS s GROUP BY {', '.join(by)}"
     )
     with explained(piece.chosen):
-        limited = f"SELECT * FROM ({query}) AS t LIMIT {LABELS}"
+        limited = f"SELECT * FROM ({query}) AS t LIMIT {most}"
         rows = engine.table(limited, piece.part.name, **piece.chosen.frames).to_pylist()
     if not rows:
         raise piece.part.no_rows()
@@ -131,7 +134,7 @@ def _labels(
     return outcomes.two_labels(names, positive, pieces[0].part.name, field.column)
 
 
-def _scale(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
+def scale_of(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
     """Of what size weights are counted; None where there are none."""
     weight, every = pieces[0].layout.shared.get("weight"), [row for rows in profiles for row in rows]
     if weight is None:

@@ -33,9 +33,8 @@ class Plan:
     paired: rows of several systems, joined on id; else every system has a column score<i>. hits: the labels that are
     positive. scale: what weights are counted in, None without weights. units: the distinct units where they are few.
     truth: the column of what is, not of what is said. beside: further columns of numbers, beside0, beside1, ....
-    classes: of a label of several classes. labels: their names, where a row has several, each in a column label0, ....
-    each: the columns of scores of a system, one a class or label. said: of the column that says the class, None where
-    it is that of the highest score.
+    labels: their names, where a row has several, each in a column label0, .... each: the columns of scores of a system,
+    one a label.
     """
 
     systems: tuple[str, ...]
@@ -47,9 +46,7 @@ class Plan:
     units: tuple[str, ...] | None = None
     truth: str = "hit"
     beside: tuple[str, ...] = ()
-    classes: Segment | None = None
     each: int = 1
-    said: Segment | None = None
     labels: tuple[str, ...] = ()
 
     @property
@@ -67,8 +64,8 @@ class Plan:
     def measured(self) -> list[str]:
         """The columns that are measured: rows of a unit that are equal in them can change places."""
         scores = [f"score{i}" for i in range(self.each * (1 if self.paired else len(self.systems)))]
-        weight, said = ["weight"] if self.scale is not None else [], ["predicted"] if self.said else []
-        return [*self.truths, *said, *weight, *self.numbers, *scores]
+        weight = ["weight"] if self.scale is not None else []
+        return [*self.truths, *weight, *self.numbers, *scores]
 
     @property
     def numbers(self) -> list[str]:
@@ -102,9 +99,8 @@ def shard(table: Any, plan: Plan) -> Shard:
     sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
     unit, units = _units(table, plan)
     score = _scores(table, plan)
-    decision = _decisions(table, plan, score)
     if not plan.paired:
-        return Shard(label, score, weight, parts, sizes, unit, units, 0, 0, beside, decision)
+        return Shard(label, score, weight, parts, sizes, unit, units, 0, 0, beside)
     rows, twice = _paired(table, plan)
     first, values = rows[0], score[0]
     return Shard(
@@ -118,7 +114,6 @@ def shard(table: Any, plan: Plan) -> Shard:
         twice,
         _differing(table, plan, label, rows),
         {name: column[first] for name, column in beside.items()},
-        [some[at] for some in decision for at in rows],
     )
 
 
@@ -133,7 +128,7 @@ def _label(table: Any, plan: Plan) -> Bools | Floats | Ints:
     if plan.labels:
         return np.column_stack([_numbers(table[name]) == 1 for name in plan.truths])
     column = table[plan.truth]
-    return column.to_numpy() if plan.classes is None else plan.classes.of[places_of(column, plan.classes.values)]
+    return column.to_numpy()
 
 
 def _scores(table: Any, plan: Plan) -> list[Floats]:
@@ -141,18 +136,7 @@ def _scores(table: Any, plan: Plan) -> list[Floats]:
     every = [_numbers(table[f"score{i}"]) for i in range(plan.each * (1 if plan.paired else len(plan.systems)))]
     if plan.labels:
         return [np.column_stack(every[at : at + plan.each]) for at in range(0, len(every), plan.each)]
-    if plan.classes is None:
-        return every
-    return [np.column_stack(every) if every else np.empty((len(table), 0))]
-
-
-def _decisions(table: Any, plan: Plan, score: Sequence[Floats]) -> list[Ints]:
-    """The class that is predicted: the one of the column, or of the highest score."""
-    if plan.classes is None:
-        return []
-    if plan.said is None:
-        return [some.argmax(axis=1) for some in score]
-    return [plan.said.of[places_of(table["predicted"], plan.said.values)]]
+    return every
 
 
 def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:

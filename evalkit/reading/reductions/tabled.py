@@ -16,7 +16,6 @@ from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import aligned, pairing
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions import distinct
-from evalkit.reading.reductions.distinct import DistinctTexts
 from evalkit.reading.reductions.shards import Plan, Reduced, Segment
 from evalkit.reading.tables import table
 from evalkit.reading.tables.parts import Part, Selection, Source
@@ -124,7 +123,7 @@ class Tabled(Input):
 
     def short(self, role: str) -> str:
         short = {f"text attribute {name}": f"segment{i}" for i, name in enumerate(self.slices)}
-        short |= dict.fromkeys(("text label", "number label", "number actual"), self.plan.truth)
+        short |= dict.fromkeys(("number label", "number actual"), self.plan.truth)
         short |= {"number weight": "weight"}
         short |= {f"number beside {name}": f"beside{i}" for i, name in enumerate(self.plan.beside)}
         short |= {f"number true {name}": f"label{i}" for i, name in enumerate(self.plan.labels)}
@@ -270,15 +269,10 @@ class Grouped:
     units: tuple[str, ...] | None
 
 
-def groups_of(
-    t: Input, segments: Sequence[str], unit: str | None, known: Mapping[str, DistinctTexts] | None = None
-) -> Grouped:
-    """How the rows are grouped; raises InputError for a row without a unit, ParameterError for too many slices.
-
-    known: the texts of these columns where they have been asked for; else all are, by one query.
-    """
+def groups_of(t: Input, segments: Sequence[str], unit: str | None) -> Grouped:
+    """How the rows are grouped; raises InputError for a row without a unit, ParameterError for too many slices."""
     most, slices, labels = t.engine.reading, [], {}
-    known = known or distinct.texts(t.engine, t.query, t.name, most_texts(t.engine, segments, unit), t.frames)
+    known = distinct.texts(t.engine, t.query, t.name, most_texts(t.engine, segments, unit), t.frames)
     for i, column in enumerate(segments):
         found = known[f"segment{i}"]
         if len(found.values) > most.values:
@@ -293,11 +287,9 @@ def groups_of(
     return Grouped(tuple(slices), labels, few)
 
 
-def grouped(
-    t: Kept, segments: Sequence[str], unit: str | None, known: Mapping[str, DistinctTexts] | None = None
-) -> Kept:
+def grouped(t: Kept, segments: Sequence[str], unit: str | None) -> Kept:
     """The table with the slices of the columns for segments, and its units where they are few."""
-    found = groups_of(t, segments, unit, known)
+    found = groups_of(t, segments, unit)
     plan = replace(t.plan, segments=found.segments, unit=unit is not None, units=found.units)
     return replace(t, plan=plan, slices=found.labels)
 
