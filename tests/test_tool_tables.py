@@ -20,8 +20,10 @@ def written(case, folder):
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, pd.DataFrame):
+        if isinstance(content, pd.DataFrame) and path.suffix == ".parquet":
             content.to_parquet(path)
+        elif isinstance(content, pd.DataFrame):
+            path.write_text(content.to_json(orient="records", lines=True))
         else:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
     tops = [str(folder / top) for top in dict.fromkeys(name.split("/")[0] for name in files) if top != "qrels.txt"]

@@ -7,6 +7,7 @@ A table is never read as something else. All was written before any of it was ru
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,8 @@ DESCRIBED = {"": ["count", "mean", "std", "min", "25%", "50%", "75%", "max"]}
 LONG = {"query": Q * 2, "model": ["bm25"] * N + ["dense"] * N, "value": [*A, *B]}
 MEASURED = {"query": Q * 4, "model": LONG["model"] * 2, "metric": ["ndcg"] * 2 * N + ["map"] * 2 * N}
 CURVES = {f"{r} - acc{e}": V for r, V in (("a", A), ("b", B)) for e in ("", "__MIN", "__MAX")}
+BOTH = (("bm25", A), ("dense", B))
+ARABIC = {ord("0") + digit: 0x660 + digit for digit in range(10)}
 SPLITS = {"split0_test_score": A, "split1_test_score": B}
 STARS = [f"{b:.3f}{'**' if i % 3 else ''}" for i, b in enumerate(B)]
 
@@ -149,6 +152,84 @@ SIGNIFICANCE = (
         "bm25 dense 40!",
     ),
     ("Kaggle leaderboard", csv(TeamId=ROW, TeamName=R, SubmissionDate="2024-01-01", Score=A), "no"),
+    (
+        "lm-eval samples",
+        frame(doc_id=ROW, target="A", acc=(A > 0.5) * 1, acc_norm=(B > 0.5) * 1),
+        "no: acc",
+        "preds.jsonl",
+    ),
+    (
+        "samples, a file each",
+        {f"{m}.jsonl": frame(doc_id=ROW, exact_match=(V > 0.5) * 1) for m, V in BOTH},
+        "bm25 dense 40",
+    ),
+    ("values, a file each", {f"{m}.csv": csv(query=Q, score=V) for m, V in BOTH}, "bm25 dense 40"),
+    ("HELM", csv(instance_id=R, train_trial_index=0, name="exact_match", count=1, sum=A, mean=A), "no"),
+    ("promptfoo", csv({"[openai:gpt] {{q}}": "[PASS] Paris", "[llama] {{q}}": "[FAIL] Rome"}, question=Q), "no"),
+    (
+        "Ragas",
+        csv(user_input=Q, response="x", faithfulness=A, answer_relevancy=B, context_recall=A),
+        "no: faithfulness",
+    ),
+    ("MTEB leaderboard", csv(Model=R, ArguAna=A, FiQA=B, SciFact=A), "no"),
+    ("MTEB tasks", csv(task=Q, e5=A, bge=B), "bge e5 40!"),
+    ("sacrebleu", '{"name": "BLEU", "score": 29.4, "signature": "nrefs:1", "nrefs": "1"}', "no", "preds.json"),
+    ("TFMA slices", csv(slice=Q, example_count=ROW + 9, auc=A, auc_precision_recall=B), "no: auc"),
+    ("Snowflake", csv(QUERY=Q, BM25=A, DENSE=B, _PARTITIONTIME="2024-01-01 00:00:00 UTC"), "BM25 DENSE 40!"),
+    ("Snowflake, long", csv(QUERY_ID=Q * 2, MODEL=LONG["model"], VALUE=LONG["value"]), "bm25 dense 40!"),
+    (
+        "a dbt snapshot",
+        csv(query=[Q[0], *Q[:39]], bm25=A, dense=B, dbt_scd_id=R, dbt_valid_to=["2024-01-02", *[""] * 39]),
+        "no",
+    ),
+    ("Looker with totals", csv(WIDE) + ",20.1,21.2\n", "no: query"),
+    ("Tableau crosstab", csv(WIDE, "\t").encode("utf-16"), "bm25 dense 40"),
+    ("a merged header", ",ndcg,ndcg,map,map\nquery,bm25,dense,bm25,dense\n" + lines("{},{},{},1,2", Q, A, B), "no"),
+    ("points of SAS", csv(WIDE, dense=[".", *B[1:]]), "bm25 dense 39"),
+    ("missing codes of Stata", csv(WIDE, dense=[".a", *B[1:]]), "bm25 dense 39"),
+    ("Qualtrics", 'ResponseId,Q1\nResponse ID,Rate\n"{""ImportId"":""_id""}",x\n' + lines("{},{}", R, RELEVANT), "no"),
+    ("SurveyMonkey", "Respondent ID,Design A,Design B\n,Response,Response\n" + lines("{},{},4", R, RELEVANT), "no"),
+    ("pytrec_eval", '{"q1": {"map": 0.5, "ndcg": 0.6}, "q2": {"map": 0.4, "ndcg": 0.5}}', "no", "preds.json"),
+    ("ir_measures -q", lines("{}\tnDCG@10\t{}", Q, A), "no"),
+    ("system and metric in a name", csv(query=Q, bm25_ndcg=A, bm25_map=B, dense_ndcg=B, dense_map=A), "no: bm25_"),
+    ("means and deviations", csv(dataset=Q, a_mean=A, a_std=B, b_mean=B, b_std=A), "no: a_std"),
+    ("intervals beside", csv(dataset=Q, a=A, a_ci_low=A - 0.1, a_ci_high=A + 0.1, b=B), "no: a_ci"),
+    ("ranks beside", csv(dataset=Q, a=A, a_rank=RELEVANT, b=B, b_rank=RELEVANT), "no: a_rank"),
+    ("times in ms beside", csv(query=Q, a=A, b=B, a_ms=900 * A, b_ms=900 * B), "a b a_ms b_ms EK117 40"),
+    ("one system in per cent", csv(WIDE, dense=100 * B), "bm25 dense EK117 40"),
+    ("one system in per cent, long", csv(LONG, value=[*A, *(100 * B)]), "bm25 dense EK117 40"),
+    ("unicode minus", csv(WIDE, bm25=[f"−{a}" for a in A]), "bm25 dense 40"),
+    ("Arabic digits", csv(WIDE, bm25=[str(a).translate(ARABIC) for a in A]), "bm25 dense 40"),
+    (
+        "a Markdown table",
+        "| query | bm25 | dense |\n|---|---:|---:|\n" + lines("| {} | {} | {} |", Q, A, B),
+        "bm25 dense 40",
+    ),
+    ("fixed width", "query    bm25  dense\n" + lines("{:5} {:7} {:6}", Q, A, B), "bm25 dense 40"),
+    ("write.table of R", '"query" "bm25" "dense"\n' + lines('"{}" "{}" {} {}', ROW, Q, A, B), "bm25 dense 40"),
+    ("orient=split", frame(WIDE).to_json(orient="split"), "no", "preds.json"),
+    ("orient=columns", frame(WIDE).to_json(), "no", "preds.json"),
+    ("orient=index", frame(bm25=A, dense=B).to_json(orient="index"), "no", "preds.json"),
+    ("Optimizely results", csv(Variation=["A", "B"], Visitors=[900, 910], Conversions=[50, 40]), "no: Visitors|trials"),
+    ("VWO", csv({"Conversions / Visitors": ["50 / 900", "40 / 910"]}, Variation=["A", "B"]), "no"),
+    (
+        "GrowthBook aggregates",
+        csv(variation=["0", "1"], users=[900, 910], main_sum=[50, 40], main_sum_squares=[50, 40]),
+        "no",
+    ),
+    ("Statsig pulse", csv(metric_name=Q, control_mean=A, test_mean=B, delta=B - A, p_value=A), "no: metric_name"),
+    ("an average rank below", summed("Avg. rank", np.mean), "no: Avg. rank"),
+    ("HumanEval", frame(task_id=np.repeat(Q[:8], 5), passed=TRUE), "passed 8", "preds.jsonl"),
+    ("sep= of Excel", "sep=;\n" + csv(WIDE, ";"), "bm25 dense 40"),
+    ("Windows letters", csv({"Präzision": A, "Schätzer": B}, query=Q).encode("cp1252"), "no: UTF-8"),
+    ("names in two cases", csv(LONG, model=["BM25", *LONG["model"][1:]]), "no: BM25"),
+    ("a system called nan", csv(LONG, model=["nan", *LONG["model"][1:]]), "no: nan"),
+    ("statistics of each row", csv(WIDE, mean=A, std=B, min=A, max=B), "bm25 dense 40"),
+    ("improvement beside", csv(WIDE, improvement=B - A, lift=B / A), "bm25 dense 40"),
+    ("Greek difference", csv(WIDE, **{"Δ": B - A, "%Δ": B / A}), "bm25 dense 40"),
+    ("groups as numbers", csv(WIDE, group=ROW // 10), "bm25 dense 40"),
+    ("settings of a language model", csv(WIDE, temperature=0.7, top_k=50, max_tokens=512), "bm25 dense 40"),
+    ("Search Console", csv(query=Q, Clicks=RELEVANT, Impressions=RELEVANT + 99, CTR=A, Position=B), "no"),
 )
 
 SCORED = {"id": R, "label": LABEL, "score": SCORE}
@@ -207,6 +288,44 @@ CLASSIFICATION = (
     ),
     ("Iceberg", {"out/metadata/v1.metadata.json": "{}", "out/data/a.parquet": frame(SCORED)}, "no: Iceberg"),
     ("Hudi", {"out/.hoodie/hoodie.properties": "a=b\n", "out/a.parquet": frame(SCORED)}, "no: Hudi|hoodie"),
+    (
+        "Vertex AI",
+        '{"instance": {"x": 1}, "prediction": {"classes": ["0", "1"], "scores": [0.1, 0.9]}}\n',
+        "no",
+        "preds.jsonl",
+    ),
+    ("SageMaker", lines("{}", SCORE), "no"),
+    ("SageMaker, joined", lines("{},3.5,{}", LABEL, SCORE), "no"),
+    ("raw values of CatBoost", csv({}, "\t", SampleId=ROW, RawFormulaVal=SCORE), "no", "preds.tsv"),
+    ("H2O", csv(label=LABEL, predict=(SCORE > 0.5) * 1, p0=1 - SCORE, p1=SCORE), "no"),
+    ("PyCaret", csv(target=LABEL, prediction_label=(SCORE > 0.5) * 1, prediction_score=SURE), "no"),
+    ("confidence of what was said", csv(label=LABEL, predicted=(SCORE > 0.5) * 1, score=SURE), "no: score"),
+    ("predict_proba", csv({"y_true": LABEL, "0": 1 - SCORE, "1": SCORE}), "no"),
+    ("Snowflake", csv(LABEL=LABEL, SCORE=SCORE), "40"),
+    ("lists of Hugging Face", frame(label=LABEL, scores=[[1 - s, s] for s in SCORE]), "no", "preds.jsonl"),
+    ("booleans in all cases", csv(SCORED, label=[str(t).upper() if i % 2 else t for i, t in enumerate(TRUE)]), "40"),
+    ("t and f of PostgreSQL", csv(SCORED, label=np.where(TRUE, "t", "f")), "no: positive"),
+    ("footer of psql", csv(SCORED) + "(40 rows)\n", "no"),
+    ("signs of an SVM", csv(SCORED, label=2 * LABEL - 1), "40!"),
+    ("an empty score", csv(SCORED, score=[None, *SCORE[1:]]), "no: score"),
+    ("Prodigy", frame(text=R, label="SPAM", answer=SAID, score=SCORE), "no", "preds.jsonl"),
+    ("Doccano", frame(id=ROW, text="x", label=[["pos"]] * N), "no", "preds.jsonl"),
+    ("Label Studio JSON", '[{"id": 1, "annotations": [{"result": []}], "data": {"text": "x"}}]', "no", "preds.json"),
+    ("CVAT", '<?xml version="1.0"?>\n<annotations><image id="0"/></annotations>\n', "no", "preds.xml"),
+    ("COCO", '[{"image_id": 1, "category_id": 3, "bbox": [1, 2, 3, 4], "score": 0.9}]', "no", "preds.json"),
+    ("scores with per cent signs", csv(SCORED, score=[f"{s:.1%}" for s in SCORE]), "40"),
+    ("every cell quoted", frame(SCORED).to_csv(index=False, quoting=1), "40!"),
+    ("a comma at the end of each line", csv(SCORED).replace("\n", ",\n"), "40"),
+    ("two files in one", csv(SCORED) * 2, "no"),
+    ("1 and 1.0", csv(SCORED, label=["1.0" if t else i % 2 * "0." + "0" for i, t in enumerate(TRUE)]), "40"),
+    ("apostrophes of Excel", csv(SCORED, score=[f"'{s}" for s in SCORE]), "no: score"),
+    ("a blank line at the end", csv(SCORED) + "\n\n", "40"),
+    ("a total below", csv(SCORED) + "Total,20,0.5\n", "no"),
+    (
+        "models in two cases",
+        csv(id=R * 2, label=[*LABEL] * 2, score=[*SCORE] * 2, model=["a"] * N + ["A "] * N),
+        "no: A",
+    ),
 )
 
 DOCS = [(q, f"d{i}", 10 - i, int((at + i) % 4 == 0)) for at, q in enumerate(Q[:12]) for i in range(8)]
@@ -251,6 +370,24 @@ RANKING = (
     ),
     ("commas in queries", csv(LISTS, query=[f"shoes, {q}" for q in QUERY], grade=GRADE), "12!"),
     ("rank_eval of Elasticsearch", '{"metric_score": 0.5, "details": {}}', "no", "preds.json"),
+    ("Elasticsearch _search", '{"took": 5, "hits": {"hits": [{"_id": "d1", "_score": 1.5}]}}', "no", "preds.json"),
+    ("Pyserini", judged(RUN.replace("tag", "Anserini")), "12!"),
+    (
+        "RecBole",
+        "user_id:token\titem_id:token\trating:float\n" + lines("{}\t{}\t{}", QUERY, ITEM, HITS),
+        "no",
+        "preds.inter",
+    ),
+    ("Cornac", lines("{},{},{}", QUERY, ITEM, HITS), "no"),
+    ("implicit", csv(user_id=QUERY, item_id=ITEM, score=HITS), "no"),
+    ("judgements of Quepid", judged(RUN, csv(query=QUERY, docid=ITEM, rating=GRADE)), "12"),
+    ("RankLib", lines("{}\t{}\t{}", QUERY, BY, HITS), "no"),
+    ("unjudged as -1", judged(RUN, lines("{} 0 {} {}", QUERY, ITEM, [g or -1 for g in GRADE])), "12!"),
+    ("a document twice", judged(RUN + RUN[:20]), "no"),
+    ("a score that is no number", judged(RUN.replace(" 10 tag", " nan tag")), "no: nan"),
+    ("BEIR results", judged('{"q00": {"d1": 0.9}}', QRELS, "run.json"), "no"),
+    ("Search Console", csv(query=Q, Clicks=RELEVANT, Impressions=99, CTR=A, Position=B), "no"),
+    ("grades in per cent", csv(LISTS, grade=[f"{g}%" for g in GRADE]), "no: grade"),
 )
 
 DURATIONS = {"actual": pd.to_timedelta(ACTUAL, "s"), "forecast": pd.to_timedelta(FORECAST, "s")}
@@ -290,6 +427,37 @@ RATING = (
     ("dollars", csv(actual=[f"${a}" for a in ACTUAL], forecast=FORECAST), "no: actual"),
     ("durations", frame(DURATIONS), "no: actual", "preds.parquet"),
     ("dates", frame(actual=DAYS, forecast=FORECAST), "no: actual", "preds.parquet"),
+    (
+        "Surprise",
+        csv(uid=R, iid=R, r_ui=ACTUAL, est=FORECAST),
+        "40!",
+        "preds.csv",
+        {"columns": "actual=r_ui,forecast=est"},
+    ),
+    ("Prophet's cross_validation", csv(AROUND, ds=DAYS, yhat=FORECAST, y=ACTUAL, cutoff=DAYS), "no"),
+    ("Nixtla's cross_validation", csv(unique_id="a", ds=DAYS, cutoff=DAYS, y=ACTUAL, Naive=WORSE), "no"),
+    ("sktime", csv(y_test=ACTUAL, y_pred=FORECAST), "no: actual"),
+    ("statsmodels", csv(mean=FORECAST, mean_se=A, mean_ci_lower=WORSE, mean_ci_upper=WORSE), "no"),
+    ("thousands with spaces", csv(actual=[f"1 {i:03d}" for i in ROW], forecast=FORECAST), "no: actual"),
+    ("thousands with narrow spaces", csv(actual=[f"1\u202f{i:03d}" for i in ROW], forecast=FORECAST), "no: actual"),
+    ("thousands of Switzerland", csv(actual=[f"1'{i:03d}" for i in ROW], forecast=FORECAST), "no: actual"),
+    ("unicode minus", csv(actual=[f"−{a}" for a in ACTUAL], forecast=-FORECAST), "40"),
+    ("brackets for minus", csv(actual=[f"({a})" for a in ACTUAL], forecast=-FORECAST), "no: actual"),
+    ("Arabic digits", csv(actual=[str(a).translate(ARABIC) for a in ACTUAL], forecast=FORECAST), "40"),
+    (
+        "decimals of Parquet",
+        frame(actual=list(map(Decimal, map(str, ACTUAL))), forecast=FORECAST),
+        "40!",
+        "preds.parquet",
+    ),
+    (
+        "two models, long",
+        csv(unique_id=R * 2, model=["a"] * N + ["b"] * N, y_true=[*ACTUAL] * 2, y_pred=[*FORECAST, *WORSE]),
+        "a b 40",
+    ),
+    ("-999 for missing", csv(actual=[-999, -999, -999, *ACTUAL[3:]], forecast=FORECAST), "no: -999"),
+    ("a total below", csv(id=R, actual=ACTUAL, forecast=FORECAST) + "Total,2400,2380\n", "no: Total"),
+    ("a footer", csv(actual=ACTUAL, forecast=FORECAST) + "Source: ERP,\n", "no"),
 )
 
 VALIDATION = (
@@ -298,6 +466,11 @@ VALIDATION = (
     ("no fold", csv(SCORED), "no: fold"),
     ("Keras history", csv(epoch=ROW, loss=A, val_loss=B), "no: label|fold"),
     ("a holdout", csv(SCORED, fold=np.where(ROW % 4, "train", "test")), "10"),
+    ("cross_val_predict", csv(y_true=LABEL, y_score=SCORE, fold=ROW % 5), "40!"),
+    ("AutoGluon", csv(label=LABEL, oof_pred=SCORE), "no"),
+    ("H2O", csv(label=LABEL, p0=1 - SCORE, p1=SCORE, fold_assignment=ROW % 4), "no"),
+    ("folds that were never set", csv(SCORED, fold=-1), "no: fold"),
+    ("a footer", csv(SCORED, fold=ROW % 4) + "(40 rows),,,\n", "no"),
 )
 
 ARM = np.where(TRUE, "new", "old")
@@ -309,6 +482,8 @@ INTERLEAVING = (
     ("sessions", csv(LOG), "new old 15!"),
     ("positions from 0", csv(LOG, position=[0, 1] * 20), "no: position"),
     ("users as a log", csv(USERS), "no: users"),
+    ("items from another team", csv(LOG, team=["new", "old", "(none)", "old"] * 10), "no"),
+    ("a log in another order", csv(LOG, position=[2, 1] * 20), "new old 15"),
 )
 AB_TESTS = (  # metrics -> tables of users
     ("users", csv(USERS), "new old 20!", "orders"),
@@ -319,6 +494,33 @@ AB_TESTS = (  # metrics -> tables of users
     ("a user twice", csv(USERS, user=[R[1], *R[1:]], arm=["new"] * 20 + ["old"] * 20), f"no: {R[1]}", "orders"),
     ("revenue in dollars", csv(USERS, revenue=[f"$1,{i:03d}.50" for i in ROW]), "no: revenue", "revenue"),
     ("no users", csv(user=[], arm=[], orders=[]), "no", "orders"),
+    ("Firebase", csv(user_pseudo_id=R, experiment_group=ARM, revenue=ACTUAL), "no: arm", "revenue"),
+    ("Statsig", csv(user_id=R, group_name=ARM, first_exposure=DAYS, revenue=ACTUAL), "no: arm", "revenue"),
+    ("GrowthBook", csv(user_id=R, variation_id=LABEL, revenue=ACTUAL), "no: arm", "revenue"),
+    (
+        "events of GA4",
+        csv(user=np.repeat(R[:20], 2), arm=np.repeat(ARM[:20], 2), revenue=ACTUAL),
+        "no: user",
+        "revenue",
+    ),
+    ("arms that were not set", csv(USERS, arm=["(not set)", *ARM[1:]]), "no: (not set)", "orders"),
+    ("an arm called null", csv(USERS, arm=["null", *ARM[1:]]), "no: null", "orders"),
+    (
+        "arms in two cases",
+        csv(USERS, arm=[arm.title() if i % 3 else arm for i, arm in enumerate(ARM)]),
+        "no: New",
+        "orders",
+    ),
+    (
+        "arms with blanks",
+        csv(USERS, arm=[f"{arm} " if i % 3 else arm for i, arm in enumerate(ARM)]),
+        "no: new",
+        "orders",
+    ),
+    ("Mixpanel", csv({"Total Users": [900, 910]}, Variant=["a", "b"], Conversion=[0.1, 0.2]), "no", "Conversion"),
+    ("a total below", csv(USERS) + "Total,All,80\n", "no: Total|All", "orders"),
+    ("users without a name", csv(USERS, user=["", "", *R[2:]]), "no: user", "orders"),
+    ("revenue with commas", csv(USERS, revenue=[f"1,{i:03d}.50" for i in ROW]), "no: revenue", "revenue"),
 )
 
 REPORTS = {
