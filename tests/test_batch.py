@@ -318,10 +318,16 @@ FOUR = "id,y_true,a,b\n1,1,.9,.8\n2,0,.1,.3\n"
 SCORED = "id,y_true,y_score,amount\n1,1,.9,8\n2,0,.1,3\n"
 
 
+def test_inspect_takes_a_table_of_users_as_such_and_says_what_metrics_can_name(capsys, tmp_path):
+    (tmp_path / "x.csv").write_text("user,arm,orders,name\n1,a,3,u\n2,b,4,v\n3,a,1,w\n4,b,0,x\n")
+    status, printed = inspected(capsys, tmp_path / "x.csv", "--report", "interleaving")
+    assert status == 0
+    assert "a table of users (users=), which metrics= must name to compare: orders, 4 users" in printed.out
+
+
 @pytest.mark.parametrize(
     "report, text, message",
     [
-        ("interleaving", USERS, "a table with one row per user is given as users=FILE"),
         (
             "ranking",
             "query,item,bm25,dense,grade\nq,a,1,2,1\n",

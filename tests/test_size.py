@@ -15,22 +15,22 @@ EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, token
 LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_701,
-    "commands": 453,
+    "commands": 454,
     "drawing": 1_469,
-    "findings": 283,
+    "findings": 284,
     "metrics": 2_368,
     "offline": 853,
-    "online": 1_036,
+    "online": 1_039,
     "page": 190,
-    "pages": 4_647,
+    "pages": 4_654,
     "parameters": 890,
-    "reading": 7_266,
+    "reading": 7_401,
     "statistics": 5_418,
-    "studies": 7_026,
+    "studies": 7_053,
     "top": 1_017,
 }
 MODULES = 315
-TESTS = 25_969
+TESTS = 26_179
 
 
 @cache

@@ -532,4 +532,3 @@ REPORTS = {
     "interleaving": (*INTERLEAVING, *((*row[:3], "users.csv", {"metrics": row[3]}) for row in AB_TESTS)),
 }
 CASES = [Case(report, *row) for report, rows in REPORTS.items() for row in rows]
-NOT_YET = {"Kaggle leaderboard"}  # its rows are systems with one score each; it is read as 40 units of one system

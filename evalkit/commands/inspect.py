@@ -56,9 +56,10 @@ def _fits(name: str, options: Any) -> str:
     report = REPORTS[name]
     known = {entry.name: Parameter(entry.name, entry.default, is_text=True) for entry in report.options().values()}
     values = requests.parameters(options.parameters, requests.settings(options.file), known)
-    given = {inspection.parameter_of(report.of(values)): list(options.files), **values}
+    columns = sources.parts(list(options.files))[0].columns
+    given = {inspection.parameter_of(report.of(values), columns): list(options.files), **values}
     of = inspection.inspect(report.of(given))
-    others = of.others(sources.parts(list(options.files))[0].columns) if of.columns else []
+    others = of.others(columns) if of.columns else []
     parts = [f"{of.what}, {of.size or 'values not read'}"]
     parts += [f"columns {_pairs(of.columns)}"] if of.columns else []
     parts += [f"systems {', '.join(of.systems)}"] if of.systems else []

@@ -21,6 +21,7 @@ MODELS = kind("EK114")
 FOLDS_UNREAD = kind("EK115")
 
 ASSUMED_DIRECTION = kind("EK116")
+OTHER_SCALES = kind("EK117")
 
 # Labels, targets and judgements
 

@@ -266,7 +266,7 @@ def read_users(
             f"report with columns='system={column},successes=COLUMN,trials=COLUMN'"
         )
     try:
-        assigned = _assigned(user, arm, several_arms(list(arms) or list(arm.names), column))
+        assigned = _assigned(user, arm, several_arms(arms, arm.names, column))
         values = {name: rows.released(f"number {name}", Table.numbers)[assigned.rows] for name in numbers}
         texts = {name: rows.released(f"attribute {name}", Table.coded).take(assigned.rows) for name in attributes}
         if strata:
@@ -302,8 +302,11 @@ def _check_strata(name: str, strata: Coded, assigned: Assignment) -> None:
         raise InputError(f"{name} must have users of each value in each arm, {got}")
 
 
-def several_arms(arms: Sequence[str], column: str) -> list[str]:
-    """The arms, if they are two or more; raises InputError for one alone."""
+def several_arms(arms: Sequence[str], there: Iterable[str], column: str) -> list[str]:
+    """The arms as named, or those that are there, if they are two or more; raises InputError for one alone."""
+    if not arms:
+        arms = sorted(there)
+        roles_of.refuse_names(arms, column, "arms")
     if len(arms) < 2:
         raise InputError(f"{column} must hold two arms or more, got only {arms[0]}")
     return list(arms)
@@ -416,7 +419,7 @@ def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> l
     """The arms as named, or the two that were found: a third one could be a word for no team, so it must be named."""
     there = sorted(set(teams) - {neutral})
     if arms or len(there) == 2:
-        return list(arms or there)
+        return list(arms) or several_arms(arms, there, "team")
     listed = ", ".join(there) or "none"
     hint = f"; name the rankers, arms='{','.join(there)}', or what stands for no team, neutral={there[-1]!r}"
     raise InputError(f"team must hold two arms, got {listed}{hint if len(there) > 2 else ''}")

@@ -33,7 +33,7 @@ PAIRS = 3  # pairs that a line names
 @also(Shares, shares_page.findings)
 def of(study: Significance) -> list[Finding]:
     """Every finding of a significance report."""
-    data = [*_data(study), *_undefined(study), *_folds(study)]
+    data = [*_data(study), *_scales(study), *_undefined(study), *_folds(study)]
     if not len(study.headline):
         return data
     units = [*_clusters(study), *_few(study), *_equal(study), *picked(study), *skewed(study)]
@@ -75,6 +75,15 @@ def _known(study: Significance) -> list[Finding]:
         text += f"{number(means[1], 4)}: the values are over rows, are ratios of sums, or include units that only one "
         findings.append(inputs.OTHER_MEANS.warning(f"{text}system has."))
     return findings
+
+
+def _scales(study: Significance) -> list[Finding]:
+    return [
+        inputs.OTHER_SCALES.warning(
+            f"On {metric}, {large} has about {number(times, 2)} times the values of {small}: have both one unit?"
+        )
+        for metric, large, small, times in diagnostics.other_scales(study)
+    ]
 
 
 def _undefined(study: Significance) -> list[Finding]:

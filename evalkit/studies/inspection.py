@@ -7,7 +7,7 @@ metric is computed, and no row of a larger input is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalkit import parameters
@@ -20,6 +20,8 @@ from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.inputs.unit_cells import Held
+from evalkit.reading.inputs.unit_roles import Columns
+from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.studies import experiment, headers, significance
@@ -53,9 +55,15 @@ def inspect(p: Parameters) -> Inspection:
     return KINDS[type(p)](p, sources.parts(data, p.header))  # type: ignore[attr-defined]
 
 
-def parameter_of(p: Parameters) -> str:
-    """The parameter that takes the input: preds; of interleaving log, or users where metrics of users are named."""
-    return ("users" if p.metrics else "log") if isinstance(p, parameters.Interleaving) else "preds"
+def parameter_of(p: Parameters, columns: Sequence[str]) -> str:
+    """The parameter that takes a table of these columns: preds; of interleaving log, or users.
+
+    It has users if it has arms and no teams, or if metrics of users are named.
+    """
+    if not isinstance(p, parameters.Interleaving):
+        return "preds"
+    roles = {*p.columns, *roles_of.match(columns, ("team", "arm"), {}, "").resolved()}
+    return "users" if p.metrics or ("arm" in roles and "team" not in roles) else "log"
 
 
 def small(parts: Sequence[Part]) -> bool:
@@ -117,6 +125,7 @@ def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspecti
     cells = Held(parts)
     kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
     what = significance.KINDS[kind]
+    significance.check(kind, parts, p)
     if kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):
         return Inspection(what, {})
     qrels = None if p.qrels is None else sources.parts(p.qrels, p.header)
@@ -146,10 +155,15 @@ def _interleaving(p: parameters.Interleaving, parts: Sequence[Part]) -> Inspecti
 
 
 def _users(p: parameters.Interleaving, parts: list[Part]) -> Inspection:
-    experiment.check_metrics(parts, p)
     what = "a table of users (users=)"
     if not small(parts):
+        experiment.check_metrics(parts, p)
         return Inspection(what, {})
+    if not p.metrics:
+        numbers = [column.name for column in Columns.of(Held(parts)).numbers if not column.no_value]
+        what += f", which metrics= must name to compare: {', '.join(numbers)}"
+        p = replace(p, metrics=tuple(numbers))
+    experiment.check_metrics(parts, p)
     table = experiment.users(parts, p, p.segments, USUAL.held)
     return Inspection(what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user"))
 

@@ -32,7 +32,7 @@ from evalkit.reading.inputs import aligned, outcomes, ratings
 from evalkit.reading.inputs.ratings import Ratings
 from evalkit.reading.reductions import blocks, tabled
 from evalkit.reading.reductions.blocks import WEIGHT, Blocks
-from evalkit.reading.tables import sources
+from evalkit.reading.tables import bookkeeping, sources
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.slices import Slice, of_groups
 from evalkit.statistics import inference, mean_consistency
@@ -518,7 +518,10 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     summed = Summed(t.systems, asked.terms, kept, design)
     summed.refuse_unlike()
     counted = account.of_table(t, rows)
-    return Rating(settings, t.systems, {}, given, counted, asked, kept, summed, bool(weight), table=t)
+    made = Rating(settings, t.systems, {}, given, counted, asked, kept, summed, bool(weight), table=t)
+    actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
+    bookkeeping.refuse_missing(made.target.values, made.target.rows, actual, where)
+    return made
 
 
 def bin_widths(histogram: pd.DataFrame) -> pd.Series:

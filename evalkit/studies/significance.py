@@ -133,7 +133,7 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance
     with _engine_for(parts, budget) as engine:
         cells = Asked(parts, engine) if engine else Held(parts)
         kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
-        _check(kind, parts, p)
+        check(kind, parts, p)
         if kind == "trials":
             return Shares.of(reading_units.read_trials(parts, p.columns), p)
         qrels = study.inputs(p.qrels, p.header, limits.reading)
@@ -147,7 +147,7 @@ def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager
     return nullcontext() if listed else tabled.engine_for(parts, budget)
 
 
-def _check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None:
+def check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None:
     """Raises for what cannot be meant of this kind of input."""
     if kind == "wide" and p.header is None:
         for part in parts:

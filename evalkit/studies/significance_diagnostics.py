@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from evalkit.studies.diagnostics import FEW, alpha
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
 
+SCALE = 30  # times as large, from which two systems could have two units
 TIED = 0.5  # share of equal units from which few of them decide
 CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
 LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
@@ -54,6 +56,25 @@ def other_means(study: Significance) -> tuple[float, float] | None:
     of_differences, between_values = study.distribution().mean, values[0] - values[1]
     apart = abs(of_differences - between_values)
     return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
+
+
+def other_scales(study: Significance) -> list[tuple[str, str, str, float]]:
+    """Metrics whose values could have two units: metric, the systems with larger and smaller values, how many times.
+
+    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter, as the systems differ too. Both
+    means and root mean squares have to: means alone differ by any factor where they are near 0, or where a system hits
+    a few units alone. Where no values are above 1, nothing is taken for per cent.
+    """
+    scales, z = [], NormalDist().inv_cdf((1 + study.settings.level) / 2)
+    for metric, rows in study.estimates[study.estimates["value"] != 0].groupby("metric", sort=False):
+        size, spread = np.abs(rows["value"].to_numpy()), (rows["high"] - rows["low"]).to_numpy() / 2
+        deviation = np.nan_to_num(spread / z * np.sqrt(rows["n"].to_numpy()))
+        root = np.hypot(size, deviation)
+        large, small = int(size.argmax()), int(size.argmin())
+        if min(size[large] / size[small], root[large] / root[small]) >= SCALE and root[large] > 1:
+            systems = rows["system"].tolist()
+            scales.append((str(metric), systems[large], systems[small], float(size[large] / size[small])))
+    return scales
 
 
 def undefined(study: Significance) -> dict[str, int]:

@@ -352,6 +352,8 @@ def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, p
     if unknown:
         raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
     kept = [i for i, name in enumerate(names) if not systems or name in systems]
+    if layout.system and not systems:
+        roles_of.refuse_names(names, f"{part.name}: {layout.system}", "systems")
     if layout.id is None and len(kept) > 1:
         has = ", ".join(map(repr, part.columns))
         raise InputError(

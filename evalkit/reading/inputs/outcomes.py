@@ -215,7 +215,22 @@ def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
     chosen, negative = two_labels(list(coded.names), positive, part.name, column)
     label = (np.array(coded.names) == chosen)[coded.code].astype(np.int64)
     score = {name: own["score"] for name, own in rows.own.items()}
+    sure = [name for name, values in score.items() if values.min() >= 0.5 and values.max() <= 1]
+    refuse_confidence(sure, rows.others, part.name)
     return Binary(rows, label, score, weight_of(rows), chosen, negative)
+
+
+def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:
+    """Raise InputError for scores beside a column of what was predicted that say how sure that is.
+
+    sure: the systems whose scores are 0.5 to 1.
+    """
+    said = [name for name in others if name in roles_of.SYNONYMS["predicted"]]
+    if sure and said:
+        raise InputError(
+            f"{where}: scores of {sure[0]} must be of the positive label, got only 0.5 to 1 beside {said[0]!r}, as the "
+            "confidence in what was predicted is; write 1 − score where that is the negative label"
+        )
 
 
 def rarest(rows: Mapping[str, int]) -> str:

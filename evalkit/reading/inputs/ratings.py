@@ -8,7 +8,7 @@ from evalkit.arrays import Floats
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import weight_of
-from evalkit.reading.tables import rules
+from evalkit.reading.tables import bookkeeping, rules
 from evalkit.reading.tables.rules import Role
 
 ROLES = (
@@ -32,6 +32,7 @@ class Ratings:
 
 def of(rows: Aligned) -> Ratings:
     """The ratings of rows at hand; raises InputError where all weights are 0."""
+    bookkeeping.refuse_missing(rows.numbers["actual"], None, rows.columns["actual"], rows.sources[0].name)
     forecast = {name: own["forecast"] for name, own in rows.own.items()}
     return Ratings(rows, rows.numbers["actual"], forecast, weight_of(rows))
 

@@ -20,6 +20,7 @@ from evalkit.reading.inputs.accounts import Account as Account
 from evalkit.reading.inputs.items import Collision, Items
 from evalkit.reading.inputs.retrieved import Retrieved
 from evalkit.reading.inputs.rows import Ranked, Rows
+from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import ids, rank_order, row_keys
 from evalkit.reading.tables.parts import Source
 
@@ -131,6 +132,9 @@ class Build:
         unknown = [name for name in self.wanted if name not in set(names)]
         if unknown:
             raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
+        if "system" in self.run.columns and not self.wanted:
+            where = self.run.stretches[0][0].name
+            roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
         return names, code
 
     @cached_property

@@ -225,7 +225,7 @@ class HeldColumn(Column):
 def _number(cell: str) -> float | None:
     text = cell.strip().lower()
     try:
-        return TRUTH[text] if text in TRUTH else None if "_" in text else float(text)
+        return TRUTH[text] if text in TRUTH else float(text) if text.isascii() and "_" not in text else None
     except ValueError:
         return None
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.catalogue import lookup
-from evalkit.reading.tables import bookkeeping
+from evalkit.reading.tables import bookkeeping, folders
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Part, at
 
@@ -26,8 +26,10 @@ _SYSTEMS = roles_of.SYNONYMS["system"]
 _FOLDS, _REPEATS = ("fold", "split"), ("repeat", "repetition", "rep", "seed", "run", "trial", "iteration")
 MISSING = ("n/a", "na", "#n/a", "nan", "null", "none", "-", "--", "–", ".", "?", "missing", "inf", "-inf")
 TRUTH = {"true": 1.0, "false": 0.0}
+MAKERS = ("team", "submission", "competitor", "contestant")  # who has one value in a table of results
 SHOWN = 3  # wrong cells that a message lists
-_ONE = r"[-+−]?([0-9][0-9 ']*([.,][0-9]*)*|[.,][0-9]+)(e[-+]?[0-9]+)?"
+_DIGIT = "[0-9٠-٩۰-۹०-९０-９]"
+_ONE = rf"[-+−]?({_DIGIT}({_DIGIT}|[ '])*([.,٫٬]{_DIGIT}*)*|[.,]{_DIGIT}+)(e[-+]?{_DIGIT}+)?"
 LOOKS = rf"^[<>~≈=$€£*]* *{_ONE} *(%|ms|s|sec|min|€|[$]|£)? *([*†‡§↑↓]+|(±|[+]/?-) *{_ONE} *%?|[(\[][^()]*[)\]])* *$"
 _ID = re.compile(r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+")
 
@@ -203,7 +205,23 @@ def means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
 
 SUMMARIES = ("all", "overall", "macro", "summary", "amean")
 TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
-_METRICS = {*lookup.ALIASES, "loss", "score", "f1_score", "support"}
+_METRICS = {
+    *(
+        *lookup.ALIASES,
+        "acc",
+        "loss",
+        "score",
+        "f1_score",
+        "support",
+        "bleu",
+        "rouge",
+        "rouge1",
+        "rouge2",
+        "rougel",
+        "chrf",
+    ),
+    *("meteor", "wer", "cer", "perplexity", "bertscore", "faithfulness", "relevancy", "correctness", "toxicity"),
+}
 _SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
 
 
@@ -249,12 +267,49 @@ def refuse_totals(units: Sequence[Column]) -> None:
             )
 
 
-def refuse_bookkeeping(columns: Sequence[Column], where: str) -> None:
-    """Raise InputError for columns that are plainly no systems, by their names or by what they count."""
-    metrics = [column.name for column in columns if _is_metric(column.name)]
+def leaderboard(column: str, where: str) -> InputError:
+    """The error for a table with one row a system."""
+    return InputError(
+        f"{where}: each row is another {column}, so that no two have a value of one unit; a test needs a value for "
+        "each unit and system, not one for each system; name the columns to compare: systems='a,b'"
+    )
+
+
+def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) -> None:
+    """Raise InputError where what tells rows apart is no unit by its name: a metric, or who made the one value."""
+    if Use.METRIC in column.uses:
+        raise InputError(
+            f"{where}: each row is another {column.name}, and metrics are no units; a test needs a row for each unit"
+        )
+    if len(measured) == 1 and column.key.startswith(MAKERS):
+        raise leaderboard(column.name, where)
+
+
+def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], unit: str) -> None:
+    """Raise InputError where files have the same units, which could be draws or values of systems. most: rows of one.
+
+    columns: those without another role; one of them may count draws.
+    """
+    files = dict.fromkeys(part.name if part.unnamed else folders.table(part.path).name for part in parts)
+    if 1 < most <= len(files) and not any(column.draws for column in columns):
+        raise InputError(
+            f"{roles_of.listed(files, 3)} have rows of the same {unit}: if each file holds a system, write a column "
+            f"'system' into each; if they hold draws, set columns='unit={unit}'"
+        )
+
+
+def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where: str) -> None:
+    """Raise InputError for columns that are plainly no systems, by their names or by what they count.
+
+    every: those included that describe the units or are computed from other columns.
+    """
+    names_of = [column.name for column in columns]
+    measured = {name: measure for name in names_of if (measure := measure_of(name))}
+    whole = len(columns) > 1 and any(_without_stage(name) == measure for name, measure in measured.items())
     kinds = [
-        ("metrics", metrics if len(metrics) > 1 else []),
-        ("columns of a tracker", bookkeeping.tracked([column.name for column in columns])),
+        ("metrics", [*measured] if whole or len({*measured.values()}) > 1 else []),
+        ("columns of a tracker", bookkeeping.tracked(names_of)),
+        ("statistics of others", bookkeeping.statistics(names_of, [column.name for column in every])),
         *((kind, [column.name]) for column in columns if (kind := bookkeeping.counted(column.sample()))),
     ]
     for kind, names in kinds:
@@ -278,10 +333,23 @@ def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
         )
 
 
+def measure_of(name: str) -> str:
+    """The usual metric that a name has before or after others, the longest; "" if it has none.
+
+    >>> measure_of("test_ndcg@10"), measure_of("bm25_log_loss"), measure_of("acc_norm"), measure_of("bm25")
+    ('ndcg', 'log_loss', 'acc', '')
+    """
+    words = re.sub(r"@.*", "", key(name)).split("_")
+    ends = ("_".join(part) for n in range(len(words), 0, -1) for part in (words[:n], words[-n:]))
+    return next((part for part in ends if _is_metric(part)), "")
+
+
+def _without_stage(name: str) -> str:
+    return re.sub(r"^(train|test|val|valid|validation|eval)_|@.*", "", key(name))
+
+
 def _is_metric(name: str) -> bool:
-    """Whether a name is that of a usual metric, perhaps of a stage: ndcg@10, eval_loss, test_accuracy."""
-    base = re.sub(r"^(train|test|val|valid|validation|eval)_|@.*", "", key(name))
-    return len(base) > 1 and (base in _METRICS or any(base in table for table in lookup.TABLES.values()))
+    return len(name) > 1 and (name in _METRICS or any(name in table for table in lookup.TABLES.values()))
 
 
 def refuse_summaries(ids: Any, columns: Sequence[Floats], unit: str, where: str) -> None:

@@ -209,6 +209,8 @@ class Long:
         free = columns.without(system, cluster, metric, *named.values())
         if "value" not in named and system.distinct:
             unit_columns.refuse_counts(free.numbers, system.name, columns.where)
+            if columns.cells.rows > 2:
+                raise unit_columns.leaderboard(system.name, columns.where)
         value, guess = (named["value"], "") if "value" in named else free.value()
         free = free.without(value)
         ids = [named["unit"]] if "unit" in named else free.units_of_cells()
@@ -259,6 +261,8 @@ class Wide:
         if not named:
             for label in [column.name for column in columns.texts if column.distinct][:1]:
                 unit_columns.refuse_counts(free.numbers, label, columns.where)
-            unit_columns.refuse_bookkeeping(measured, columns.where)
+            for column in ids if "unit" not in chosen else []:
+                unit_columns.refuse_other_rows(column, measured, columns.where)
+            unit_columns.refuse_bookkeeping(measured, free.numbers, columns.where)
         units = Units(ids, None if cluster in ids else cluster)
         return cls(units, measured, free.without(*measured))

@@ -286,6 +286,8 @@ def read_wide(
         unit_columns.refuse_other_units(roles.rest.every, keys, 1, units.name, alone)
     numbers = {f"v{i}": column for i, column in enumerate(roles.systems)}
     made = _made(cells, units, numbers, Shape(len(names), drawn=alone < cells.rows), reading)
+    if "unit" not in chosen:
+        unit_columns.refuse_files(cells.parts, made.rows[1], roles.rest.every, units.name)
     each = units.name if len(names) > 1 else f"{units.name} and system"
     empty = [column.name for column in roles.rest.every if column.kind == "empty"]
     unseen = [] if isinstance(cells, Held) else _possible_clusters(roles.rest.every)
@@ -321,6 +323,8 @@ def read_long(
     if "unit" not in chosen:
         cell = [*keys, *named.values()]
         unit_columns.refuse_other_units(roles.rest.every, cell, len(every[0]) * len(every[1]), units.name)
+    if not systems:
+        roles_of.refuse_names(every[0], f"{cells.parts[0].name}: {roles.system.name}", "systems")
     compared = wanted(every[0], systems, "systems"), wanted(every[1], metrics, "metrics")
     shape = LongShape(len(compared[0]) * len(compared[1]), every=every, wanted=compared)
     texts = {name: [column] for name, column in named.items()}

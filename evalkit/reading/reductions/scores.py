@@ -13,7 +13,7 @@ import numpy as np
 
 from evalkit.metrics import grid
 from evalkit.reading.engines.base import Budget, Engine
-from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks, tabled
 from evalkit.reading.reductions.blocks import Blocks
@@ -62,6 +62,8 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
         size[row["system"]] += row["n"]
     t = blocks.laid(engine, pieces, sizes, predicted.systems, segments, unit)
     wanted = [[row for row in rows if t.wide or row["system"] in t.systems] for rows in profiles]
+    others = aligned.unread(pieces[0].part, predicted.layouts[0])
+    outcomes.refuse_confidence(_sure(t, wanted), others, pieces[0].part.name)
     label = t.schema.shared["label"]
     positive, negative = _labels(engine, pieces, wanted, predicted.positive)
     hits = sorted({row["label"] for rows in wanted for row in rows if label.plain(row["label"]) == positive})
@@ -155,11 +157,25 @@ def _precision(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]], name:
     return precision.widest(stored)
 
 
+def _ends(t: Blocks, wanted: Sequence[Sequence[Row]]) -> Iterator[tuple[str, str, list[Row]]]:
+    """Each system, the role of its score, and the rows of the profile that have its ends."""
+    for name in t.systems:
+        own = [row for rows in wanted for row in rows if t.wide or row["system"] == name]
+        yield name, f"own {name if t.wide else None}\nscore", own
+
+
+def _sure(t: Blocks, wanted: Sequence[Sequence[Row]]) -> list[str]:
+    """The systems whose scores are 0.5 to 1."""
+    return [
+        name
+        for name, role, own in _ends(t, wanted)
+        if all(row[f"min {role}"] >= 0.5 and row[f"max {role}"] <= 1 for row in own)
+    ]
+
+
 def _outside(t: Blocks, wanted: Sequence[Sequence[Row]]) -> str:
     """What and where the first score is that is no probability; "" where there is none."""
-    for name in t.systems:
-        role = f"own {name if t.wide else None}\nscore"
-        own = [row for rows in wanted for row in rows if t.wide or row["system"] == name]
+    for name, role, own in _ends(t, wanted):
         if any(row[f"min {role}"] < 0 or row[f"max {role}"] > 1 for row in own):
             at = t.engine.dialect.quote(role)
             _, place, value = tabled.where(t, f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name)[0]

@@ -6,7 +6,7 @@ from fnmatch import fnmatch
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, InputError, Ints
 
 SAMPLE = 10_000  # rows whose values say what a column is
 ENOUGH = 8  # values that are not equally spaced by chance
@@ -14,8 +14,23 @@ ENOUGH = 8  # values that are not equally spaced by chance
 TRACKED = (  # columns that trackers and searches write: their rows are steps or settings, and no units
     *("step", "*_step", "relative_time*", "*_time", "runtime", "*_runtime", "*__min", "*__max", "*_per_second"),
     *("param_*", "params_*", "rank_test_*", "mean_test_*", "std_test_*", "split[0-9]*_test_*", "datetime_*"),
-    *("learning_rate", "lr", "grad_norm"),
+    *(
+        "learning_rate",
+        "lr",
+        "grad_norm",
+        "*_ms",
+        "*_seconds",
+        "*_latency",
+        "*_cost",
+        "*_rank",
+        "temperature",
+        "top_[kp]",
+    ),
+    *("*_std", "*_sd", "*_sem", "*_se", "*_stderr", "*_ci", "*_ci_*", "*_lower", "*_upper"),
+    *("users", "visitors", "visits", "sessions", "impressions", "exposures", "participants"),
 )
+MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
+STATISTICS = (*("mean", "std", "sd", "min", "max", "median", "var", "variance"), *("sum", "count", "average", "avg"))
 ASIDE = (  # what describes a unit, or is computed from the values of the others
     *(
         "length",
@@ -38,6 +53,7 @@ ASIDE = (  # what describes a unit, or is computed from the values of the others
     *("zip", "zip_code", "zipcode", "postal_code", "postcode", "plz", "latitude", "longitude", "lat", "lon", "age"),
     *("date", "day", "weekday", "week", "month", "quarter", "hour", "time", "*_at", "batch_size"),
     *("diff", "difference", "delta", "best", "winner", "sum", "total", "avg", "average"),
+    *("improvement", "*_improvement", "lift", "*_lift", "*δ*", "group", "cluster", "batch", "segment", "category"),
     *("p", "p_val*", "pval*", "t", "t_stat*", "z", "df", "dof", "se", "stderr", "std_err", "ci_*"),
 )
 _SUCCESSES = (
@@ -53,7 +69,7 @@ _WORD = (
     r"totals?|sum|summe|gesamt|insgesamt|somme|mean|average|avg|mittelwert|durchschnitt|moyenne|promedio|median|std|"
     r"stdev|stddev|std ?dev|standard deviation|variance|count|25%|50%|75%"
 )
-SUMMARY = rf"^((grand|sub|column|row|overall|macro|micro|weighted|samples)[ _-]*)?({_WORD})[ .:]*$"
+SUMMARY = rf"^((grand|sub|column|row|overall|macro|micro|weighted|samples)[ _-]*)?({_WORD})[.]?( rank)?[ .:]*$"
 
 
 def _is(name: str, patterns: Sequence[str]) -> bool:
@@ -78,6 +94,32 @@ def tracked(names: Sequence[str]) -> list[str]:
     """
     several = [pattern for pattern in TRACKED if not all(_is(name, [pattern]) for name in names)]
     return [name for name in names if _is(name, several)]
+
+
+def statistics(names: Sequence[str], every: Sequence[str]) -> list[str]:
+    """The columns that sum up others, if there are several; one may be a constant prediction. every: of numbers.
+
+    >>> statistics(["bm25", "mean"], ["bm25", "mean", "count"]), statistics(["mean", "poisson"], ["mean", "poisson"])
+    (['mean'], [])
+    """
+    several = sum(_is(name, STATISTICS) for name in every) > 1
+    return [name for name in names if several and _is(name, STATISTICS)]
+
+
+def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
+    """Raise InputError for numbers such as -999 that stand for missing: several, and far below all others.
+
+    rows: of each value, 1 where it is None.
+    """
+    low = float(values.min(initial=0.0))
+    if low in MISSING:
+        at = values == low
+        count, others = int(np.count_nonzero(at) if rows is None else rows[at].sum()), values[~at]
+        if count > 1 and others.size and others.min() > low / 10:
+            raise InputError(
+                f"{where}: {column} must hold values alone, got {low:g} in {count:,} rows, far below all others, as it "
+                "stands for missing ones; remove these rows"
+            )
 
 
 def counted(values: Floats) -> str:

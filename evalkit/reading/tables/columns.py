@@ -252,6 +252,27 @@ def listed(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+NO_NAMES = ("nan", "null", "n/a", "#n/a", "<na>", "nat", "undefined", "(not set)", "(none)")
+
+
+def refuse_names(names: Iterable[str], column: str, named: str) -> None:
+    """Raise InputError for names in a column of systems that stand for no name, or that differ in case or blanks alone.
+
+    named: the parameter that names the systems, after which nothing is refused.
+    """
+    first = dict[str, str]()
+    for name in names:
+        plain = " ".join(name.split()).casefold()
+        if plain in NO_NAMES:
+            raise InputError(
+                f"{column} must have a name in each row, got {name!r}; remove such rows or set {named}='a,b'"
+            )
+        if (other := first.setdefault(plain, name)) != name:
+            raise InputError(
+                f"{column} must write each name in one way, got {other!r} and {name!r}; if they differ, set {named}"
+            )
+
+
 def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
     """Raises ParameterError for a role that does not exist."""
     roles = list(roles)

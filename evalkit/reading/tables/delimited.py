@@ -1,6 +1,7 @@
 """Text tables with a delimiter, with a header or without one, read strictly by DuckDB."""
 
 import csv
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,11 @@ from typing import ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import columns, duck
+from evalkit.reading.tables import bookkeeping, columns, duck
 from evalkit.reading.tables.dialects import DUCKDB
-from evalkit.reading.tables.parts import Frames, Selection, TextFile, stamp
+from evalkit.reading.tables.parts import PACKED, Frames, Selection, TextFile, stamp
 
+TAIL = 10_000  # bytes at the end of a file in which its last lines stand
 DELIMITERS = ",\t;|"
 GROUPED, POINT = (
     r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)",
@@ -72,6 +74,7 @@ def opened(path: Path, header: str | None) -> Csv:
     """The table; raises InputError where its first line holds no names, or one twice."""
     cells, delimiter = _first_line(path)
     where = duck.shown(path)
+    _refuse_total(path, delimiter)
     if header == NO_HEADER:
         names = tuple(str(i) for i in range(1, len(cells) + 1))
         return Headless(name=where, columns=names, own=names, delimiter=delimiter, path=path, stamp=stamp(path))
@@ -80,6 +83,20 @@ def opened(path: Path, header: str | None) -> Csv:
         return Csv(name=where, columns=names, own=names, delimiter=delimiter, path=path, stamp=stamp(path))
     except InputError as error:
         raise InputError(f"{error}{columns.no_header(names)}") from None
+
+
+def _refuse_total(path: Path, delimiter: str) -> None:
+    """Raise InputError for a last line of totals, whose first cell is a word such as Total, and no other one's."""
+    if path.suffix.lower() not in PACKED:
+        with path.open("rb") as file:
+            file.seek(-min(TAIL, file.seek(0, 2)), 2)
+            lines = file.read().decode(errors="replace").split("\n")[1:]
+        cells = [cell for line in lines if (cell := line.split(delimiter)[0].strip('" \r'))][-2:]
+        if cells and cells[0] != cells[-1] and re.search(bookkeeping.SUMMARY, cells[-1], re.IGNORECASE):
+            raise InputError(
+                f"{duck.shown(path)}: every line must be a row of its own, got {cells[-1]!r} in the last one, which "
+                "sums up the others; remove it"
+            )
 
 
 def _first_line(path: Path) -> tuple[list[str], str]:
