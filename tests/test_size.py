@@ -24,7 +24,7 @@ LINES = {
     "page": 190,
     "pages": 4_654,
     "parameters": 890,
-    "reading": 7_401,
+    "reading": 7_399,
     "statistics": 5_418,
     "studies": 7_053,
     "top": 1_017,

@@ -175,22 +175,24 @@ def typed(engine: Engine, selection: Selection, fields: Fields) -> Iterator[tupl
     That is None where rows have no order. Raises InputError for the first value that breaks a rule of its column.
     """
     before = 0 if engine.dialect.row_number else None
-    tables = engine.stream(selection.query, None, selection.part.name, **selection.frames)
-    while True:
-        try:
-            table = next(tables, None)
-        except InputError:
-            if selection.source:
-                selection.part.explain(selection)
-            raise
-        if table is None:
-            break
+    # No name is given to what is streamed: an error would keep it, and Spark's settings with it, until it is collected.
+    for table in _explained(engine.stream(selection.query, None, selection.part.name, **selection.frames), selection):
         columns = {role: table[role].combine_chunks() for role in fields}
         selection.part.check_texts(selection.text, columns, before)
         yield before, {role: field.checked(columns[role], selection.part, before) for role, field in fields.items()}
         before = None if before is None else before + len(table)
     if selection.source:
         selection.part.check(selection)
+
+
+def _explained(tables: Iterator[Any], selection: Selection) -> Iterator[Any]:
+    """The tables; an error of reading them is explained by the part. Closes them where a loop over it ends early."""
+    try:
+        yield from tables
+    except InputError:
+        if selection.source:
+            selection.part.explain(selection)
+        raise
 
 
 def streamed(engine: Engine, parts: Sequence[Part], fields: Sequence[Fields], ids: Collection[str], most: int) -> Table:
