@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from fresh_fifth import FIFTH
 from fresh_fourth import FOURTH
+from fresh_seventh import SEVENTH
 from fresh_sixth import SIXTH
 from fresh_third import THIRD
 from of_rows import classes
@@ -271,4 +272,4 @@ SECOND = (
     World("fresh: outliers", "significance", 30, outliers),
     World("fresh: spenders", "interleaving", 120, spenders, {"metrics": "spent,items,spent/items", "world": "none"}),
 )
-ROUNDS = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH}
+ROUNDS = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH}
