@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from evalkit.catalogue import lookup
-from evalkit.findings import catalogue as findings_catalogue
+from evalkit.findings import kinds
 from evalkit.page import glossary as terms
 from evalkit.parameters import REPORTS, cells
 
@@ -82,7 +82,7 @@ def parameters() -> str:
 
 def findings() -> str:
     """The text of docs/findings.md."""
-    return FOUND + findings_catalogue.markdown()
+    return FOUND + kinds.markdown()
 
 
 def glossary() -> str:
@@ -92,7 +92,7 @@ def glossary() -> str:
 
 def schema() -> str:
     """The text of evalkit/schema.json with the codes of findings as they are now."""
-    codes = ", ".join(f'"{kind.code}"' for kind in findings_catalogue.kinds())
+    codes = ", ".join(f'"{kind.code}"' for kind in kinds.every())
     return re.sub(r'("code": \{"enum": \[)[^\]]*', rf"\g<1>{codes}", SCHEMA.read_text(encoding="utf-8"))
 
 

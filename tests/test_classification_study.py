@@ -11,7 +11,7 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
-from evalkit.findings.finding import NOTE
+from evalkit.findings.kinds import NOTE
 from evalkit.metrics import counts
 from evalkit.pages import binary_page, binary_plots, classification_page, first_screen, page
 from evalkit.studies import classification

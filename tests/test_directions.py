@@ -10,7 +10,7 @@ from online_samples import SMALL, users
 import evalkit as ek
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import directions
-from evalkit.findings.inputs import ASSUMED_DIRECTION
+from evalkit.findings.kinds import ASSUMED_DIRECTION
 from evalkit.pages import experiment_page, significance_findings
 from evalkit.studies import interleaving
 

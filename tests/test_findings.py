@@ -9,14 +9,13 @@ import pytest
 
 import evalkit as ek
 from evalkit.drawing import tables
-from evalkit.findings import catalogue
-from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Kind, ordered
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
 from evalkit.pages import page, shared_findings
 from evalkit.parameters import REPORTS
 
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
-KINDS = catalogue.kinds()
-MODULES = {module for _, module in catalogue.THEMES.values()}
+KINDS = kinds.every()
 KIND = Kind("EK999", "name", "What it means.", "What to do.")
 
 
@@ -27,7 +26,7 @@ def test_a_code_and_a_name_are_of_one_kind():
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.code)
 def test_every_kind_has_a_theme_a_name_a_meaning_and_advice(kind):
     assert re.fullmatch(r"EK[1-9]\d\d", kind.code)
-    assert kind.code[:3] in catalogue.THEMES
+    assert kind.code[:3] in kinds.THEMES
     assert re.fullmatch(r"[a-z][\w -]{3,35}", kind.name)
     for sentence in (kind.meaning, kind.advice):
         assert sentence[0].isupper()
@@ -35,12 +34,15 @@ def test_every_kind_has_a_theme_a_name_a_meaning_and_advice(kind):
         assert "|" not in sentence
 
 
-def test_every_kind_is_used_outside_the_catalogue():
-    names = {name for module in MODULES for name, value in vars(module).items() if isinstance(value, Kind)}
-    files = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "findings"]
-    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
-    used = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    assert names - used == set()
+def test_every_kind_is_used_and_every_name_that_is_used_is_a_kind():
+    used = set()
+    for path in PACKAGE.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        named = re.findall(r"\bkinds\.([A-Z_]+)\b", source) if "from evalkit.findings import kinds" in source else []
+        assert set(named) <= set(kinds.KINDS), path
+        assert set(re.findall(r"\bmeasured\.([A-Z_]+)\b", source)) <= set(vars(kinds.measured)), path
+        used |= set(named)
+    assert used == set(kinds.KINDS)
 
 
 def test_kinds_are_made_in_the_catalogue_alone():

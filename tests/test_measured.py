@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.findings import measured
+from evalkit.findings.kinds import measured
 from evalkit.pages import (
     classes_page,
     experiment_page,

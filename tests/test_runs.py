@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.findings.finding import NOTE, WARNING
+from evalkit.findings.kinds import NOTE, WARNING
 from evalkit.metrics import rankings
 from evalkit.pages import ranking_findings
 from evalkit.reading.inputs import runs

@@ -4,7 +4,7 @@ import numpy as np
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell
-from evalkit.findings.finding import Kind
+from evalkit.findings.kinds import Kind
 
 
 def test_text_from_the_data_is_escaped_everywhere():

@@ -5,7 +5,7 @@ And what makes others err less often than they say.
 
 from dataclasses import dataclass
 
-from evalkit.findings import measured
+from evalkit.findings.kinds import measured
 
 
 @dataclass(frozen=True)

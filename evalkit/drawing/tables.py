@@ -14,7 +14,7 @@ import pandas as pd
 
 from evalkit.drawing import exports
 from evalkit.drawing.exports import Cell, Table
-from evalkit.findings.finding import Finding
+from evalkit.findings.kinds import Finding
 from evalkit.numbers import Show, decimals, interval, number, p_value
 from evalkit.places import definition
 

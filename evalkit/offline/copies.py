@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints, codes, ratio
-from evalkit.findings import splits as kinds
-from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding
 from evalkit.offline.giveaways import auc, finding, is_class, levels, row_key
 from evalkit.offline.splits import Folds
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, codes, finite, numbers, ratio
-from evalkit.findings import splits as kinds
-from evalkit.findings.finding import SEVERE, WARNING, Finding, Kind, Severity
+from evalkit.findings import kinds
+from evalkit.findings.kinds import SEVERE, WARNING, Finding, Kind, Severity
 from evalkit.metrics import counts
 from evalkit.metrics.counts import Counts
 

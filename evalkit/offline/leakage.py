@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio, same_length
-from evalkit.findings import splits as kinds
-from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, Severity, ordered
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Severity, ordered
 from evalkit.offline.copies import conflicts as conflicts
 from evalkit.offline.copies import duplicates as duplicates
 from evalkit.offline.copies import shared, test_rows

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalkit.findings import measured
+from evalkit.findings.kinds import measured
 from evalkit.places import anchor
 
 

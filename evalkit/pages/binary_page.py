@@ -5,8 +5,8 @@ from typing import Any
 from evalkit.catalogue.binary import ROC_AUC
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
-from evalkit.findings import inputs, measured, methods, predictions
-from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import estimate, number
 from evalkit.pages import explorers, first_screen, page, record, shared_findings
 from evalkit.pages.shared_findings import (
@@ -206,7 +206,7 @@ def _within(study: BinaryStudy) -> list[Finding]:
         f"AUC of {study.leader}: {number(pooled)} over all rows, {number(inside)} within each "
         f"{study.unit_name} (gauc), difference {estimate(d.value, d.low, d.high)}."
     )
-    return [predictions.WITHIN_UNITS.note(text, d.n)]
+    return [kinds.WITHIN_UNITS.note(text, d.n)]
 
 
 def _classes(study: BinaryStudy) -> list[Finding]:
@@ -216,43 +216,43 @@ def _classes(study: BinaryStudy) -> list[Finding]:
         f"Always predicting the larger class is right for {of_two.majority:.1%}."
     )
     findings = [
-        inputs.CLASS_SHARES.rated(
+        kinds.CLASS_SHARES.rated(
             WARNING if of_two.majority > diagnostics.DOMINANT else NOTE, text, study.facts.positives
         )
     ]
     if not of_two.smaller:
         text = "The rows have only one class: metrics that compare classes (AUC, average precision) are undefined."
-        findings.append(inputs.ONE_CLASS.warning(text))
+        findings.append(kinds.ONE_CLASS.warning(text))
     elif of_two.smaller < diagnostics.SOME:
         rows = counted(of_two.smaller, "row")
         text = f"Only {rows} of the smaller class: intervals are wide, and that of AUC is Newcombe's. {measured.TWINS}"
-        findings.append(inputs.SMALL_CLASS.warning(text, of_two.smaller))
+        findings.append(kinds.SMALL_CLASS.warning(text, of_two.smaller))
     return findings
 
 
 def _bands(study: BinaryStudy) -> list[Finding]:
-    return [] if study.banded else [methods.BANDS.note(f"Bands of curves: {study.bands_are}.")]
+    return [] if study.banded else [kinds.BANDS.note(f"Bands of curves: {study.bands_are}.")]
 
 
 def _reversed(study: BinaryStudy) -> list[Finding]:
     areas = diagnostics.reversed_scores(study)
     values = listed(f"{name} {number(area)}" for name, area in areas.items())
     text = f"AUC is below 0.5, so the score may be reversed: {values}."
-    return [predictions.REVERSED_SCORE.warning(text, len(areas))] if areas else []
+    return [kinds.REVERSED_SCORE.warning(text, len(areas))] if areas else []
 
 
 def _probabilities(study: BinaryStudy) -> list[Finding]:
     if not study.probabilities:
         text = f"Scores outside 0 to 1 are not probabilities: {counts(nonzero(study.facts.outside))} rows."
         left_out = " Left out: log loss, Brier, calibration."
-        return [predictions.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
+        return [kinds.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
     clipped = diagnostics.clipped(study)
     wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
     more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
     told = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
     text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}. {told}"
     severity = WARNING if wrong else NOTE
-    certain = [predictions.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []
+    certain = [kinds.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []
     return certain + _unforeseen(study)
 
 
@@ -264,12 +264,12 @@ def _unforeseen(study: BinaryStudy) -> list[Finding]:
         f"Share of the log loss in rows whose class had a probability below {diagnostics.HARDLY:.1%}: {held}. "
         f"{measured.FAR_SCORES}"
     )
-    return [predictions.FEW_ROWS_DOMINATE.warning(text)] if shares else []
+    return [kinds.FEW_ROWS_DOMINATE.warning(text)] if shares else []
 
 
 def _distinct(study: BinaryStudy) -> list[Finding]:
     distinct = listed(f"{name} {_amount(diagnostics.distinct_scores(study, name))}" for name in study.order)
-    return [predictions.DISTINCT_SCORES.note(f"Distinct scores: {distinct} of {counted(study.facts.rows, 'row')}.")]
+    return [kinds.DISTINCT_SCORES.note(f"Distinct scores: {distinct} of {counted(study.facts.rows, 'row')}.")]
 
 
 def _amount(distinct: int | None) -> str:
@@ -285,7 +285,7 @@ def _binned(study: BinaryStudy) -> list[Finding]:
         for row in systems
     ]
     text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; metrics at the threshold stay exact."
-    return [predictions.BINNED_SCORES.note(f"{text} {listed(areas, joint='; ')}.", len(systems))] if systems else []
+    return [kinds.BINNED_SCORES.note(f"{text} {listed(areas, joint='; ')}.", len(systems))] if systems else []
 
 
 def _repeated(study: BinaryStudy) -> list[Finding]:
@@ -293,7 +293,7 @@ def _repeated(study: BinaryStudy) -> list[Finding]:
     n, few, many = diagnostics.repeated(study)
     why = f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
     text = f"{n:,} rows have the same label and the same scores as another row: {why}."
-    return [inputs.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)] if n else []
+    return [kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)] if n else []
 
 
 def _threshold(study: BinaryStudy) -> list[Finding]:
@@ -302,17 +302,17 @@ def _threshold(study: BinaryStudy) -> list[Finding]:
     if study.rule.fixed is None:
         included = measured.CHOICE_INCLUDED if study.rechosen else measured.CHOICE_LEFT_OUT
         chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {values}. {included}"
-        findings = [predictions.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)]
+        findings = [kinds.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)]
     else:
-        findings = [predictions.THRESHOLD.note(f"{text}."), *rounded(study.rule.fixed, study.facts.precision)]
+        findings = [kinds.THRESHOLD.note(f"{text}."), *rounded(study.rule.fixed, study.facts.precision)]
         findings += idle(study.thresholds, diagnostics.score_ends(study))
     if unreachable:
         text = f"No threshold reaches {study.rule.text} for {listed(unreachable)}: its metrics are undefined."
-        findings.append(predictions.UNREACHABLE_THRESHOLD.warning(text, len(unreachable)))
+        findings.append(kinds.UNREACHABLE_THRESHOLD.warning(text, len(unreachable)))
     return findings
 
 
 def _one_class(study: BinaryStudy) -> list[Finding]:
     several = [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]
     text = f"Slices with one class, where AUC is undefined: {listed(several)}."
-    return [inputs.ONE_CLASS_SLICES.warning(text, len(several))] if several else []
+    return [kinds.ONE_CLASS_SLICES.warning(text, len(several))] if several else []

@@ -5,8 +5,8 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, by_system, each, escape, limits, of_rows, text, value
-from evalkit.findings import inputs, predictions
-from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import decimals, number, thousands
 from evalkit.pages import class_pictures, each_class, explorers, page, record
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
@@ -229,18 +229,18 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
 def _classes(study: ClassesStudy) -> list[Finding]:
     rows, majority = diagnostics.rows_by_class(study), float(study.shares.max())
     text = f"Rows by class: {counts(rows)}. Always predicting the largest is right for {majority:.1%}."
-    return [inputs.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))]
+    return [kinds.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))]
 
 
 def _absent(study: ClassesStudy) -> list[Finding]:
     absent = [name for name, n in diagnostics.rows_by_class(study).items() if n == 0]
     text = f"Classes without a row, whose recall and AUC are undefined: {listed(absent)}."
-    return [inputs.ABSENT_CLASSES.warning(text, len(absent))] if absent else []
+    return [kinds.ABSENT_CLASSES.warning(text, len(absent))] if absent else []
 
 
 def _never(study: ClassesStudy) -> list[Finding]:
     return [
-        predictions.NEVER_PREDICTED.warning(
+        kinds.NEVER_PREDICTED.warning(
             f"{name} never predicts {listed(lacking)}: their precision is undefined.", len(lacking)
         )
         for name, lacking in diagnostics.never_predicted(study).items()
@@ -250,7 +250,7 @@ def _never(study: ClassesStudy) -> list[Finding]:
 def _not_highest(study: ClassesStudy) -> list[Finding]:
     lower = diagnostics.not_highest(study)
     text = f"Rows whose predicted class does not have the highest score: {counts(lower)}."
-    return [predictions.NOT_HIGHEST.note(text, max(lower.values()))] if lower else []
+    return [kinds.NOT_HIGHEST.note(text, max(lower.values()))] if lower else []
 
 
 def _probabilities(study: ClassesStudy) -> list[Finding]:
@@ -258,11 +258,11 @@ def _probabilities(study: ClassesStudy) -> list[Finding]:
         return []
     if not study.probabilities:
         text = "Scores outside 0 to 1 are not probabilities: log loss, Brier and calibration are left out."
-        return [predictions.NO_PROBABILITIES.warning(text)]
+        return [kinds.NO_PROBABILITIES.warning(text)]
     far = diagnostics.unnormalised(study)
     sums = listed(f"{name} by {value:.2g}" for name, value in far.items())
     text = f"Probabilities that do not add up to 1: {sums}; log loss scales each row."
-    return [predictions.UNNORMALISED.warning(text, len(far))] if far else []
+    return [kinds.UNNORMALISED.warning(text, len(far))] if far else []
 
 
 def _incomplete(study: ClassesStudy) -> list[Finding]:
@@ -271,4 +271,4 @@ def _incomplete(study: ClassesStudy) -> list[Finding]:
         f"Slices that lack a class: {listed(lacking)}; averages over classes cover fewer classes or are "
         f"undefined there."
     )
-    return [inputs.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []
+    return [kinds.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []

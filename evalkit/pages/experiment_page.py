@@ -5,8 +5,8 @@ from typing import Any
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, p_cell, text, value, words
-from evalkit.findings import inputs, measured, methods
-from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import number, p_value, signed, signed_percent
 from evalkit.pages import page, pieces, record
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
@@ -148,14 +148,14 @@ def answers(study: Experiment) -> dict[str, Any]:
 
 def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
-    bundled = [methods.BUNDLED.warning(RAND)] if study.sample else []
+    bundled = [kinds.BUNDLED.warning(RAND)] if study.sample else []
     arms = (
         f"{plural(study.unit_name, 2).capitalize()} by arm: {counts(study.sizes)}. Columns: "
         f"{columns_read(study.columns)}."
     )
     return [
         *bundled,
-        methods.ARMS.note(arms, study.users),
+        kinds.ARMS.note(arms, study.users),
         *assumed(study, "set best='low'"),
         *design(study),
         *held(study, study.users, plural(study.unit_name, 2)),
@@ -172,18 +172,18 @@ def design(study: Experiment) -> list[Finding]:
     n = study.crossed
     text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
     severity = WARNING if experiment.many_crossed(study) else NOTE
-    crossed = [methods.CROSSED.rated(severity, text, n)] if n else []
+    crossed = [kinds.CROSSED.rated(severity, text, n)] if n else []
     return [*crossed, _ratio(study), *_looks(study)]
 
 
 def _ratio(study: Experiment) -> Finding:
     if study.sample_ratio is None:
-        return methods.SAMPLE_RATIO.note("Sample ratio: not tested, because the planned shares are unknown.")
+        return kinds.SAMPLE_RATIO.note("Sample ratio: not tested, because the planned shares are unknown.")
     planned = "the planned shares" if study.options.shares else "equal arms"
     text = f"Sample ratio against {planned}: p {p_value(study.sample_ratio)}."
     broken = f" Below {experiment.BROKEN}: the assignment is broken, whatever the result."
     misassigned = study.sample_ratio < experiment.BROKEN
-    return methods.SAMPLE_RATIO.warning(text + broken) if misassigned else methods.SAMPLE_RATIO.note(text)
+    return kinds.SAMPLE_RATIO.warning(text + broken) if misassigned else kinds.SAMPLE_RATIO.note(text)
 
 
 def _concentration(study: Experiment) -> list[Finding]:
@@ -191,7 +191,7 @@ def _concentration(study: Experiment) -> list[Finding]:
         return []
     listed = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
     told = f" {measured.ZIPF}" if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY else ""
-    return [methods.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {listed}.{told}")]
+    return [kinds.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {listed}.{told}")]
 
 
 def _few_others(study: Experiment) -> list[Finding]:
@@ -199,7 +199,7 @@ def _few_others(study: Experiment) -> list[Finding]:
     if not few or study.plain is None:
         return []
     text = f"{plural(study.unit_name, 2).capitalize()} whose {study.plain.label} is not the usual value: {counts(few)}."
-    return [inputs.FEW_UNITS.warning(f"{text} {measured.SPARSE}", min(few.values()))]
+    return [kinds.FEW_UNITS.warning(f"{text} {measured.SPARSE}", min(few.values()))]
 
 
 def _looks(study: Experiment) -> list[Finding]:
@@ -213,7 +213,7 @@ def _looks(study: Experiment) -> list[Finding]:
         f"{number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} (Pocock)."
     )
     severity = WARNING if experiment.only_without_looks(study) else NOTE
-    return [methods.LOOKS.rated(severity, text, int(cost["looks"]))]
+    return [kinds.LOOKS.rated(severity, text, int(cost["looks"]))]
 
 
 # Pictures

@@ -5,8 +5,8 @@ from typing import Any
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, Results, each, limits, of_rows, p_cell, text, words
-from evalkit.findings import inputs, methods
-from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import number, p_value, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
 from evalkit.pages.shared_findings import columns_read, contrary, held, picked, skewed, slices
@@ -184,20 +184,20 @@ def of_log(study: Interleaving) -> list[Finding]:
 
 def _simulated(study: Interleaving) -> list[Finding]:
     text = "The users and clicks of this log are simulated (data/interleaving/README.md); no real log is public."
-    return [methods.SIMULATED.warning(text)] if study.simulated else []
+    return [kinds.SIMULATED.warning(text)] if study.simulated else []
 
 
 def _items(study: Interleaving) -> Finding:
     columns, n = columns_read(study.columns), study.items
     place = f"shown in {counted(study.sessions, 'session')} of {counted(study.users, study.unit_name)}"
-    return inputs.ROWS_READ.note(f"{counted(n, 'item')} {place}. Columns: {columns}.", n)
+    return kinds.ROWS_READ.note(f"{counted(n, 'item')} {place}. Columns: {columns}.", n)
 
 
 def _silent(study: Interleaving) -> list[Finding]:
     text = f"{counted(study.silent, study.unit_name)} credited no arm; they are left out of shares of credit, and "
     text += "their sessions are ties in session_wins."
     severity = WARNING if interleaving.mostly_silent(study) else NOTE
-    return [methods.NO_CREDIT.rated(severity, text, study.silent)] if study.silent else []
+    return [kinds.NO_CREDIT.rated(severity, text, study.silent)] if study.silent else []
 
 
 def _heavy(study: Interleaving) -> Finding:
@@ -207,15 +207,15 @@ def _heavy(study: Interleaving) -> Finding:
         f"estimands: {study.systems[0]} has {number(by_user)} as the mean of each {study.unit_name}'s share, "
         f"{number(of_credit)} of all credit."
     )
-    return methods.HEAVY_USERS.rated(WARNING if turned else NOTE, text)
+    return kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, text)
 
 
 def _sessions(study: Interleaving) -> Finding:
     if not study.clustered:
         text = "No user column: each session counts as a unit. If users return, p is too small."
-        return inputs.SESSIONS_AS_UNITS.warning(text)
+        return kinds.SESSIONS_AS_UNITS.warning(text)
     text = f"Treating sessions as independent would give p {p_value(study.session_p)} (sign test)"
-    return methods.SESSION_TEST.note(f"{text}. Do not rely on it: sessions of one {study.unit_name} are correlated.")
+    return kinds.SESSION_TEST.note(f"{text}. Do not rely on it: sessions of one {study.unit_name} are correlated.")
 
 
 def fairness(study: Interleaving) -> list[Finding]:
@@ -225,16 +225,16 @@ def fairness(study: Interleaving) -> list[Finding]:
     positions = counted(study.balance["position"].nunique(), "position")
     smallest = f"(smallest adjusted p over {positions}: {p_value(p)})."
     if p < experiment.BROKEN:
-        findings = [methods.COIN.warning(f"A fair coin does not explain how the items were shared out {smallest}")]
+        findings = [kinds.COIN.warning(f"A fair coin does not explain how the items were shared out {smallest}")]
     else:
-        findings = [methods.COIN.note(f"The items were shared out as by a fair coin {smallest}")]
+        findings = [kinds.COIN.note(f"The items were shared out as by a fair coin {smallest}")]
     if uneven:
         text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more items than a draft by rounds "
         severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
-        findings.append(methods.UNEVEN_TEAMS.rated(severity, f"{text}allows.", uneven))
+        findings.append(kinds.UNEVEN_TEAMS.rated(severity, f"{text}allows.", uneven))
     if repeated:
         text = f"{counted(repeated, 'item')} {'was' if repeated == 1 else 'were'} shown twice in one session, which no "
-        findings.append(methods.REPEATED_ITEMS.warning(f"{text}draft does.", repeated))
+        findings.append(kinds.REPEATED_ITEMS.warning(f"{text}draft does.", repeated))
     return findings
 
 

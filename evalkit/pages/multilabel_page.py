@@ -6,8 +6,8 @@ from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
-from evalkit.findings import inputs, predictions
-from evalkit.findings.finding import Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding
 from evalkit.numbers import number, percent, signed
 from evalkit.pages import class_pictures, each_class, explorers, page, record, shared_findings
 from evalkit.pages.shared_findings import (
@@ -165,25 +165,25 @@ def _labels(study: LabelsStudy) -> list[Finding]:
     labels = diagnostics.labels(study)
     shares = listed(f"{name} {share:.1%}" for name, share in labels.shares.items())
     text = f"Labels that are true: {shares}; {labels.per_row:.2f} per row, {labels.none:.1%} of the rows have none."
-    return [inputs.CLASS_SHARES.note(text, len(labels.shares))]
+    return [kinds.CLASS_SHARES.note(text, len(labels.shares))]
 
 
 def _constant(study: LabelsStudy) -> list[Finding]:
     constant = [name for name, share in diagnostics.labels(study).shares.items() if share in (0.0, 1.0)]
     text = f"Labels that are never or always true, whose AUC is undefined: {listed(constant)}."
-    return [inputs.CONSTANT_LABELS.warning(text, len(constant))] if constant else []
+    return [kinds.CONSTANT_LABELS.warning(text, len(constant))] if constant else []
 
 
 def _threshold(study: LabelsStudy) -> list[Finding]:
     loss, limits = diagnostics.labels(study).hamming_of_none, study.ends
     text = f"Threshold: {study.threshold:.12g} for every label. Predicting no label has Hamming loss {number(loss)}."
     beyond = idle(dict.fromkeys(limits, study.threshold), limits)
-    return [predictions.THRESHOLD.note(text), *rounded(study.threshold, diagnostics.stored(study)), *beyond]
+    return [kinds.THRESHOLD.note(text), *rounded(study.threshold, diagnostics.stored(study)), *beyond]
 
 
 def _scores(study: LabelsStudy) -> list[Finding]:
     text = "Scores outside 0 to 1 are not probabilities: calibration is left out."
-    return [] if study.probabilities else [predictions.NO_PROBABILITIES.warning(text)]
+    return [] if study.probabilities else [kinds.NO_PROBABILITIES.warning(text)]
 
 
 def _added_up(study: LabelsStudy) -> list[Finding]:
@@ -192,4 +192,4 @@ def _added_up(study: LabelsStudy) -> list[Finding]:
         f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all labels, "
         f"such as micro F1, have the delta method in place of the jackknife.{varied}"
     )
-    return [] if row_explorer.at_hand(study) else [predictions.ROWS_ADDED_UP.note(text)]
+    return [] if row_explorer.at_hand(study) else [kinds.ROWS_ADDED_UP.note(text)]

@@ -5,8 +5,8 @@ from typing import Any
 from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, of_rows, text, value
-from evalkit.findings import methods
-from evalkit.findings.finding import Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding
 from evalkit.numbers import signed, signed_percent, thousands
 from evalkit.pages import pieces
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
@@ -142,7 +142,7 @@ def of_planning(study: Planning) -> list[Finding]:
         f"Simulated, not observed. Assumed: {assumptions(study)}; rankers order by true affinity plus normal noise, "
         f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED uses the same metric from an equally long period before."
     )
-    return [methods.SIMULATED.warning(text, study.users)]
+    return [kinds.SIMULATED.warning(text, study.users)]
 
 
 def assumptions(study: Planning) -> str:

@@ -1,7 +1,7 @@
 """What to know of the lists, judgements and ties of a ranking before the numbers, in words."""
 
-from evalkit.findings import inputs, predictions
-from evalkit.findings.finding import NOTE, WARNING, Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import interval
 from evalkit.pages.shared_findings import (
     columns_read,
@@ -35,7 +35,7 @@ def _rows(study: Ranking) -> list[Finding]:
     rest = f", {refused:,} in queries without judgements left out" if refused else ""
     columns = columns_read(study.runs.columns)
     layout = f"Columns: {columns}" if columns else "TREC run files"
-    return [inputs.ROWS_READ.note(f"{read:,} ranked rows read, {used:,} used{rest}. {layout}.", read)]
+    return [kinds.ROWS_READ.note(f"{read:,} ranked rows read, {used:,} used{rest}. {layout}.", read)]
 
 
 def _undefined(study: Ranking) -> list[Finding]:
@@ -45,11 +45,11 @@ def _undefined(study: Ranking) -> list[Finding]:
         most = max(by_name.values())
         if shared:
             text = f"{label} is undefined on {counted(most, 'query')}, left out of its mean."
-            findings.append(inputs.UNDEFINED_VALUES.note(text, most))
+            findings.append(kinds.UNDEFINED_VALUES.note(text, most))
         else:
             text = f"{label} is undefined on different queries for each system: {counts(by_name)}; "
             text += "means are over different queries, paired differences over shared ones."
-            findings.append(inputs.UNDEFINED_VALUES.warning(text, most))
+            findings.append(kinds.UNDEFINED_VALUES.warning(text, most))
     return findings
 
 
@@ -57,21 +57,21 @@ def _without(study: Ranking) -> list[Finding]:
     """Queries that have no value in a segment column."""
     without = ranking_diagnostics.without_segment(study)
     text = f"Queries without a value, shown as their own slice: {counts(without)}."
-    return [inputs.NO_SEGMENT_VALUE.warning(text, max(without.values()))] if without else []
+    return [kinds.NO_SEGMENT_VALUE.warning(text, max(without.values()))] if without else []
 
 
 def _judgements(study: Ranking) -> list[Finding]:
     findings, (k, shares, uneven) = [], ranking_diagnostics.unjudged(study)
     if study.runs.pooled_ideal:
         text = "No judgement file: the ideal order and R include only items that some system returned."
-        findings.append(inputs.NO_JUDGEMENT_FILE.warning(text))
+        findings.append(kinds.NO_JUDGEMENT_FILE.warning(text))
     if study.runs.negative:
         text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
-        findings.append(inputs.NEGATIVE_GRADES.note(text, study.runs.negative))
+        findings.append(kinds.NEGATIVE_GRADES.note(text, study.runs.negative))
     if any(shares.values()):
         text = f"Unjudged items in the first {k}, counted as not relevant: "
         text += f"{listed(f'{name} {value:.0%}' for name, value in shares.items())}."
-        findings.append(inputs.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
+        findings.append(kinds.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
     return findings
 
 
@@ -82,13 +82,13 @@ def _short(study: Ranking) -> list[Finding]:
         f"The longest list ends at rank {last:,}. So {listed(labels)} {'looks' if len(labels) == 1 else 'look'} at "
         "whole lists, and the ranks after it count as empty."
     )
-    return [inputs.SHORT_LISTS.note(text)] if labels else []
+    return [kinds.SHORT_LISTS.note(text)] if labels else []
 
 
 def _renumbered(study: Ranking) -> list[Finding]:
     """A note that ranks were renumbered, if there were any."""
     text = "Ranks were renumbered 1, 2, 3, … within each list, which closes gaps."
-    return [predictions.RENUMBERED.note(text)] if study.ranks == RENUMBER and "rank" in study.runs.columns else []
+    return [kinds.RENUMBERED.note(text)] if study.ranks == RENUMBER and "rank" in study.runs.columns else []
 
 
 def _ties(study: Ranking) -> list[Finding]:
@@ -107,4 +107,4 @@ def _ties(study: Ranking) -> list[Finding]:
     moved = f" Depending on their order, {ranges}." if ranges else little
     text = f"Rows with the same {'rank' if 'rank' in study.runs.columns else 'score'} as the previous: {counts(tied)}."
     severity = WARNING if matters else NOTE
-    return [predictions.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]
+    return [kinds.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]

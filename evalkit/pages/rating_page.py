@@ -7,8 +7,8 @@ import pandas as pd
 from evalkit.drawing import curve_plots, forecast_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
-from evalkit.findings import inputs, measured, methods, predictions
-from evalkit.findings.finding import Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding, measured
 from evalkit.numbers import number, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.shared_findings import beaten, contrary, few_units, picked, power, rows_read, skewed, slices, weights
@@ -195,20 +195,20 @@ def _actual(study: Rating) -> list[Finding]:
         f"Actual values: mean {number(a.mean)}, standard deviation {number(a.deviation)}, "
         f"from {a.low:g} to {a.high:g}, {a.zeros:.0%} are 0."
     )
-    constant = inputs.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
-    return [inputs.TARGET_VALUES.note(text, len(study.account)), *([constant] if a.low == a.high else [])]
+    constant = kinds.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
+    return [kinds.TARGET_VALUES.note(text, len(study.account)), *([constant] if a.low == a.high else [])]
 
 
 def _units(study: Rating) -> list[Finding]:
     n = study.units
     text = f"Rows of one {study.unit_name} are not independent: {counted(n, study.unit_name)} are the units."
-    return [inputs.CLUSTERED.note(text, n)] if study.settings.unit else []
+    return [kinds.CLUSTERED.note(text, n)] if study.settings.unit else []
 
 
 def _constant(study: Rating) -> list[Finding]:
     constant = [name for name, forecast in study.forecasts.items() if forecast.low == forecast.high]
     text = f"The same forecast for every row: {listed(constant)}."
-    return [predictions.CONSTANT_FORECAST.warning(text, len(constant))] if constant else []
+    return [kinds.CONSTANT_FORECAST.warning(text, len(constant))] if constant else []
 
 
 def _constant_wins(study: Rating) -> list[Finding]:
@@ -219,7 +219,7 @@ def _constant_wins(study: Rating) -> list[Finding]:
         f"Forecasting the {name} of the actual values for every row has a better {study.primary.label} than "
         f"every system: {number(best)}."
     )
-    return [predictions.CONSTANT_WINS.warning(text)]
+    return [kinds.CONSTANT_WINS.warning(text)]
 
 
 def _binned(study: Rating) -> list[Finding]:
@@ -227,7 +227,7 @@ def _binned(study: Rating) -> list[Finding]:
         f"The errors have more than {study.settings.limits.bins:,} distinct values and are counted in bins: the median "
         f"absolute error and the quantiles of the error move by less than {power(study.bound)}; all means are exact."
     )
-    return [predictions.BINNED_ERRORS.note(text, len(study.systems))] if study.bound else []
+    return [kinds.BINNED_ERRORS.note(text, len(study.systems))] if study.bound else []
 
 
 def _bands(study: Rating) -> list[Finding]:
@@ -235,7 +235,7 @@ def _bands(study: Rating) -> list[Finding]:
         f"Bands of the reliability diagrams: none; above {study.settings.limits.reading.rows:,} rows the rows of each "
         f"{study.unit_name} are not kept, from which they are drawn."
     )
-    return [] if study.banded else [methods.BANDS.note(text)]
+    return [] if study.banded else [kinds.BANDS.note(text)]
 
 
 def _drawn(study: Rating) -> list[Finding]:
@@ -244,7 +244,7 @@ def _drawn(study: Rating) -> list[Finding]:
     of += ["half-widths of medians"] if study.medians else []
     known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
     text = f"From {drawn:,} of {n:,} rows, drawn by a hash, come {listed(of)}{known}. All else comes from all rows."
-    make = methods.DRAWN.warning if study.unsure > SURE else methods.DRAWN.note
+    make = kinds.DRAWN.warning if study.unsure > SURE else kinds.DRAWN.note
     return [] if study.data or (study.kept.sample.stands_for == 1).all() else [make(text, drawn)]
 
 
@@ -259,7 +259,7 @@ def _whole(study: Rating) -> list[Finding]:
     text = (
         f"All errors are whole numbers, and so is nearly every {named}, whose error is hardly known. {measured.WHOLE}"
     )
-    return [methods.FALLS_SHORT.warning(text)] if named and study.errors[study.leader].whole else []
+    return [kinds.FALLS_SHORT.warning(text)] if named and study.errors[study.leader].whole else []
 
 
 def _heavy(study: Rating) -> list[Finding]:
@@ -267,4 +267,4 @@ def _heavy(study: Rating) -> list[Finding]:
         f"1% of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
         f"few rows. {measured.HEAVY}"
     )
-    return [predictions.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > HEAVY else []
+    return [kinds.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > HEAVY else []

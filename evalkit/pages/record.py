@@ -8,7 +8,7 @@ import pandas as pd
 from evalkit import packing
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results
-from evalkit.findings.finding import Finding
+from evalkit.findings.kinds import Finding
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import pandas as pd
 
 from evalkit.catalogue.metric import Chosen
-from evalkit.findings import inputs, measured, methods, predictions
-from evalkit.findings.finding import Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding, measured
 from evalkit.numbers import number, signed
 from evalkit.pages import page
 from evalkit.reading.inputs.runs import Account
@@ -30,14 +30,14 @@ def assumed(study: Study, advice: str) -> list[Finding]:
     names = [chosen.label for chosen in study.directed if chosen.metric.assumed and len(study.systems) > 1]
     says = f"The {plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'} not say"
     text = f"{says} whether higher or lower values are better: higher was taken to be better. If lower is, {advice}."
-    return [inputs.ASSUMED_DIRECTION.warning(text, len(names))] if names else []
+    return [kinds.ASSUMED_DIRECTION.warning(text, len(names))] if names else []
 
 
 def held(study: Study, units: int, what: str) -> list[Finding]:
     """That one row of each of many units is held, and of how many it can be."""
     limits = study.settings.limits
     text = f"One row of each of the {units:,} {what} is held; this report holds up to {limits.held:,}."
-    return [methods.HELD.note(text)] if units > limits.reading.rows else []
+    return [kinds.HELD.note(text)] if units > limits.reading.rows else []
 
 
 def counts(by_name: Mapping[str, int]) -> str:
@@ -53,7 +53,7 @@ def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
 def rows_read(rows) -> list[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
     text = f"{used(rows.read, len(rows), len(rows.systems))}. Columns: {columns_read(rows.columns)}."
-    return [inputs.ROWS_READ.note(text, rows.read), *unmatched(rows.alone), *_folds(rows.others)]
+    return [kinds.ROWS_READ.note(text, rows.read), *unmatched(rows.alone), *_folds(rows.others)]
 
 
 def used(read: int, rows: int, systems: int) -> str:
@@ -67,7 +67,7 @@ def used(read: int, rows: int, systems: int) -> str:
 def _folds(unread: Collection[str]) -> list[Finding]:
     """That the input has a column of folds, which only the validation report reads."""
     text = "The input has a column fold, which this report does not read; the validation report checks the split."
-    return [inputs.FOLDS_UNREAD.note(text)] if "fold" in unread else []
+    return [kinds.FOLDS_UNREAD.note(text)] if "fold" in unread else []
 
 
 def binned(study: EachStudy, part: str) -> list[Finding]:
@@ -78,7 +78,7 @@ def binned(study: EachStudy, part: str) -> list[Finding]:
         f"than {area}, its average precision by less than {precision}, and curves and calibration a little; all other "
         f"metrics are exact."
     )
-    return [predictions.BINNED_SCORES.note(text, len(study.systems))] if study.bounds.any() else []
+    return [kinds.BINNED_SCORES.note(text, len(study.systems))] if study.bounds.any() else []
 
 
 def class_named(label: str, column: str) -> str:
@@ -89,13 +89,13 @@ def class_named(label: str, column: str) -> str:
 def unmatched(alone: int) -> list[Finding]:
     """Rows that were left out as another system lacks their id."""
     text = f"{counted(alone, 'row')} left out: another system lacks their id."
-    return [inputs.UNMATCHED_ROWS.warning(text, alone)] if alone else []
+    return [kinds.UNMATCHED_ROWS.warning(text, alone)] if alone else []
 
 
 def weights(weighted: object) -> list[Finding]:
     """That rows carry weights, if they do."""
     text = "Rows are weighted; intervals treat each row, or unit, as one observation with its weight."
-    return [inputs.WEIGHTS.note(text)] if weighted else []
+    return [kinds.WEIGHTS.note(text)] if weighted else []
 
 
 def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
@@ -104,7 +104,7 @@ def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
         f"Only {n} {plural(study.unit_name, n)}: intervals and tests depend strongly on the shape of their "
         "distribution."
     )
-    return [inputs.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
+    return [kinds.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
 
 
 def few_clusters(study: Study) -> list[Finding]:
@@ -117,7 +117,7 @@ def few_rows(rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]],
     few = diagnostics.few_rows(rows)
     named = listed(f"{name} {n:,}" for name, n in few.items())
     text = f"{of} of fewer than {diagnostics.FEW_ROWS} rows: {named}. {measured.SMALL_CLASS}"
-    return [inputs.SMALL_CLASS.warning(text, len(few))] if few else []
+    return [kinds.SMALL_CLASS.warning(text, len(few))] if few else []
 
 
 def picked(study: Study, candidates: Collection[str] | None = None) -> list[Finding]:
@@ -137,7 +137,7 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
         f"and its interval somewhat too favourable; the effect grows with the number of {what}. {simulated} The "
         "adjusted p-values account for the choice."
     )
-    return [methods.PICKED.note(text, several)]
+    return [kinds.PICKED.note(text, several)]
 
 
 DECIDING = {
@@ -158,7 +158,7 @@ def contrary(study: Study) -> list[Finding]:
     ]
     text = f"The answer depends on the metric: {listed(sentences, MOST_PAIRS, '; ')}."
     n = len(pairs[["first", "second"]].drop_duplicates())
-    return [methods.METRICS_DISAGREE.warning(text, n)] if n else []
+    return [kinds.METRICS_DISAGREE.warning(text, n)] if n else []
 
 
 def _than(rows: pd.DataFrame) -> str:
@@ -187,7 +187,7 @@ def beaten(study: Study, *further: Callable[[Chosen], float], told: Collection[s
         worse = [f"{name} {value}" for name, value in printed.items() if value != number(constant, same)]
         metrics += [f"{label} ({number(constant, same)}; {listed(worse)})"] if worse and label not in told else []
     text = f"Predicting the same for every row is better by {listed(metrics)}."
-    return [predictions.CONSTANT_BETTER.warning(text, len(metrics))] if metrics else []
+    return [kinds.CONSTANT_BETTER.warning(text, len(metrics))] if metrics else []
 
 
 def skewed(study: Study) -> list[Finding]:
@@ -201,7 +201,7 @@ def skewed(study: Study) -> list[Finding]:
         f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
         f"In simulations of such differences {rejected}."
     )
-    return [methods.SKEWED.warning(text, skew.units)]
+    return [kinds.SKEWED.warning(text, skew.units)]
 
 
 def slices(study: Study) -> list[Finding]:
@@ -212,19 +212,19 @@ def slices(study: Study) -> list[Finding]:
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = f"all {every}" if len(small) == every > 1 else listed(small)
         text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {which}."
-        findings.append(inputs.SMALL_SLICES.warning(text, len(small)))
+        findings.append(kinds.SMALL_SLICES.warning(text, len(small)))
     if hopeless:
         text = (
             f"Interval ∞: too few {plural(study.unit_name, 2)} for any difference to be significant: "
             f"{listed(hopeless)}."
         )
-        findings.append(inputs.UNTESTABLE_SLICES.warning(text, len(hopeless)))
+        findings.append(kinds.UNTESTABLE_SLICES.warning(text, len(hopeless)))
     if flat:
         text = (
             f"An interval has no width in {listed(flat)}, because all {plural(study.unit_name, 2)} there have the same "
             f"value or the same difference. New {plural(study.unit_name, 2)} may differ."
         )
-        findings.append(inputs.FLAT_SLICES.warning(text, len(flat)))
+        findings.append(kinds.FLAT_SLICES.warning(text, len(flat)))
     return findings
 
 
@@ -247,7 +247,7 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
         whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
         text = f"{whose} are stored in {precision.WORDS[r.stored]}, and the threshold is rounded to it"
         text += f", as numpy and pandas do: {threshold:.12g} becomes {r.value!r}."
-        findings.append(predictions.ROUNDED_THRESHOLD.note(text, len(r.systems)))
+        findings.append(kinds.ROUNDED_THRESHOLD.note(text, len(r.systems)))
     return findings
 
 
@@ -257,11 +257,11 @@ def idle(thresholds: Mapping[str, float], ends: Mapping[str, Ends]) -> list[Find
     for name in (name for name, (_, high) in ends.items() if thresholds[name] > high):
         text = f"The threshold {thresholds[name]:.12g} is above every score of {name}, whose highest is "
         text += f"{ends[name][1]:.6g}: nothing is predicted positive."
-        findings.append(predictions.IDLE_THRESHOLD.warning(text, 1))
+        findings.append(kinds.IDLE_THRESHOLD.warning(text, 1))
     for name in (name for name, (low, _) in ends.items() if thresholds[name] <= low):
         text = f"The threshold {thresholds[name]:.12g} is at or below every score of {name}, whose lowest is "
         text += f"{ends[name][0]:.6g}: every row is predicted positive."
-        findings.append(predictions.IDLE_THRESHOLD.warning(text, 1))
+        findings.append(kinds.IDLE_THRESHOLD.warning(text, 1))
     return findings
 
 
@@ -283,10 +283,10 @@ def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
     missing, extra, findings = by_system(accounts, "missing"), by_system(accounts, "extra"), []
     if missing:
         text = f"Judged queries missing from a run count as 0: {counts(missing)}."
-        findings.append(inputs.MISSING_QUERIES.warning(text, total(accounts, "missing")))
+        findings.append(kinds.MISSING_QUERIES.warning(text, total(accounts, "missing")))
     if extra:
         text = f"Queries without judgements are left out: {counts(extra)}."
-        findings.append(inputs.QUERIES_WITHOUT_JUDGEMENTS.note(text, total(accounts, "extra")))
+        findings.append(kinds.QUERIES_WITHOUT_JUDGEMENTS.note(text, total(accounts, "extra")))
     return findings
 
 
@@ -295,7 +295,7 @@ def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
     several = {name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps}
     lists = listed((f"{name}: {text}" for name, text in several.items()), joint="; ")
     text = f"Ranks are used as given. {lists}. A missing rank counts as an item that is not relevant."
-    return [predictions.RANK_GAPS.warning(text, len(several))] if several else []
+    return [kinds.RANK_GAPS.warning(text, len(several))] if several else []
 
 
 def _gaps(account: Account) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
-from evalkit.findings import inputs, methods
-from evalkit.findings.finding import Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding
 from evalkit.numbers import interval, p_value, percent, signed
 from evalkit.pages import first_screen, page, record
 from evalkit.pages.shared_findings import columns_read
@@ -92,16 +92,16 @@ def findings(study: Shares) -> list[Finding]:
 
 def _trials(study: Shares) -> list[Finding]:
     n, small = diagnostics.trials(study), diagnostics.small_systems(study)
-    findings = [inputs.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)]
+    findings = [kinds.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)]
     text = f"Fewer than {FEW} trials: {listed(small)}."
-    return findings + ([inputs.FEW_UNITS.warning(text, len(small))] if small else [])
+    return findings + ([kinds.FEW_UNITS.warning(text, len(small))] if small else [])
 
 
 def _score_test(study: Shares) -> list[Finding]:
     pairs = study.beyond_exact if study.alternative == "two-sided" else []
     exact = "Fisher's test" if study.null is None else "the exact binomial test"
     text = f"Above {diagnostics.EXACT:,} trials the score test replaces {exact}, from which it differs"
-    return [methods.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))] if pairs else []
+    return [kinds.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))] if pairs else []
 
 
 def _two_methods(study: Shares) -> list[Finding]:
@@ -110,14 +110,14 @@ def _two_methods(study: Shares) -> list[Finding]:
         f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
     ]
     text = f"The test and the interval use different methods and disagree on {listed(claims, PAIRS)}."
-    return [methods.TEST_AND_INTERVAL.warning(text, len(claims))] if claims else []
+    return [kinds.TEST_AND_INTERVAL.warning(text, len(claims))] if claims else []
 
 
 def _independent() -> Finding:
     text = (
         "Each trial must be independent of the others. If one user makes several, use values per user as input instead."
     )
-    return inputs.INDEPENDENT_TRIALS.note(f"{text} The number of trials must have been fixed in advance.")
+    return kinds.INDEPENDENT_TRIALS.note(f"{text} The number of trials must have been fixed in advance.")
 
 
 # The end of the page

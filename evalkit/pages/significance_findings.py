@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from evalkit.findings import inputs, methods
-from evalkit.findings.finding import Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding
 from evalkit.numbers import number, p_value
 from evalkit.pages import shares_page
 from evalkit.pages.pieces import also
@@ -45,7 +45,7 @@ def _data(study: Significance) -> list[Finding]:
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
     text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
-    read = inputs.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
+    read = kinds.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
     lists = [*unshared(study.accounts), *gaps(study.accounts)]
     direction = assumed(study, f"set lower_is_better={study.primary.label!r}")
     return [read, *direction, *study.data.findings, *unmatched(study.alone), *lists, *_known(study)]
@@ -61,7 +61,7 @@ def _many(study: Significance) -> list[Finding]:
         "from the normal distribution that sign flips have; the bootstrap test is left out, and single differences "
         "are not listed."
     )
-    return [methods.VERY_MANY_UNITS.note(text, study.units)]
+    return [kinds.VERY_MANY_UNITS.note(text, study.units)]
 
 
 def _known(study: Significance) -> list[Finding]:
@@ -69,17 +69,17 @@ def _known(study: Significance) -> list[Finding]:
     if not study.data.known:
         return []
     text = "The input is an earlier report: its differences are tested again, its systems' values are used unchanged."
-    findings, means = [inputs.EARLIER_REPORT.note(text)], diagnostics.other_means(study)
+    findings, means = [kinds.EARLIER_REPORT.note(text)], diagnostics.other_means(study)
     if means:
         text = f"The mean of these differences is {number(means[0], 4)}, but the systems' values differ by "
         text += f"{number(means[1], 4)}: the values are over rows, are ratios of sums, or include units that only one "
-        findings.append(inputs.OTHER_MEANS.warning(f"{text}system has."))
+        findings.append(kinds.OTHER_MEANS.warning(f"{text}system has."))
     return findings
 
 
 def _scales(study: Significance) -> list[Finding]:
     return [
-        inputs.OTHER_SCALES.warning(
+        kinds.OTHER_SCALES.warning(
             f"On {metric}, {large} has about {number(times, 2)} times the values of {small}: have both one unit?"
         )
         for metric, large, small, times in diagnostics.other_scales(study)
@@ -89,20 +89,20 @@ def _scales(study: Significance) -> list[Finding]:
 def _undefined(study: Significance) -> list[Finding]:
     several = diagnostics.undefined(study)
     text = f"Units without a value are left out of the system's mean and of its comparisons: {counts(several)}."
-    return [inputs.UNDEFINED_VALUES.warning(text, max(several.values()))] if several else []
+    return [kinds.UNDEFINED_VALUES.warning(text, max(several.values()))] if several else []
 
 
 def _folds(study: Significance) -> list[Finding]:
     if study.test_to_train:
         text = "Folds share training rows: Nadeau and Bengio's corrected t-test replaces sign flips."
-        return [methods.CORRECTED_FOLDS.note(text)]
+        return [kinds.CORRECTED_FOLDS.note(text)]
     text = f"Units are called {study.unit_name!r}. Folds that share training rows are not independent."
-    return [methods.FOLDS_AS_UNITS.warning(text)] if study.unit_name.lower() in FOLDS else []
+    return [kinds.FOLDS_AS_UNITS.warning(text)] if study.unit_name.lower() in FOLDS else []
 
 
 def _clusters(study: Significance) -> list[Finding]:
     return [
-        inputs.POSSIBLE_CLUSTERS.warning(
+        kinds.POSSIBLE_CLUSTERS.warning(
             f"{column} repeats ({values:,} values): clustered by {column}, the standard error of "
             f"{' − '.join(study.opponents)} is {wider:.1f} times as large.",
             values,
@@ -127,7 +127,7 @@ def _equal(study: Significance) -> list[Finding]:
     more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
     text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}."
     rest = "The test rests on the others; ties do not change the sign-flip p."
-    return [methods.EQUAL_UNITS.note(f"{text} {rest}", len(pairs))]
+    return [kinds.EQUAL_UNITS.note(f"{text} {rest}", len(pairs))]
 
 
 def _of(row: dict) -> str:
@@ -140,7 +140,7 @@ def _tail(study: Significance) -> list[Finding]:
         f"{n:,} of {len(study.comparisons):,} p-values are too small for plain Monte Carlo draws and were estimated by "
     )
     text += "importance sampling, with a relative error of a few percent."
-    return [methods.SMALL_P.note(text, n)] if n else []
+    return [kinds.SMALL_P.note(text, n)] if n else []
 
 
 def _tests(study: Significance) -> list[Finding]:
@@ -157,9 +157,9 @@ def _beside_t(study: Significance, tests: Agreement) -> list[Finding]:
     if len(tests.apart):
         listed = _both(tests.apart.head(PAIRS).to_dict("records"))
         text = f"The sign-flip test and the t-test fall on different sides of {threshold}: {listed}."
-        return [methods.TESTS_DISAGREE.warning(text, len(tests.apart))]
+        return [kinds.TESTS_DISAGREE.warning(text, len(tests.apart))]
     text = f"The sign-flip test and the t-test agree on {how} at {threshold}, before Holm's correction."
-    return [methods.TESTS_AGREE.note(text, tests.compared)] if tests.compared else []
+    return [kinds.TESTS_AGREE.note(text, tests.compared)] if tests.compared else []
 
 
 def _ranked(tests: Agreement) -> list[Finding]:
@@ -168,7 +168,7 @@ def _ranked(tests: Agreement) -> list[Finding]:
         return []
     listed = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
     text = f"Tests whose hypothesis is not about the mean reach another conclusion: {listed} of {tests.every}."
-    return [methods.OTHER_TESTS.note(text, max(tests.otherwise.values()))]
+    return [kinds.OTHER_TESTS.note(text, max(tests.otherwise.values()))]
 
 
 def _both(rows: Sequence[dict]) -> str:
@@ -184,4 +184,4 @@ def _looked(study: Significance) -> list[Finding]:
     cases = f"{cost} of experiments without a difference would be significant."
     text = f"{study.looks} analyses of growing data: at {each} each, {cases}"
     corrected = f"Here every p and interval is corrected: each analysis has level {diagnostics.look_alpha(study):.2g}."
-    return [methods.LOOKS.warning(f"{text} {corrected}", study.looks)]
+    return [kinds.LOOKS.warning(f"{text} {corrected}", study.looks)]

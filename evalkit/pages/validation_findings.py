@@ -1,7 +1,7 @@
 """What to know of the rows, the split and the fits of a validation before the numbers, in words."""
 
-from evalkit.findings import inputs, measured, predictions, splits
-from evalkit.findings.finding import Finding, Kind
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding, Kind, measured
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.inputs.folds import LeftOut
 from evalkit.studies import fold_scores as diagnostics
@@ -10,10 +10,10 @@ from evalkit.studies.resplits import Unfitted
 from evalkit.studies.words import counted, listed
 
 REASONS: dict[Kind, str] = {
-    inputs.UNMATCHED_ROWS: "{n:,} rows whose id is missing from another system",
-    inputs.UNUSED_COLUMNS: "the columns {names}, named by ignore",
-    inputs.SAMPLED_ROWS: "{n:,} of {of:,} rows: the others were drawn at random (most_rows)",
-    inputs.SET_ASIDE: "{n:,} rows of the fold {names}: a validation set, neither training nor test rows",
+    kinds.UNMATCHED_ROWS: "{n:,} rows whose id is missing from another system",
+    kinds.UNUSED_COLUMNS: "the columns {names}, named by ignore",
+    kinds.SAMPLED_ROWS: "{n:,} of {of:,} rows: the others were drawn at random (most_rows)",
+    kinds.SET_ASIDE: "{n:,} rows of the fold {names}: a validation set, neither training nor test rows",
 }
 
 
@@ -41,11 +41,11 @@ def of_data(study: Validation) -> list[Finding]:
 def _rows(study: Validation) -> Finding:
     e = study.facts
     text = f"{used(e.read, len(e), len(e.ends))}. Columns: {columns_read(e.columns)}."
-    return inputs.ROWS_READ.note(text, e.read)
+    return kinds.ROWS_READ.note(text, e.read)
 
 
 def _left_out(unused: LeftOut) -> Finding:
-    names = listed(map(repr, unused.names) if unused.kind is inputs.UNUSED_COLUMNS else unused.names)
+    names = listed(map(repr, unused.names) if unused.kind is kinds.UNUSED_COLUMNS else unused.names)
     reason = REASONS[unused.kind].format(n=unused.count, names=names, of=unused.of)
     return unused.kind.warning(f"Left out: {reason}.", unused.count)
 
@@ -54,10 +54,10 @@ def _label(study: Validation) -> Finding:
     label, n = study.facts.label, len(study.facts)
     if not label.classes:
         text = f"The label is a number from {label.low:g} to {label.high:g}, mean {label.mean:.4g}."
-        return inputs.TARGET_VALUES.note(text, n)
+        return kinds.TARGET_VALUES.note(text, n)
     shares, names = listed(f"{name}: {n:,}" for name, n in label.classes.items()), study.facts.classes
     positive = class_named(names[1], study.facts.columns["label"]) if len(names) == 2 else ""
-    return inputs.CLASS_SHARES.note(f"Classes: {shares}.{f' Class 1 is {positive}.' if positive else ''}", n)
+    return kinds.CLASS_SHARES.note(f"Classes: {shares}.{f' Class 1 is {positive}.' if positive else ''}", n)
 
 
 def _threshold(study: Validation) -> list[Finding]:
@@ -69,7 +69,7 @@ def _threshold(study: Validation) -> list[Finding]:
     if others and "threshold" not in study.given:
         scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
         text = f"The usual threshold {study.threshold:g} is applied to scores that are not probabilities: {scores}."
-        beyond.append(predictions.USUAL_THRESHOLD.warning(text, len(others)))
+        beyond.append(kinds.USUAL_THRESHOLD.warning(text, len(others)))
     return rounded(study.threshold, study.facts.precision) + beyond
 
 
@@ -77,15 +77,15 @@ def _features(study: Validation) -> list[Finding]:
     features = study.features
     if features is None:
         return []
-    kinds = f"of them text: {listed(features.text)}" if features.text else "all numbers"
-    findings = [inputs.FEATURES.note(f"{features.count} features, {kinds}.", features.count)]
+    types = f"of them text: {listed(features.text)}" if features.text else "all numbers"
+    findings = [kinds.FEATURES.note(f"{features.count} features, {types}.", features.count)]
     line = f"Constant or without any value: {listed(features.constant)}."
     n = len(features.constant)
-    return findings + ([inputs.CONSTANT_FEATURES.warning(line, n)] if n else [])
+    return findings + ([kinds.CONSTANT_FEATURES.warning(line, n)] if n else [])
 
 
 def _models(study: Validation) -> list[Finding]:
-    return [inputs.MODELS.note(f"{text}.") for text in study.described]
+    return [kinds.MODELS.note(f"{text}.") for text in study.described]
 
 
 def _repeats(study: Validation) -> list[Finding]:
@@ -96,13 +96,13 @@ def _repeats(study: Validation) -> list[Finding]:
     each = f"{least}" if least == most else f"{least} to {most}"
     once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
     text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.split.distinct:,} ids"
-    return [inputs.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
+    return [kinds.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
 
 
 def _untested(study: Validation) -> list[Finding]:
     n = diagnostics.untested(study)
     text = f"Used for training only, tested by no fold: {counted(n, 'row')}."
-    return [inputs.UNTESTED_ROWS.note(text, n)] if n else []
+    return [kinds.UNTESTED_ROWS.note(text, n)] if n else []
 
 
 def _pooled(study: Validation) -> list[Finding]:
@@ -110,22 +110,22 @@ def _pooled(study: Validation) -> list[Finding]:
     text = (
         f"{counted(study.split.distinct, study.row_name)} pooled from {len(study.split.names)} folds. {measured.POOLED}"
     )
-    return [splits.FEW_POOLED.note(text, study.split.distinct)] if study.pooled_of_folds else []
+    return [kinds.FEW_POOLED.note(text, study.split.distinct)] if study.pooled_of_folds else []
 
 
 def unchecked(study: Validation) -> list[Finding]:
     """The checks that could not be run, which the verdict weighs for itself."""
     n = len([check for check in study.checks if check.lacks])
     text = f"Could not be checked: {'; '.join(study.missing_checks)}."
-    return [splits.UNCHECKED.note(text, n)] if n else []
+    return [kinds.UNCHECKED.note(text, n)] if n else []
 
 
 def _fits(study: Validation) -> list[Finding]:
     if study.other is None:
         return []
-    unfitted = [splits.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in study.other.unfitted]
+    unfitted = [kinds.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in study.other.unfitted]
     warned = {f"The estimator warned in {n:,} fits: {text}": n for text, n in study.other.warned.items()}
-    return unfitted + [splits.ESTIMATOR_WARNED.warning(text, n) for text, n in warned.items()]
+    return unfitted + [kinds.ESTIMATOR_WARNED.warning(text, n) for text, n in warned.items()]
 
 
 def why_not(part: Unfitted) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from evalkit import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape
-from evalkit.findings.finding import SEVERE, WARNING, Finding
+from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import estimate, number, p_value, signed
 from evalkit.pages import first_screen, folds_page, page, pieces, record, validation_findings
 from evalkit.studies import checks

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from evalkit.findings import splits as kinds
-from evalkit.findings.finding import Kind
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Kind
 
 TOO_COARSE = "features too coarse"
 UNSELECTED = "selected not set"

@@ -13,8 +13,8 @@ import pandas as pd
 from evalkit.arrays import Floats, Ints, codes, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
-from evalkit.findings import splits as kinds
-from evalkit.findings.finding import NOTE, SEVERE, WARNING, Finding, ordered
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.offline import giveaways, leakage
 from evalkit.offline.fitting import Fit

@@ -14,7 +14,7 @@ from evalkit import parameters
 from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
-from evalkit.findings import inputs
+from evalkit.findings import kinds
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, fold_column
@@ -122,7 +122,7 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
     column = fold_column.read(e.fold, e.repeat)
     if column.set_aside.size:
         names = tuple(sorted({str(name) for name in e.fold[column.set_aside]}))
-        left_out = LeftOut(inputs.SET_ASIDE, column.set_aside.size, names)
+        left_out = LeftOut(kinds.SET_ASIDE, column.set_aside.size, names)
         e = _only(e, np.setdiff1d(np.arange(len(e)), column.set_aside), left_out)
         assert e.fold is not None
         column = fold_column.read(e.fold, e.repeat)
@@ -165,7 +165,7 @@ def sampled(e: Examples, most: int, seed: int) -> Examples:
     if len(e) <= most:
         return e
     rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(e))[:most])
-    return _only(e, rows, LeftOut(inputs.SAMPLED_ROWS, len(e) - most, of=len(e)))
+    return _only(e, rows, LeftOut(kinds.SAMPLED_ROWS, len(e) - most, of=len(e)))
 
 
 def _only(e: Examples, rows: Ints, rest: LeftOut) -> Examples:

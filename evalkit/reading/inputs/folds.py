@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
-from evalkit.findings import inputs
-from evalkit.findings.finding import Kind
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Kind
 from evalkit.reading.inputs import aligned, pairing, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
@@ -144,7 +144,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
         columns=rows.columns,
         sources=rows.sources,
         read=rows.read,
-        left_out=(LeftOut(inputs.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
+        left_out=(LeftOut(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
 
@@ -288,7 +288,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
         columns=roles,
         sources=rows.sources,
         read=label.size,
-        left_out=(LeftOut(inputs.UNUSED_COLUMNS, len(ignored), tuple(ignored)),) if ignored else (),
+        left_out=(LeftOut(kinds.UNUSED_COLUMNS, len(ignored), tuple(ignored)),) if ignored else (),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalkit.arrays import Floats, InputError
-from evalkit.findings import inputs
+from evalkit.findings import kinds
 from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs.units import UnitValues, unused, wanted
 from evalkit.reading.tables import trec
@@ -55,7 +55,7 @@ def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequenc
         values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
         columns={"systems": "one file each"},
         sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
-        findings=(inputs.SUMMARY_LINES.note(text, left), *unused("Measures that were not compared", others)),
+        findings=(kinds.SUMMARY_LINES.note(text, left), *unused("Measures that were not compared", others)),
     )
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
-from evalkit.findings import inputs
-from evalkit.findings.finding import Finding
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding
 from evalkit.limits import USUAL, Reading
 from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import pairing, unit_cells, unit_columns
@@ -331,7 +331,7 @@ def read_long(
     made = _made(cells, units, {"value": roles.value}, shape, reading, **texts)
     findings = (
         *draws_of(made.rows, f"{units.name} and system"),
-        *([inputs.GUESSED_VALUES.warning(roles.guess)] if roles.guess else []),
+        *([kinds.GUESSED_VALUES.warning(roles.guess)] if roles.guess else []),
         *left_out(roles.rest),
     )
     return _values(made, roles, (compared[1], compared[0]), roles.printed, findings)
@@ -410,7 +410,7 @@ def draws_of(spread: tuple[int, int, int], each: str) -> tuple[Finding, ...]:
     text = (
         f"{total:,} rows are draws, {number} per {each}: the value of a unit is the mean of its draws, and each unit "
     )
-    return (inputs.DRAWS.warning(f"{text}counts once.", total),)
+    return (kinds.DRAWS.warning(f"{text}counts once.", total),)
 
 
 def left_out(rest: Columns) -> tuple[Finding, ...]:
@@ -498,4 +498,4 @@ def wanted(names: Iterable[object], asked: Sequence[str], parameter: str) -> tup
 
 def unused(what: str, names: Sequence[str]) -> tuple[Finding, ...]:
     """A finding on columns or measures that are not used, if there are any."""
-    return (inputs.UNUSED_COLUMNS.warning(f"{what}: {roles_of.listed(names, NAMED)}.", len(names)),) if names else ()
+    return (kinds.UNUSED_COLUMNS.warning(f"{what}: {roles_of.listed(names, NAMED)}.", len(names)),) if names else ()

@@ -1,4 +1,4 @@
-"""A finding: one thing that a report tells of its data or of its method, and the kind that it is of."""
+"""Findings: what a report says of its data and its method. Their kinds are rows of kinds.toml: `kinds.ROWS_READ`."""
 
 import html
 import pkgutil
@@ -6,9 +6,8 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from types import SimpleNamespace
 from typing import Any
-
-from evalkit.findings import measured
 
 
 class Severity(StrEnum):
@@ -42,15 +41,6 @@ class Kind:
     def rated(self, severity: Severity, message: str, count: int | None = None) -> "Finding":
         """A finding whose severity depends on the data."""
         return Finding(self, severity, message, count)
-
-
-TEXTS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decode())  # in a Spark worker no file
-
-
-def kind(code: str) -> Kind:
-    """The kind of a code, with its words from kinds.toml."""
-    sentences = {name: text for name, text in vars(measured).items() if name.isupper()}
-    return Kind(code, **{name: text.format_map(sentences) for name, text in TEXTS[code].items()})
 
 
 @dataclass(frozen=True)
@@ -94,3 +84,49 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings, severe ones first, else in their order."""
     order = [SEVERE, WARNING, NOTE]
     return tuple(sorted(findings, key=lambda finding: order.index(finding.severity)))
+
+
+# The kinds ------------------------------------------------------------------------------------------------------------
+
+THEMES = {
+    "EK1": "Input: rows, columns, labels, judgements",
+    "EK2": "Sample: units, weights, slices",
+    "EK3": "Predictions: ranks, scores, thresholds",
+    "EK4": "Tests and intervals",
+    "EK5": "Splits and leakage",
+    "EK6": "Fits and checks that are missing",
+    "EK7": "Interleaving, A/B tests and simulations",
+}
+_ROWS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decode())  # in a Spark worker no file
+measured = SimpleNamespace(**_ROWS.pop("measured", {}))  # what simulations measured: sentences by name
+KINDS = {
+    name: Kind(**{field: text.format_map(vars(measured)) for field, text in row.items()}) for name, row in _ROWS.items()
+}
+
+
+def __getattr__(name: str) -> Kind:
+    """The kind of a name, as `kinds.ROWS_READ`."""
+    if name not in KINDS:
+        raise AttributeError(f"there is no kind of finding {name!r}")
+    return KINDS[name]
+
+
+def every() -> list[Kind]:
+    """Every kind, by code.
+
+    >>> every()[0].code
+    'EK101'
+    """
+    return sorted(KINDS.values(), key=lambda kind: kind.code)
+
+
+def markdown() -> str:
+    """A table in Markdown for each theme."""
+    return "\n".join(_theme(theme, heading) for theme, heading in THEMES.items())
+
+
+def _theme(theme: str, heading: str) -> str:
+    rows = [f"| {k.code} | {k.name} | {k.meaning} | {k.advice} |" for k in every() if k.code.startswith(theme)]
+    return "\n".join(
+        [f"## {heading}\n", "| code | name | what it means | what to do |", "|---|---|---|---|", *rows, ""]
+    )
