@@ -206,6 +206,8 @@ BAD = {
     "negative weight": (lambda d: d.assign(exact=np.where(d.index == 9, -1, 1)), {"columns": "{weight: exact}"}),
     "no id": (lambda d: d.assign(id=d["id"].where(d.index != 8)), {}),
     "no unit": (lambda d: d.assign(user_id=d["user_id"].where(d.index != 8)), {"unit": "user_id"}),
+    "a long unit": (lambda d: put(d, "user_id", 8, "u" * 2_000), {"unit": "user_id"}),
+    "long: a long system": (lambda d: put(long(d), "system", 8, "s" * 2_000), {}),
     "long: id twice": (lambda d: long(d).pipe(lambda x: pd.concat([x, x[:1]])), {}),
     "long: unit differs": (lambda d: put(long(d), "user_id", 5, "other"), {"unit": "user_id"}),
     "long: infinite forecast": (lambda d: put(long(d), "forecast", 6, np.inf).astype({"forecast": float}), {}),

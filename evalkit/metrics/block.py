@@ -25,7 +25,8 @@ class Block:
     that the row says, and rows of one key are then `alike`. id: a hash of the id where ids may come twice. clustered:
     rows of one key are one unit, and lie together unless units are `parted`. slices: of each column for segments the
     number of the row's slice, from 1 on over all columns. beside, own: further columns of numbers, that systems share
-    or that each has. names: the ids, or the numbers of the rows; None where nothing names them.
+    or that each has. names: the ids, or the numbers of the rows; None where nothing names them. units: the texts of the
+    units, as Arrow has them.
     """
 
     truth: Floats
@@ -40,6 +41,7 @@ class Block:
     beside: Mapping[str, Floats] = field(default_factory=dict)
     own: Mapping[str, Floats] = field(default_factory=dict)
     names: Any = None
+    units: Any = None
 
     def __len__(self) -> int:
         return len(self.key)
@@ -109,6 +111,7 @@ class Block:
             beside={name: made([part.beside[name] for part in parts]) for name in self.beside},
             own={name: made([part.own[name] for part in parts]) for name in self.own},
             names=None,
+            units=None,
         )
 
 

@@ -329,7 +329,7 @@ class Sample:
         groups: such as by label, predicted class, slice, whether decisions differ, or scores far out. Units that are
         parted have none, as no block knows all groups of a unit.
         """
-        own = replace(block, names=None, id=None)
+        own = replace(block, names=None, units=None, id=None)
         every = [(np.zeros(len(block), np.int64), 1), *([] if block.parted else groups)]
         sizes = tuple(np.bincount(code, minlength=count) for code, count in every)
         borders = tuple(np.full(count, END, np.uint64) for _, count in every)

@@ -16,7 +16,7 @@ from evalkit.online import experiments
 from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.reading.engines.base import Engine, streamed, typed
-from evalkit.reading.reductions import shards, tabled
+from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import coded, duck, rules, sources, table
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.coded import Coded
@@ -83,8 +83,8 @@ def read_log(
 
 def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log, from its columns by role."""
-    session, names = shards.ordered(columns["session"])
-    user, users = shards.ordered(columns["user"]) if "user" in columns else (session, names)
+    session, names = coded.ordered(columns["session"])
+    user, users = coded.ordered(columns["user"]) if "user" in columns else (session, names)
     return Log(
         session,
         names,
@@ -95,7 +95,7 @@ def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
         columns["outcome"],
         tuple(arms),
         neutral,
-        shards.ordered(columns["item"])[0] if "item" in columns else None,
+        coded.ordered(columns["item"])[0] if "item" in columns else None,
         {role.removeprefix("attribute "): _texts(x) for role, x in columns.items() if role.startswith("attribute ")},
     )
 

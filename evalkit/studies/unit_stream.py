@@ -33,10 +33,12 @@ def units_of(
 def _of_blocks(
     study: RowStudy, table: Blocks, rows: int, thresholds: Mapping[str, float], said: Said
 ) -> Iterator[Block]:
-    for block, unit in table.again(rows):
+    for block in table.again(rows):
         starts = np.cumsum([1, *map(len, table.slices.values())]).tolist()
         columns = zip(table.slices.items(), block.slices, starts, strict=False)
-        listed = Listed(block.texts, unit, {name: (labels, code - start) for (name, labels), code, start in columns})
+        listed = Listed(
+            block.texts, block.units, {name: (labels, code - start) for (name, labels), code, start in columns}
+        )
         every = {name: replace(said(block, i), unit=None) for i, name in enumerate(table.systems)}
         of = {name: rows.at(thresholds[name]) if name in thresholds else rows for name, rows in every.items()}
         wanted = {name: of[name] for name in study.systems}

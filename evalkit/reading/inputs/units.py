@@ -22,8 +22,8 @@ from evalkit.reading.inputs import pairing, unit_cells, unit_columns
 from evalkit.reading.inputs.unit_cells import Cells, Held
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, Columns, Long, Units, Wide
+from evalkit.reading.tables import coded, rules, table
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules, table
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field
 from evalkit.reading.tables.table import Table
@@ -84,7 +84,7 @@ def numbered(rows: Ints, most: int) -> Any:
 
 def clustered(id: Any, of: Any) -> tuple[Any, tuple[Ints, Any] | None]:
     """The ids, and the clusters of these names; where each has one unit, that is called as its cluster."""
-    code, names = ordered(of)
+    code, names = coded.ordered(of)
     return (of, None) if len(names) == len(code) else (id, (code, names))
 
 
@@ -100,32 +100,6 @@ class Trials:
 
 
 # Rows to units --------------------------------------------------------------------------------------------------------
-
-
-def whole(column: Any) -> Any:
-    """Texts as one Arrow array."""
-    import pyarrow as pa
-
-    some = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column)])
-    return some.cast(pa.large_string()).combine_chunks()
-
-
-def encoded(column: Any) -> tuple[Ints, Any]:
-    """Whole numbers that are equal where texts are, in the order in which these come first, and the distinct texts."""
-    coded = whole(column).dictionary_encode()
-    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary
-
-
-def ordered(column: Any) -> tuple[Ints, Any]:
-    """The place of each text among the sorted distinct ones, and these."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    code, texts = encoded(column)
-    order = pc.sort_indices(texts).to_numpy()
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return place[code], texts.take(pa.array(order))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +135,14 @@ class Shape:
         if not self.drawn:
             columns = {f"v{i}": block[f"v{i}"].to_numpy() + 0.0 for i in range(self.width)}
             return Shaped((pa.table(keys | columns),), (1, 1, len(block)))
-        coded = {name: encoded(column) for name, column in keys.items()}
-        unit, texts = coded[ID]
+        number = {name: coded.indexed(column) for name, column in keys.items()}
+        unit, texts = number[ID]
         pair = np.arange(len(texts))
-        if CLUSTER in coded:
-            pair, unit = np.unique(coded[CLUSTER][0] * len(texts) + unit, return_inverse=True)
+        if CLUSTER in number:
+            pair, unit = np.unique(number[CLUSTER][0] * len(texts) + unit, return_inverse=True)
         names = {ID: texts.take(pa.array(pair % max(len(texts), 1)))}
-        if CLUSTER in coded:
-            names[CLUSTER] = coded[CLUSTER][1].take(pa.array(pair // max(len(texts), 1)))
+        if CLUSTER in number:
+            names[CLUSTER] = number[CLUSTER][1].take(pa.array(pair // max(len(texts), 1)))
         means, rows = self.means(block, unit, len(pair))
         some = rows[rows > 0]
         spread = int(some.min(initial=np.iinfo(np.int64).max)), int(rows.max(initial=0)), len(block)
@@ -231,7 +205,7 @@ class Made:
             table = table.append_column(ID, numbered(np.arange(1, len(table) + 1), len(table)))
         if order and len(table) <= most:
             table = table.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order]))
-        names = {name: whole(table[name]) for name in (ID, CLUSTER) if name in table.column_names}
+        names = {name: coded.whole(table[name]) for name in (ID, CLUSTER) if name in table.column_names}
         columns = [table[f"v{i}"].to_numpy() for i in range(width)]
         return cls(names.get(ID), names.get(CLUSTER), columns, shaped.rows)
 
@@ -394,7 +368,7 @@ def _units_of_rows(cells: Held, units: Units, made: Made) -> Ints:
         return np.arange(len(made))
     rows = {ID: numbered(np.arange(1, cells.rows + 1), cells.rows)} | cells.texts(units.texts)
     sides = [(rows[ID], made.id)] + ([(rows[CLUSTER], made.cluster)] if CLUSTER in rows else [])
-    own, of = (unit_cells.joined([whole(column) for column in side], "\0") for side in zip(*sides, strict=True))
+    own, of = (unit_cells.joined([coded.whole(column) for column in side], "\0") for side in zip(*sides, strict=True))
     return pc.index_in(own, value_set=of).to_numpy().astype(np.int64)
 
 

@@ -19,9 +19,11 @@ from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine, typed
 from evalkit.reading.inputs import aligned, pairing
 from evalkit.reading.inputs.aligned import Aligned, Layout
-from evalkit.reading.reductions import shards, tabled
+from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.shards import Segment
 from evalkit.reading.reductions.tabled import Input, Piece, system_of
+from evalkit.reading.tables import coded as texts
+from evalkit.reading.tables import duck
 from evalkit.reading.tables.dialects import Dialect
 from evalkit.reading.tables.parts import Part, explained
 from evalkit.reading.tables.rules import Field, Refused
@@ -74,16 +76,22 @@ class Schema:
     @property
     def columns(self) -> list[str]:
         """The columns of the query that are read."""
-        ids = ["id"] if self.id else []
+        return [*self.measured, *(["id"] if self.id else []), *self.repeated]
+
+    @property
+    def repeated(self) -> list[str]:
+        """The columns of the query whose texts a page repeats."""
         groups = [f"segment{i}" for i in range(len(self.segments))]
-        return [*self.measured, *ids, *(["system"] if self.paired else []), *groups, *(["unit"] if self.unit else [])]
+        return [*(["system"] if self.paired else []), *groups, *(["unit"] if self.unit else [])]
 
     def block(self, table: Any, before: int = 0) -> Block:
         """The rows of an Arrow table. before: rows that came earlier. Raises Refused for what cannot be meant."""
         columns = {name: table[name].combine_chunks() for name in table.column_names}
+        if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
+            raise Refused("a text is longer than a page can repeat")
         if self.id:
             self.id.checked(columns["id"], None)
-        rows = self.rows_of(table)
+        rows = _paired(columns["id"], columns["system"], self.systems) if self.paired else None
         first = slice(None) if rows is None else rows[:, 0]
 
         def one(values: np.ndarray) -> np.ndarray:
@@ -102,10 +110,10 @@ class Schema:
         truth, said = [shared[role] for role in self.truth], [own[role] for role in self.said]
         weight = shared.get(WEIGHT)
         beside = {role.removeprefix(BESIDE): values for role, values in shared.items() if role.startswith(BESIDE)}
-        texts = {n: columns[n] if rows is None else columns[n].take(first) for n in ("unit", "id") if n in columns}
-        key = next(iter(texts.values()), None)
+        keys = {n: columns[n] if rows is None else columns[n].take(first) for n in ("unit", "id") if n in columns}
+        key = next(iter(keys.values()), None)
         drawn = [*chain(*said), *([] if weight is None else [weight]), *beside.values()] if self.drawn else []
-        names = texts["id"] if self.names == "id" else columns[self.names] if self.names else None
+        names = keys["id"] if self.names == "id" else columns[self.names] if self.names else None
         if self.unit:
             one(hashes.of_texts(columns["unit"]))
         return _sorted(
@@ -114,7 +122,7 @@ class Schema:
                 said=said[0] if len(said) == 1 else np.stack(said, axis=1),
                 weight=weight,
                 key=hashes.of_numbers([*truth, *drawn]) if key is None else hashes.of_texts(key),
-                id=hashes.of_texts(texts["id"]) if self.id and not self.paired else None,
+                id=hashes.of_texts(keys["id"]) if self.id and not self.paired else None,
                 clustered=self.unit,
                 parted=self.parted,
                 alike=key is None,
@@ -122,23 +130,20 @@ class Schema:
                 beside=beside,
                 own={role: values for role, values in own.items() if role not in self.said},
                 names=np.arange(before + 1, before + len(table) + 1) if names is None and self.numbered else names,
+                units=keys.get("unit"),
             )
         )
-
-    def rows_of(self, table: Any) -> Ints | None:
-        """The rows of each id that every system has, one column a system; None where each row has all systems."""
-        return _paired(table["id"], table["system"], self.systems) if self.paired else None
 
     def _numbers(self, role: str, field: Field, column: Any) -> np.ndarray:
         """A column that keeps its rules, as numbers."""
         values: np.ndarray = field.checked(column, None)
         coded = self.coded.get(role)
-        return values if coded is None else coded.of[shards.places_of(values, coded.values)]
+        return values if coded is None else coded.of[texts.places_of(values, coded.values)]
 
     def _slices(self, columns: Mapping[str, Any]) -> Iterator[Ints]:
         start = 1
         for i, segment in enumerate(self.segments):
-            yield start + segment.of[shards.places_of(columns[f"segment{i}"], segment.values)]
+            yield start + segment.of[texts.places_of(columns[f"segment{i}"], segment.values)]
             start += int(segment.of.max()) + 1
 
 
@@ -156,8 +161,8 @@ def _sorted(block: Block) -> Block:
 
 def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
     """The rows of each id that every system has, one column a system; Refused where a system has an id again."""
-    of, count = shards.places_of(column, systems), len(systems)
-    key = shards.codes_of(ids)[0]
+    of, count = texts.places_of(column, systems), len(systems)
+    key = texts.indexed(ids)[0]
     order = np.argsort(key * count + of, kind="stable")
     key, of = key[order], of[order]
     start = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
@@ -216,6 +221,13 @@ class Blocks(Input):
                 found[row["text"]] = found.get(row["text"], 0) + row["n"]
         return dict(sorted(found.items()))
 
+    def grouped(self, segments: Sequence[str], unit: str | None) -> "Blocks":
+        """The table with its slices and, where there are few, its units known; raises where they cannot be meant."""
+        groups = tabled.groups_of(self, segments, unit)
+        few, count = groups.units is not None, len(groups.units or ())
+        schema = replace(self.schema, segments=groups.segments, parted=few, units=count)
+        return replace(self, schema=schema, slices=groups.labels)
+
     def coded(self, role: str, of: Mapping[str, int]) -> "Blocks":
         """The table with the texts of a role as numbers. of: the number of each text."""
         numbers = Segment(tuple(of), np.array(list(of.values())))
@@ -227,7 +239,7 @@ class Blocks(Input):
             table = self.engine.table(f"{self._query(None)} LIMIT {HEAD}", self.name, **self.frames)
             if not self.paired:
                 return [self.schema.block(table)] * len(self.systems)
-            of = shards.places_of(table["system"], self.systems)
+            of = texts.places_of(table["system"], self.systems)
             alone = replace(self.schema, paired=False, systems=self.systems[:1])
             return [alone.block(table.take(np.flatnonzero(of == i))) for i in range(len(self.systems))]
 
@@ -241,8 +253,8 @@ class Blocks(Input):
             raise tabled.twice(self) or pairing.nothing_shared(self.systems)
         return whole
 
-    def again(self, rows: int) -> Iterator[tuple[Block, Any]]:
-        """The rows once more, in the order of the input where systems need not be paired, and the unit of each.
+    def again(self, rows: int) -> Iterator[Block]:
+        """The rows once more, in the order of the input where systems need not be paired.
 
         rows: those that were read. The engine may be closed. Raises InputError if the input has changed.
         """
@@ -250,10 +262,9 @@ class Blocks(Input):
         with self.engine.again() as engine, progress("rereading", rows, "rows") as draw:
             done = 0
             for table in engine.stream(self._query(by), by, self.name, **self.frames):
-                block, at = schema.block(table, done), schema.rows_of(table)
-                unit = table["unit"].combine_chunks() if schema.unit else None
-                yield block, unit if unit is None or at is None else unit.take(at[:, 0])
+                block = schema.block(table, done)
                 done += len(block)
+                yield block
                 draw(done)
             self.sources()
             if done != rows:
@@ -345,7 +356,7 @@ def read(
     what systems say that are measured, all of them where none is named.
     """
     pieces = tabled.pieces_of(engine, parts, layouts)
-    return laid(engine, pieces, [_sizes(engine, piece) for piece in pieces], systems, segments, unit, said)
+    return laid(engine, pieces, [sizes_of(engine, piece) for piece in pieces], systems, segments, unit, said)
 
 
 def laid(
@@ -358,6 +369,19 @@ def laid(
     said: Sequence[str] | None = None,
 ) -> Blocks:
     """The table of parts laid end to end. sizes: of each part the rows of each system."""
+    return ungrouped(engine, pieces, sizes, systems, segments, unit, said).grouped(segments, unit)
+
+
+def ungrouped(
+    engine: Engine,
+    pieces: Sequence[Piece],
+    sizes: Sequence[Mapping[str, int]],
+    systems: Sequence[str] = (),
+    segments: Sequence[str] = (),
+    unit: str | None = None,
+    said: Sequence[str] | None = None,
+) -> Blocks:
+    """The same before its groups are known: every unit may have rows in any block."""
     layout = pieces[0].layout
     names = tuple(map(str, layout.own)) if layout.wide else _systems(systems, {n for s in sizes for n in s}, pieces[0])
     roles = list(dict.fromkeys(role for fields in layout.own.values() for role in fields))
@@ -368,8 +392,12 @@ def laid(
         said=tuple(said or roles),
         paired=not layout.wide and len(names) > 1,
         id=Field(layout.id) if layout.id else None,
+        names="id" if layout.id else None if layout.wide or not engine.dialect.row_number else tabled.ROW_NUMBER,
+        numbered=bool(layout.id or engine.dialect.row_number),
+        unit=unit is not None,
+        parted=unit is not None,
     )
-    table = Blocks(
+    return Blocks(
         engine=engine,
         pieces=pieces,
         query=tabled.union(engine, pieces, names, _cells(engine.dialect, layout, schema), segments, unit),
@@ -378,17 +406,6 @@ def laid(
         slices={},
         schema=schema,
     )
-    groups = tabled.groups_of(table, segments, unit)
-    schema = replace(
-        schema,
-        names=table.naming,
-        numbered=table.naming is not None or bool(engine.dialect.row_number),
-        segments=groups.segments,
-        unit=unit is not None,
-        parted=groups.units is not None,
-        units=len(groups.units or ()),
-    )
-    return replace(table, schema=schema, slices=groups.labels)
 
 
 def _cells(dialect: Dialect, layout: Layout, schema: Schema) -> list[str]:
@@ -400,7 +417,7 @@ def _cells(dialect: Dialect, layout: Layout, schema: Schema) -> list[str]:
     return [f"{dialect.quote(key)} AS {dialect.quote(name)}" for name, key in named.items()]
 
 
-def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
+def sizes_of(engine: Engine, piece: Piece) -> dict[str, int]:
     """The rows of each system of a part; raises InputError where there are none, or one has no system."""
     system = system_of(engine, piece)
     query = f"SELECT {system} AS system, count(*) AS n FROM ({piece.chosen.query}) AS s GROUP BY 1"
@@ -409,7 +426,7 @@ def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
     size = {row["system"]: row["n"] for row in rows if row["n"]}
     if not size:
         raise piece.part.no_rows()
-    if None in size:
+    if None in size or any(len(name.encode()) > duck.LONGEST for name in size):
         refuse_first(engine, piece)
     return size
 

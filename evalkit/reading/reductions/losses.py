@@ -11,20 +11,16 @@ import numpy as np
 
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.limits import Reading
+from evalkit.metrics.block import Block
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.reading.engines.base import Engine, checked_groups
-from evalkit.reading.inputs import aligned, pairing, units
+from evalkit.reading.inputs import aligned, units
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.unit_cells import Asked, Cells
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
 from evalkit.reading.inputs.units import Made, Shaped, UnitValues
-from evalkit.reading.reductions import shards, tabled
-from evalkit.reading.reductions.shards import Plan
-from evalkit.reading.reductions.tabled import Piece, Tabled
-from evalkit.reading.tables import duck
-from evalkit.reading.tables.parts import at
-from evalkit.reading.tables.rules import Refused, split
+from evalkit.reading.reductions import blocks, tabled
+from evalkit.reading.reductions.blocks import Blocks
 
 
 def read(
@@ -61,103 +57,50 @@ def _values(id: Any, of: Any, values: dict[Any, Sums], unit: str | None, columns
 
 @dataclass(frozen=True)
 class RowLosses:
-    """The losses of the rows of a block that every system has; `naming`: the column of their ids."""
+    """The losses of the rows of a block that every system has."""
 
-    plan: Plan
     metrics: tuple[Metric, ...]
-    naming: str | None
+    ids: bool
 
-    def __call__(self, block: Any, before: int = 0) -> Shaped:
-        """One value a metric, system and row; raises Refused where ids do not pair."""
+    def __call__(self, block: Block) -> Shaped:
+        """One value a metric, system and row."""
         import pyarrow as pa
 
-        shard = shards.shard(block, self.plan)
-        if shard.twice or shard.differ:
-            raise Refused("systems do not agree on an id")
-        label = shard.label.astype(np.int64)
-        systems = [Rows(label, score) for score in shard.score]
+        label = block.truth.astype(np.int64)
+        systems = [Rows(label, score) for score in block.said]
         values = [Chosen(metric).sums(rows).numerator for metric in self.metrics for rows in systems]
-        names = {ID: self.naming, CLUSTER: "unit" if self.plan.unit else None}
-        side = shards.shared(block, self.plan, [name for name in names.values() if name])
-        columns = {name: side[of] for name, of in names.items() if of}
-        table = pa.table(columns | {f"v{i}": column for i, column in enumerate(values)})
-        return Shaped((table,), (1, 1, len(table)))
+        names = {ID: block.texts if self.ids else None, CLUSTER: block.units}
+        columns = {name: texts for name, texts in names.items() if texts is not None}
+        return Shaped((pa.table(columns | {f"v{i}": column for i, column in enumerate(values)}),), (1, 1, len(block)))
 
 
 def _asked(
     cells: Asked, layouts: Sequence[Layout], metrics: Sequence[Metric], unit: str | None, reading: Reading
 ) -> tuple[UnitValues, int]:
-    table = _table(cells, layouts, unit)
-    systems, paired = table.systems, table.plan.paired
-    n, width = table.rows // len(systems), len(metrics) * len(systems)
+    pieces = tabled.pieces_of(cells.engine, cells.parts, layouts)
+    t = blocks.ungrouped(cells.engine, pieces, [blocks.sizes_of(cells.engine, piece) for piece in pieces], unit=unit)
+    systems, ids = t.systems, t.schema.id is not None
+    n, width = t.rows // len(systems), len(metrics) * len(systems)
     if n * width > reading.kept:
-        raise units.too_many(table.name, n, width, reading.kept)
-    naming = "id" if table.pieces[0].layout.id else None
-    columns = dict.fromkeys([*table.plan.columns, *([naming] if naming else [])])
-    query = f"SELECT {', '.join(columns)} FROM ({table.query}) AS w"
-    work = RowLosses(table.plan, tuple(metrics), naming)
-    try:
-        by = ID if paired else None
-        shaped = table.engine.total(query, by, work, table.name, total=table.rows, **table.frames)
-    except Refused:
-        raise tabled.refuse(table) from None
-    made = Made.of(shaped, [ID] if naming else [], width, reading.listed)
-    if not len(made):
-        raise pairing.nothing_shared(systems)
+        raise units.too_many(t.name, n, width, reading.kept)
+    made = Made.of(t.total(RowLosses(tuple(metrics), ids)), [ID] if ids else [], width, reading.listed)
+    t.check(len(made), None if ids else 0)
     if unit:
-        _refuse_no_unit(table, made, unit)
+        _refuse_no_unit(t, made, unit)
     keys = [(metric.name, system) for metric in metrics for system in systems]
     values = {key: Sums(column) for key, column in zip(keys, made.columns, strict=True)}
-    id = made.id if naming else np.arange(1, len(made) + 1).astype(str).astype(object)
-    data = _values(id, made.cluster, values, unit, dict(table.columns), table.sources())
-    return data, table.rows - len(made) * len(systems)
+    id = made.id if ids else np.arange(1, len(made) + 1).astype(str).astype(object)
+    return _values(id, made.cluster, values, unit, dict(t.columns), t.sources()), t.rows - len(made) * len(systems)
 
 
-def _table(cells: Asked, layouts: Sequence[Layout], unit: str | None) -> Tabled:
-    """The table checked as `aligned.read` checks it; raises what it raises."""
-    engine = cells.engine
-    pieces = tabled.pieces_of(engine, cells.parts, layouts)
-    rows = [_checked(engine, piece) for piece in pieces]
-    layout, every = pieces[0].layout, sorted({row["system"] for part in rows for row in part})
-    systems = tuple(every[i] for i in aligned.kept_systems(every, (), layout, pieces[0].part))
-    columns = [f"{engine.dialect.quote('number label')} AS label", *tabled.scores(engine, layout)]
-    counts = [sum(row["n"] for row in part) for part in rows]
-    table = Tabled(
-        engine=engine,
-        pieces=pieces,
-        query=tabled.union(engine, pieces, systems, columns, (), unit),
-        plan=Plan(systems, len(systems) > 1, (), None, unit=unit is not None, truth="label"),
-        counts=counts,
-        rows=sum(counts),
-        slices={},
-    )
-    if layout.id and not table.plan.paired:
-        tabled.refuse_id_twice(table)
-    return table
-
-
-def _checked(engine: Engine, piece: Piece) -> list[dict[str, Any]]:
-    """Rows by system; raises InputError for the first value that breaks a rule, or text that no page can repeat."""
-    system, fields = tabled.system_of(engine, piece), piece.layout.fields
-    texts = {role: f"{engine.dialect.bytes(role)} > {duck.LONGEST}" for role in split(fields)[0] if role != "id"}
-    cells = [f"count(*) FILTER (WHERE {long}) AS long{i}" for i, long in enumerate(texts.values())]
-    by = system if piece.layout.system else None
-    rows = checked_groups(engine, piece.chosen, fields, [f"{system} AS system", *cells], by)
-    for i, (role, long) in enumerate(texts.items()):
-        if any(row[f"long{i}"] for row in rows):
-            number, text = engine.first(piece.chosen, long, role)
-            raise duck.too_long(f"{piece.part.name}: {fields[role].column}", text, at(number))
-    return [row for row in rows if row["n"]]
-
-
-def _refuse_no_unit(t: Tabled, made: Made, unit: str) -> None:
+def _refuse_no_unit(t: Blocks, made: Made, unit: str) -> None:
     """Raises InputError where a row that all systems have has no unit."""
     import pyarrow.compute as pc
 
     lacking = pc.equal(made.cluster, aligned.NONE)
     if rows := pc.sum(lacking).as_py():
         where = "true"
-        if t.pieces[0].layout.id:
+        if t.schema.id:
             where = f"id = {t.engine.dialect.literal(pc.min(made.id.filter(lacking)).as_py())}"
         condition = f"{tabled.cell(t.engine, f'text attribute {unit}')} = {t.engine.dialect.literal(aligned.NONE)}"
         place = tabled.where(t, f"{condition} AND {where}", "1", 1, t.systems[0])[0][1]

@@ -13,6 +13,7 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import grid
 from evalkit.metrics.rows import Shard
 from evalkit.reading.inputs import pairing
+from evalkit.reading.tables import coded
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,9 @@ def shard(table: Any, plan: Plan) -> Shard:
     label = _label(table, plan)
     beside = {name: _numbers(table[at]) for name, at in zip(plan.beside, plan.numbers, strict=True)}
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
-    parts = [segment.of[places_of(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)]
+    parts = [
+        segment.of[coded.places_of(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)
+    ]
     sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
     unit, units = _units(table, plan)
     score = _scores(table, plan)
@@ -141,8 +144,8 @@ def _scores(table: Any, plan: Plan) -> list[Floats]:
 
 def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
     """Each system's rows of the ids that all have, none if one has an id twice, and how many systems have."""
-    id, _ = codes_of(table["id"])
-    of = places_of(table["system"], plan.systems)
+    id, _ = coded.indexed(table["id"])
+    of = coded.places_of(table["system"], plan.systems)
     rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
     twice = sum(pairing.repeated(id, at) is not None for at in rows)
     return pairing.paired(id, rows) if not twice else [at[:0] for at in rows], twice
@@ -151,7 +154,7 @@ def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
 def _differing(table: Any, plan: Plan, label: np.ndarray, rows: Sequence[Ints]) -> int:
     """In how many columns that systems share the paired rows differ."""
     shared: list[Any] = [*(label.T if label.ndim > 1 else [label]), *(table[name].to_numpy() for name in plan.numbers)]
-    shared += [codes_of(table[name])[0] for name in plan.groups]
+    shared += [coded.indexed(table[name])[0] for name in plan.groups]
     shared += [] if plan.scale is None else [_numbers(table["weight"])]
     return sum(pairing.differing(column, rows) is not None for column in shared)
 
@@ -159,42 +162,10 @@ def _differing(table: Any, plan: Plan, label: np.ndarray, rows: Sequence[Ints]) 
 def _units(table: Any, plan: Plan) -> tuple[Ints | None, int]:
     if not plan.unit:
         return None, 0
-    return codes_of(table["unit"]) if plan.units is None else (places_of(table["unit"], plan.units), len(plan.units))
-
-
-def places_of(column: Any, texts: Sequence[str]) -> Ints:
-    """The number of each text in a list that holds them all."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy()
-
-
-def codes_of(column: Any) -> tuple[Ints, int]:
-    """Whole numbers that are equal where the texts are, and how many there are."""
-    whole = encoded(column)
-    return whole.indices.to_numpy(zero_copy_only=False), len(whole.dictionary)
-
-
-def ordered(column: Any) -> tuple[Ints, Any]:
-    """The place of each text among the sorted distinct ones, and these, an Arrow array, as `arrays.codes` has them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    whole = encoded(column)
-    order = pc.sort_indices(whole.dictionary).to_numpy()
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return place[whole.indices.to_numpy(zero_copy_only=False)], whole.dictionary.take(pa.array(order))
-
-
-def encoded(column: Any) -> Any:
-    """A column as one Arrow dictionary array."""
-    import pyarrow as pa
-
-    whole = column.combine_chunks()
-    whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
-    return whole.dictionary_encode()
+    if plan.units is not None:
+        return coded.places_of(table["unit"], plan.units), len(plan.units)
+    code, texts = coded.indexed(table["unit"])
+    return code, len(texts)
 
 
 def _numbers(column: Any) -> Floats:

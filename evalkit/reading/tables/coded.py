@@ -102,6 +102,40 @@ def repeated(column: Any) -> Ints:
     return rows[np.bincount(code)[code] > 1]
 
 
+def whole(column: Any) -> Any:
+    """Texts as one Arrow array."""
+    import pyarrow as pa
+
+    some = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column)])
+    return some.cast(pa.large_string()).combine_chunks()
+
+
+def indexed(column: Any) -> tuple[Ints, Any]:
+    """Whole numbers that are equal where texts are, in the order in which these come first, and the distinct texts."""
+    coded = whole(column).dictionary_encode()
+    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary
+
+
+def ordered(column: Any) -> tuple[Ints, Any]:
+    """The place of each text among the sorted distinct ones, and these."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    code, texts = indexed(column)
+    order = pc.sort_indices(texts).to_numpy()
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[code], texts.take(pa.array(order))
+
+
+def places_of(column: Any, texts: Sequence[str]) -> Ints:
+    """The number of each text in a list that holds them all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy()
+
+
 def encoded(blocks: Sequence[Any]) -> tuple[list[str | None], Ints]:
     """Distinct texts of Arrow arrays laid end to end, and each row's place among them; an empty one is None."""
     import pyarrow as pa
