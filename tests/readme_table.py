@@ -1,13 +1,20 @@
-"""Write the generated pages of docs: `python tests/readme_table.py`.
+"""Write what is generated: the pages of docs, evalkit/__init__.pyi, parameters cells: `python tests/readme_table.py`.
 
 docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md and
 the codes in evalkit/schema.json from the kinds of findings, docs/glossary.md from the terms that pages explain, the
 ratios in docs/performance.md from what the benchmarks wrote.
 """
 
+import inspect
+import json
 import re
 from pathlib import Path
+from textwrap import indent
+from typing import Any, get_type_hints
 
+import nbformat
+
+import evalkit as ek
 from evalkit.catalogue import lookup
 from evalkit.findings import kinds
 from evalkit.page import glossary as terms
@@ -55,6 +62,17 @@ TERMS = """# Glossary
 The terms that pages link to; each page carries those that it uses.
 
 """
+STUBS = TOP / "evalkit" / "__init__.pyi"
+STUB = """# Made by make outputs from evalkit/__init__.py and the parameters of reports, for type checkers and editors.
+from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, Wholes
+{}
+
+__version__: str
+__all__ = [
+{}]
+
+{}
+"""
 CLAIMS = "<!-- claims -->\n", "<!-- end of claims -->"
 
 
@@ -76,7 +94,9 @@ def claims() -> str:
 
 def parameters() -> str:
     """The text of docs/parameters.md."""
-    tables = [f"## {name}\n\n{cells.listing_of_report(name, report).markdown()}" for name, report in REPORTS.items()]
+    tables = [
+        f"## {name}\n\n{cells.Listing(name, cells.of_report(report)).markdown()}" for name, report in REPORTS.items()
+    ]
     return "\n".join([INTRODUCTION, *tables])
 
 
@@ -96,7 +116,47 @@ def schema() -> str:
     return re.sub(r'("code": \{"enum": \[)[^\]]*', rf"\g<1>{codes}", SCHEMA.read_text(encoding="utf-8"))
 
 
+def stub() -> str:
+    """The text of evalkit/__init__.pyi: the public names, and the reports with the signature and help of `read`."""
+    imports, reports = [], []
+    for name, place in ek.PUBLIC.items():
+        module, _, attribute = place.partition(":")
+        parent, _, leaf = module.rpartition(".")
+        if name in REPORTS:
+            reports.append(typed(name, getattr(ek, name)))
+            imports.append(f"import evalkit.{module}")
+        else:
+            where = f"{module} import {attribute}" if attribute else f"{parent} import {leaf}"
+            imports.append(f"from evalkit.{where} as {name}")
+    names = "".join(f'    "{name}",\n' for name in ek.__all__)
+    return STUB.format("\n".join(sorted(imports)), names, "\n".join(reports))
+
+
+def typed(name: str, report: Any) -> str:
+    """A report as the stub has it: an argument on each line, and its docstring."""
+    made = inspect.formatannotation(get_type_hints(report.__wrapped__)["return"])
+    lines, named = [f"def {name}("], False
+    for key, argument in inspect.signature(report).parameters.items():
+        if argument.kind is argument.KEYWORD_ONLY and not named:
+            lines, named = [*lines, "    *,"], True
+        default = json.dumps(argument.default).replace("null", "None")
+        lines.append(f"    {key}: {argument.annotation} = {default},")
+    text = indent(f'"""{report.__doc__}\n"""', "    ")
+    return "\n".join([*lines, f") -> {made}:", text, ""])
+
+
+def parameters_cells() -> None:
+    """Write the parameters cells of the notebooks."""
+    for name, report in REPORTS.items():
+        notebook = nbformat.read(TOP / "notebooks" / f"{name}.ipynb", as_version=4)
+        (cell,) = (cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
+        cell.source = cells.source(report)
+        nbformat.write(notebook, TOP / "notebooks" / f"{name}.ipynb")
+
+
 if __name__ == "__main__":
+    STUBS.write_text(stub(), encoding="utf-8")
+    parameters_cells()
     METRICS.write_text(metrics(), encoding="utf-8")
     PARAMETERS.write_text(parameters(), encoding="utf-8")
     FINDINGS.write_text(findings(), encoding="utf-8")

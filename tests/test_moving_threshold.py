@@ -13,7 +13,7 @@ from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, curves
 from evalkit.pages import moving_threshold as page
 from evalkit.parameters import Classification
-from evalkit.parameters.decisions import Costs
+from evalkit.parameters.kinds import Costs
 from evalkit.statistics.moving_cut import MovingCut, mean_cost
 from evalkit.studies import classification
 from evalkit.studies import moving_threshold as moving

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import ParameterError
-from evalkit.parameters import cells, readers
+from evalkit.parameters import cells, kinds
 from evalkit.parameters.cells import Parameter, declared, typed
-from evalkit.parameters.readers import refuse_unknown
+from evalkit.parameters.kinds import refuse_unknown
 
 CELL = """
 preds = "data/a=b#c.csv"  # files; name=value is fine
@@ -28,9 +28,9 @@ limit = 3 * 4
 def test_declares_names_defaults_and_comments():
     known = declared(CELL)
     assert list(known) == ["preds", "ks", "baseline", "margin", "limit"]
-    assert known["preds"] == Parameter("preds", "data/a=b#c.csv", is_text=True, comment="files; name=value is fine")
-    assert known["ks"] == Parameter("ks", [1, 5], comment="cut-offs")
-    assert known["baseline"] == Parameter("baseline", is_text=True, comment="a system")
+    assert known["preds"] == Parameter("preds", "data/a=b#c.csv", is_text=True, help="files; name=value is fine")
+    assert known["ks"] == Parameter("ks", [1, 5], help="cut-offs")
+    assert known["baseline"] == Parameter("baseline", is_text=True, help="a system")
     assert known["margin"] == Parameter("margin")
 
 
@@ -92,78 +92,78 @@ def test_keeps_text_where_the_default_is_text():
 
 @pytest.mark.parametrize("value", ["1,5,10", "[1, 5, 10]", [1, 5, 10], (1, 5, 10), ["1", 5.0, "1e1"]])
 def test_integers_reads_every_way_in(value):
-    assert readers.integers("ks", value) == [1, 5, 10]
+    assert kinds.integers("ks", value) == [1, 5, 10]
 
 
 @pytest.mark.parametrize("value", ["x", "1,x", 0, -1, 1.5, True, "nan", math.inf, [None], "1,,2", {"a": 1}, "0"])
 def test_integers_refuses_the_rest(value):
     with pytest.raises(ParameterError, match=r"^ks must be whole numbers of at least 1, got "):
-        readers.integers("ks", value)
+        kinds.integers("ks", value)
 
 
 def test_none_is_an_empty_list_or_none():
-    assert readers.integers("ks", None) == readers.texts("metrics", "None") == []
-    assert readers.mapping("columns", None) == {}
-    assert readers.number("margin", None) is readers.choice("gain", None, ["a"]) is None
-    assert readers.integer("seed", None) is readers.text("unit", None) is None
+    assert kinds.integers("ks", None) == kinds.texts("metrics", "None") == []
+    assert kinds.mapping("columns", None) == {}
+    assert kinds.number("margin", None) is kinds.choice("gain", None, ["a"]) is None
+    assert kinds.integer("seed", None) is kinds.text("unit", None) is None
 
 
 def test_texts_keeps_ids_as_they_are_written():
-    assert readers.texts("systems", "007, 1e3 ,b") == ["007", "1e3", "b"]
-    assert readers.texts("systems", "[007, b]") == ["007", "b"]
-    assert readers.texts("systems", 7) == ["7"]
-    assert readers.texts("systems", "1e3") == ["1e3"]
+    assert kinds.texts("systems", "007, 1e3 ,b") == ["007", "1e3", "b"]
+    assert kinds.texts("systems", "[007, b]") == ["007", "b"]
+    assert kinds.texts("systems", 7) == ["7"]
+    assert kinds.texts("systems", "1e3") == ["1e3"]
     with pytest.raises(ParameterError, match="metrics must be texts separated by commas, got 'a,,b'"):
-        readers.texts("metrics", "a,,b")
+        kinds.texts("metrics", "a,,b")
 
 
 def test_one_text():
-    assert readers.text("unit", "user") == "user"
+    assert kinds.text("unit", "user") == "user"
     with pytest.raises(ParameterError, match=r"unit must be one text, got \['a'\]"):
-        readers.text("unit", ["a"])
+        kinds.text("unit", ["a"])
 
 
 @pytest.mark.parametrize("value", ["0.95", 0.95, "95e-2"])
 def test_number_reads(value):
-    assert readers.number("level", value, above=0, below=1) == 0.95
+    assert kinds.number("level", value, above=0, below=1) == 0.95
 
 
 @pytest.mark.parametrize("value", [0, 1, "x", math.nan, "nan", True, [0.5], "0.5,0.6"])
 def test_number_refuses(value):
     with pytest.raises(ParameterError, match="level must be a number between 0 and 1, got "):
-        readers.number("level", value, above=0, below=1)
+        kinds.number("level", value, above=0, below=1)
 
 
 def test_number_says_its_one_bound():
     with pytest.raises(ParameterError, match="margin must be a number above 0, got -1"):
-        readers.number("margin", -1, above=0)
+        kinds.number("margin", -1, above=0)
     with pytest.raises(ParameterError, match="x must be a number below 1, got 2"):
-        readers.number("x", 2, below=1)
+        kinds.number("x", 2, below=1)
     with pytest.raises(ParameterError, match="x must be a number, got inf"):
-        readers.number("x", math.inf)
+        kinds.number("x", math.inf)
 
 
 def test_integer():
-    assert readers.integer("seed", "12") == 12
+    assert kinds.integer("seed", "12") == 12
     with pytest.raises(ParameterError, match="seed must be a whole number of at least 0, got -1"):
-        readers.integer("seed", -1, least=0)
+        kinds.integer("seed", -1, least=0)
 
 
 def test_choice_suggests():
-    assert readers.choice("gain", "linear", ["linear", "binary"]) == "linear"
+    assert kinds.choice("gain", "linear", ["linear", "binary"]) == "linear"
     with pytest.raises(ParameterError, match=r"must be one of linear, binary, got 'liner' \(did you mean 'linear'\?\)"):
-        readers.choice("gain", "liner", ["linear", "binary"])
+        kinds.choice("gain", "liner", ["linear", "binary"])
 
 
 @pytest.mark.parametrize("value", ["query=qid,item=doc", "{query: qid, item: doc}", {"query": "qid", "item": "doc"}])
 def test_mapping_reads(value):
-    assert readers.mapping("columns", value) == {"query": "qid", "item": "doc"}
+    assert kinds.mapping("columns", value) == {"query": "qid", "item": "doc"}
 
 
 @pytest.mark.parametrize("value", ["query", "a=b,c", 5, ["a"], "[a]"])
 def test_mapping_refuses(value):
     with pytest.raises(ParameterError, match="columns must be pairs such as query=qid,item=doc, got "):
-        readers.mapping("columns", value)
+        kinds.mapping("columns", value)
 
 
 def _kernel_that_ran(monkeypatch, *cells):
@@ -201,7 +201,7 @@ def test_check_does_nothing_outside_a_kernel(monkeypatch):
 
 def test_lists_of_numpy_and_pandas_are_lists():
     for names in (np.array(["f1", "brier"]), pd.Index(["f1", "brier"]), pd.Series(["f1", "brier"]), ("f1", "brier")):
-        assert readers.metrics("metrics", names) == ("f1", "brier")
-        assert readers.texts("segments", names) == ["f1", "brier"]
+        assert kinds.metrics("metrics", names) == ("f1", "brier")
+        assert kinds.texts("segments", names) == ["f1", "brier"]
     for numbers in (np.array([3, 5]), range(3, 6, 2), [3, 5]):
-        assert readers.integers("ks", numbers, least=1) == [3, 5]
+        assert kinds.integers("ks", numbers, least=1) == [3, 5]

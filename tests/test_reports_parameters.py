@@ -15,8 +15,8 @@ from evalkit import __main__ as command
 from evalkit import parameters, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells
-from evalkit.parameters.arrays import argument_of
-from evalkit.parameters.fields import CUT, DATA, SHARES, UNKNOWN, Integers, option_of
+from evalkit.parameters.kinds import CUT, DATA, INTEGERS, SHARES, UNKNOWN
+from evalkit.parameters.reports import option_of
 from evalkit.reading.inputs import folds
 from evalkit.statistics import methods
 from evalkit.studies import (
@@ -46,10 +46,14 @@ def options(name):
     return {entry.name: (option_of(entry), entry.default) for entry in REPORTS[name].options().values()}
 
 
-def cell_of(name):
+def source_of(name):
     notebook = json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))
     tagged = [cell for cell in notebook["cells"] if "parameters" in cell["metadata"].get("tags", [])]
-    return cells.declared("".join(tagged[0]["source"]))
+    return "".join(tagged[0]["source"])
+
+
+def cell_of(name):
+    return cells.declared(source_of(name))
 
 
 def test_there_is_a_class_for_each_notebook():
@@ -61,35 +65,20 @@ def test_there_is_a_class_for_each_notebook():
 
 @each
 def test_signature_and_parameters_cell_are_those_of_the_class(name):
+    assert source_of(name) == cells.source(REPORTS[name]), "run make outputs"
     wanted = {key: (option.help, default) for key, (option, default) in options(name).items()}
-    assert [(key, p.comment, p.default) for key, p in cell_of(name).items()] == [
-        (key, text, default) for key, (text, default) in wanted.items()
-    ]
-    arguments = dict(inspect.signature(READ[name]).parameters)
-    in_memory = {key: arguments.pop(key) for key in REPORTS[name].arguments()}
-    kinds = {key: "ColumnsOfEach" if argument_of(e).own else "Columns" for key, e in REPORTS[name].arguments().items()}
-    assert {key: (annotation(a), a.default) for key, a in in_memory.items()} == {
-        key: (f"{kind} | None", None) for key, kind in kinds.items()
-    }
-    assert [(key, a.default) for key, a in arguments.items()] == [(key, d) for key, (_, d) in wanted.items()]
-    typed = {key: o.kind.accepts + (" | None" if d is None else "") for key, (o, d) in options(name).items()}
-    assert {key: annotation(a) for key, a in arguments.items()} == typed
-
-
-def annotation(argument):
-    """The annotation as it stands in the source, whose aliases are gone at run time."""
-    if isinstance(argument.annotation, str):
-        return argument.annotation
-    names = ("Tables", "Names", "Named", "Wholes", "Columns", "ColumnsOfEach", "Metrics")
-    aliases = {getattr(parameters, name) | None: f"{name} | None" for name in names}
-    return aliases.get(argument.annotation) or inspect.formatannotation(argument.annotation)
+    assert {key: (p.help, p.default) for key, p in cell_of(name).items()} == wanted
+    arguments = inspect.signature(READ[name]).parameters
+    assert list(arguments) == [*wanted, *REPORTS[name].arguments()]
+    for key, (option, default) in options(name).items():
+        assert arguments[key].default == default
+        assert arguments[key].annotation == option.kind.accepts + (" | None" if default is None else "")
 
 
 @each
 def test_a_text_parameter_stays_text_on_the_command_line(name):
-    numbers = {"float", "int"}
     for key, parameter in cell_of(name).items():
-        assert parameter.is_text == (options(name)[key][0].kind.accepts not in numbers), key
+        assert parameter.is_text == options(name)[key][0].kind.is_text, key
 
 
 @each
@@ -119,12 +108,12 @@ def test_the_schema_holds_every_parameter(name, capsys):
 
 def test_choices_are_those_that_the_studies_know():
     def allowed(report, name):
-        return option_of(report.options()[name]).kind.allowed
+        return tuple(option_of(report.options()[name]).kind.schema["enum"])
 
     assert allowed(parameters.Significance, "alternative") == tuple(methods.AGAINST_KNOWN)
     assert allowed(parameters.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
     assert allowed(parameters.Validation, "task") == (folds.CLASSES, folds.NUMBER)
-    least = option_of(parameters.Interleaving.options()["simulated_users"]).kind.least
+    least = option_of(parameters.Interleaving.options()["simulated_users"]).kind.schema["minimum"]
     assert least == planning.LEAST_USERS
 
 
@@ -135,7 +124,7 @@ def test_choices_are_those_that_the_studies_know():
 def test_help_and_parameters_are_made_from_the_class_without_reading_the_notebook(name, capsys, monkeypatch):
     monkeypatch.setattr(report, "read", lambda *_: pytest.fail("the notebook was read"))
     assert command.main(["parameters", name]) == 0
-    assert capsys.readouterr().out == cells.listing_of_report(name, REPORTS[name]).lines() + "\n"
+    assert capsys.readouterr().out == cells.Listing(name, cells.of_report(REPORTS[name])).lines() + "\n"
     with pytest.raises(SystemExit, match="0"):
         command.main(["report", name, "--help"])
     out = capsys.readouterr().out
@@ -304,7 +293,7 @@ def test_filled_gives_a_value_only_where_none_was_given():
 
 
 def test_whole_numbers_are_sorted_and_each_once():
-    assert Integers().read("ks", "10,1,10") == (1, 10)
+    assert INTEGERS.read("ks", "10,1,10") == (1, 10)
 
 
 def test_shares():

@@ -24,7 +24,7 @@ from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
 from evalkit.catalogue.own import OwnMetric
 from evalkit.catalogue.own_inputs import INPUTS
-from evalkit.parameters.readers import did_you_mean
+from evalkit.parameters.kinds import did_you_mean
 
 TABLES: dict[str, dict[str, Metric]] = {}
 for _metric in (

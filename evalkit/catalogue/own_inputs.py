@@ -16,7 +16,7 @@ from evalkit.catalogue.preferences import Side
 from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.parameters.readers import did_you_mean
+from evalkit.parameters.kinds import did_you_mean
 
 
 class Input(ABC):

@@ -48,7 +48,7 @@ def find(notebook: str, folder: Path) -> Path:
         raise Refused(
             f"evalkit is installed without its notebooks, so {notebook!r} must be the path of a notebook (.ipynb)"
         )
-    from evalkit.parameters.readers import did_you_mean
+    from evalkit.parameters.kinds import did_you_mean
 
     names = sorted(notebook_path.stem for notebook_path in folder.glob("*.ipynb"))
     hint = did_you_mean(notebook, names)
@@ -89,9 +89,9 @@ def listing(path: Path) -> Listing:
     """The parameters of a notebook: of a bundled one without reading it, of any other from its parameters cell."""
     from evalkit.parameters import cells
 
-    if parameters := report_of(path):
-        return cells.listing_of_report(path.stem, parameters)
-    return cells.listing_of_cell(path.stem, declared(load(path), path).values())
+    parameters = report_of(path)
+    rows = cells.of_report(parameters) if parameters else declared(load(path), path).values()
+    return cells.Listing(path.stem, tuple(rows))
 
 
 def report_of(path: Path) -> type[Parameters] | None:
@@ -148,7 +148,7 @@ def _plain(value: Any) -> Any:
 def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[str, Any]) -> dict[str, Any]:
     """The values by name: those of the file, and over them those of the command line, typed like the defaults."""
     from evalkit.parameters.cells import typed
-    from evalkit.parameters.readers import refuse_unknown
+    from evalkit.parameters.kinds import refuse_unknown
 
     names = [name for name, _ in pairs]
     twice = sorted({name for name in names if names.count(name) > 1})

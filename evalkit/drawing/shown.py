@@ -18,7 +18,7 @@ from evalkit import bundled, report, running
 from evalkit.arrays import InputError
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, stack
-from evalkit.parameters.readers import did_you_mean
+from evalkit.parameters.kinds import did_you_mean
 
 PAGES = "evalkit.pages"
 SUMMARY = "summary"  # the tag of the cells that a study shows of itself

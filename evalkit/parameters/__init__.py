@@ -1,27 +1,19 @@
 """The parameters of the reports: each is written once, in `reports.py`; `cells.py` reads those of a notebook."""
 
 from evalkit.parameters.cells import check, values
-from evalkit.parameters.fields import (
-    Columns,
-    ColumnsOfEach,
-    Metrics,
-    Named,
-    Names,
-    Parameters,
-    Tables,
-    Wholes,
-    documented,
-)
+from evalkit.parameters.kinds import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, Wholes
 from evalkit.parameters.reports import (
     REPORTS,
     Classification,
     Compared,
     Interleaving,
+    Parameters,
     Ranking,
     Rating,
     Resources,
     Significance,
     Validation,
+    reader,
 )
 
 __all__ = [
@@ -43,6 +35,6 @@ __all__ = [
     "Validation",
     "Wholes",
     "check",
-    "documented",
+    "reader",
     "values",
 ]

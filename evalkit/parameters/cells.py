@@ -5,14 +5,13 @@ import io
 import json
 import sys
 import tokenize
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from evalkit.parameters.fields import Parameters, Schema, option_of
-from evalkit.parameters.readers import refuse_unknown, value_of
-from evalkit.parameters.reports import REPORTS
+from evalkit.parameters.kinds import Schema, refuse_unknown, value_of
+from evalkit.parameters.reports import REPORTS, Parameters, option_of
 
 INJECTED = "# Parameters\n"  # the first line of the cell that papermill inserts after the parameters cell
 SETTINGS = "# settings: "  # the last line of that cell, where parameters came from a file of settings
@@ -22,12 +21,17 @@ SHORT = 40  # longer defaults do not widen the column of defaults
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter as its notebook declares it: name, default, whether its type is text, and the comment after it."""
+    """A parameter of a notebook: name, default, whether its type is text, and its help.
+
+    words, schema: of those of a report what a value is, and its JSON schema.
+    """
 
     name: str
     default: Any = None
     is_text: bool = False
-    comment: str = ""
+    help: str = ""
+    words: str = ""
+    schema: Schema = field(default_factory=dict)
 
 
 # Declared in the cell -----------------------------------------------------------------------------------------
@@ -39,7 +43,7 @@ def declared(source: str) -> dict[str, Parameter]:
     A comment after the value is the help; the annotation `str` marks a parameter without default as text.
 
     >>> declared("ks = [1, 5]  # cut-offs\\nbaseline: str = None")["ks"]
-    Parameter(name='ks', default=[1, 5], is_text=False, comment='cut-offs')
+    Parameter(name='ks', default=[1, 5], is_text=False, help='cut-offs', words='', schema={})
     """
     comments = _comments(source)
     declarations = (_declaration(node, comments) for node in ast.parse(source).body)
@@ -156,22 +160,11 @@ def typed(text: str, parameter: Parameter) -> Any:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One listed parameter: name, default, line of help, description of valid values (or "") and JSON schema."""
-
-    name: str
-    default: Any
-    help: str
-    words: str
-    schema: Schema
-
-
-@dataclass(frozen=True)
 class Listing:
     """The parameters of a notebook, in order."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[Parameter, ...]
 
     def lines(self) -> str:
         """One line for each parameter: name = default, and the help."""
@@ -196,38 +189,39 @@ class Listing:
         return head + "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in cells)
 
 
-def listing_of_report(name: str, report: type[Parameters]) -> Listing:
-    """Return the listing of a report's parameters."""
+def of_report(report: type[Parameters]) -> tuple[Parameter, ...]:
+    """The parameters of a report, in order."""
     options = [(entry, option_of(entry)) for entry in report.options().values()]
-    return Listing(
-        name, tuple(Row(entry.name, entry.default, o.help, o.kind.words, o.kind.schema) for entry, o in options)
+    return tuple(
+        Parameter(entry.name, entry.default, o.kind.is_text, o.help, o.kind.words, o.kind.schema)
+        for entry, o in options
     )
 
 
-def listing_of_cell(name: str, parameters: Iterable[Parameter]) -> Listing:
-    """Return the listing of the parameters that a cell declares."""
-    return Listing(name, tuple(Row(p.name, p.default, p.comment, "", _schema(p)) for p in parameters))
+def source(report: type[Parameters]) -> str:
+    """The source of the parameters cell of a report's notebook."""
+    lines = []
+    for entry, option in ((entry, option_of(entry)) for entry in report.options().values()):
+        typed = f": {'str' if option.kind.is_text else option.kind.accepts}" if entry.default is None else ""
+        default = "None" if entry.default is None else json.dumps(entry.default)
+        lines.append(f"{entry.name}{typed} = {default}  # {option.help}")
+    return "\n".join(lines)
 
 
-def _assigned(row: Row) -> str:
+def _assigned(row: Parameter) -> str:
     return f"{row.name} = {row.default!r}"
 
 
-def _stated(row: Row) -> str:
+def _stated(row: Parameter) -> str:
     return f"  ({row.words})" if row.words else ""
 
 
-def _default(row: Row) -> str:
+def _default(row: Parameter) -> str:
     return "" if row.default is None else f"`{row.default}`"
 
 
-def _property(row: Row) -> Schema:
+def _property(row: Parameter) -> Schema:
     """The schema of a parameter; None is valid too if it is the default."""
     about = {"description": row.help, "default": row.default}
-    if row.default is None and row.schema:
-        return {"anyOf": [row.schema, {"type": "null"}], **about}
-    return {**row.schema, **about}
-
-
-def _schema(parameter: Parameter) -> Schema:
-    return {"type": "string"} if parameter.is_text else {}
+    schema = row.schema or ({"type": "string"} if row.is_text else {})
+    return {"anyOf": [schema, {"type": "null"}], **about} if row.default is None and schema else {**schema, **about}

@@ -1,41 +1,237 @@
-"""The parameters of each report.
+"""The parameters of each report, once: a field has a kind, a default and one line of help.
 
-To add one, add a field here, its line in the notebook's parameters cell and the argument of `read`; a parameter of
-several reports is a field of `Shared`, `Compared` or `Resources`.
+The signature and docstring of `read`, the command line and its help, the parameters cells of the notebooks, the JSON
+schema, the docs and the types that editors see are made from these classes. A parameter of several reports is a field
+of `Shared`, `Compared` or `Resources`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import wraps
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
-from evalkit.parameters.arrays import array, array_of_each
-from evalkit.parameters.decisions import Costs, Threshold
-from evalkit.parameters.fields import (
+from evalkit.arrays import ParameterError
+from evalkit.parameters.kinds import (
+    COLUMN,
+    COLUMN_OF_EACH,
     COST_PAIR,
     CUT,
     DATA,
     FOLDER,
+    INTEGERS,
     METRICS,
     PAIRS,
     SHARES,
     TEXT,
     TEXTS,
     YES_NO,
-    Choice,
-    Integer,
-    Integers,
-    Number,
-    Parameters,
-    Size,
-    option,
+    Costs,
+    Kind,
+    Threshold,
+    a_number,
+    a_size,
+    a_whole_number,
+    did_you_mean,
+    named,
+    one_of,
+    refuse_unknown,
+    required,
 )
 
+Made = TypeVar("Made")
+POSITIONAL = 2  # tables that `read` takes without their name
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter: its kind and one line of help. column: of one that only Python has, where it is in a table."""
+
+    kind: Kind
+    help: str
+    column: str = ""
+
+
+def option(kind: Kind, text: str, default: Any = None, column: str = "") -> Any:
+    """Return a field of a parameters class with its kind, one line of help and its default. None means: not given."""
+    return field(default=default, metadata={Option: Option(kind, text, column)})
+
+
+def option_of(entry: Field[Any]) -> Option:
+    """The kind and the help of a field."""
+    return entry.metadata[Option]  # type: ignore[no-any-return,call-overload]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Parameters:
+    """The base of the parameters of a report: the fields from `option` are its parameters.
+
+    given: the raw values of the parameters that are not at their default, as the user gave them.
+    """
+
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def options(cls) -> dict[str, Field[Any]]:
+        """The fields that are parameters, by name: the report's own first, then those of each mixin."""
+        own = {entry.name: entry for entry in fields(cls) if Option in entry.metadata and not option_of(entry).column}
+        names = dict.fromkeys(name for base in cls.__mro__ for name in inspect.get_annotations(base))
+        return {name: own[name] for name in names if name in own}
+
+    @classmethod
+    def arguments(cls) -> dict[str, Field[Any]]:
+        """The fields that only `read` has: labels and predictions in memory, instead of a table."""
+        return {entry.name: entry for entry in fields(cls) if Option in entry.metadata and option_of(entry).column}
+
+    @classmethod
+    def signature(cls) -> inspect.Signature:
+        """The signature of `read`: the first tables by position, all others by name."""
+        entries = cls.options() | cls.arguments()
+        tables = [name for name, entry in entries.items() if option_of(entry).kind is DATA][:POSITIONAL]
+        first = [name for name, leading in zip(entries, tables, strict=False) if name == leading]
+        arguments = []
+        for name, entry in entries.items():
+            way = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in first else inspect.Parameter.KEYWORD_ONLY
+            typed = option_of(entry).kind.accepts + (" | None" if entry.default is None else "")
+            arguments.append(inspect.Parameter(name, way, default=entry.default, annotation=typed))
+        return inspect.Signature(arguments)
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Self:
+        """Return the parameters read from raw values; those missing from `raw` have their default.
+
+        Raises ParameterError for unknown names, and for all invalid values in one message; None is invalid if the
+        default is not None.
+        """
+        options, arguments = cls.options(), cls.arguments()
+        refuse_unknown(raw, [*options, *arguments])
+        defaults = {name: entry.default for name, entry in options.items()}
+        changed = {name: value for name, value in raw.items() if not _same(value, defaults.get(name))}
+        in_memory = {name: changed[name] for name in arguments if name in changed}
+        stated = {name: value for name, value in raw.items() if name in options}
+        if in_memory and "preds" in changed:
+            raise ParameterError(f"preds and {next(iter(in_memory))}: give one, a table or arrays")
+        beside = {}
+        if in_memory and hasattr(unit := raw.get("unit"), "__len__") and not isinstance(unit, str):
+            beside = {"unit": unit}
+            stated["unit"] = changed["unit"] = "unit"
+        values = _read(options, defaults | stated)
+        if in_memory:
+            values["preds"] = Arrays.of(arguments, in_memory, beside, values.get("positive"))
+        return cls(**values, given=changed)
+
+    @property
+    def tables(self) -> list[Any]:
+        """The inputs that were given: paths, frames, or several."""
+        names = [name for name, entry in self.options().items() if option_of(entry).kind is DATA]
+        return [table for name in names if (table := getattr(self, name)) is not None]
+
+    def filled(self, values: Mapping[str, Any]) -> Self:
+        """Return the parameters with these raw values in place of those at their default."""
+        return replace(self, **_read(self.options(), {k: v for k, v in values.items() if k not in self.given}))
+
+
+def _same(value: Any, default: Any) -> bool:
+    """True if a raw value is the default; a frame or a list never is."""
+    return (value is None or isinstance(value, str | int | float)) and value == default
+
+
+def _read(options: Mapping[str, Field[Any]], raw: Mapping[str, Any]) -> dict[str, Any]:
+    values, refused = {}, []
+    for name, value in raw.items():
+        try:
+            values[name] = _read_one(options[name], value)
+        except ParameterError as error:
+            refused.append(str(error))
+    if refused:
+        raise ParameterError("; ".join(refused))
+    return values
+
+
+def _read_one(entry: Field[Any], value: Any) -> Any:
+    read = option_of(entry).kind.read(entry.name, value)
+    return read if entry.default is None else required(entry.name, read)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Labels and predictions in memory.
+
+    shared: column -> values that all systems share. own: column -> system -> values; a single system has no name.
+    positive: the label whose column counts in a matrix of two classes, None for the second.
+    """
+
+    shared: Mapping[str, Any]
+    own: Mapping[str, Mapping[str | None, Any]]
+    positive: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        arguments: Mapping[str, Field[Any]],
+        given: Mapping[str, Any],
+        beside: Mapping[str, Any],
+        positive: str | None = None,
+    ) -> "Arrays":
+        """From the arguments that were given. Raises ParameterError where the labels or all predictions lack.
+
+        beside: further columns that all systems share.
+        """
+        about = {name: option_of(entry) for name, entry in arguments.items()}
+        of_each = [name for name, argument in about.items() if argument.kind is COLUMN_OF_EACH]
+        shared = {about[name].column: values for name, values in given.items() if name not in of_each}
+        own = {about[name].column: _by_system(name, values) for name, values in given.items() if name in of_each}
+        first = next(iter(about))
+        if first not in given or not own:
+            raise ParameterError(f"{first} and {' or '.join(of_each)}: both must be given, got {', '.join(given)}")
+        return cls(shared | dict(beside), own, positive)
+
+
+def _by_system(name: str, values: Any) -> Mapping[str | None, Any]:
+    return dict(named(name, values).items()) if isinstance(values, Mapping) else {None: values}
+
+
+def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callable[..., Made]]:
+    """Make `read` of a report from the function that takes its parameters.
+
+    It has the report's public name, its signature, and a line of its docstring for each argument. Python's own errors
+    then say `ranking()`, and an unknown argument is refused with the one that is nearest.
+    """
+    signature, public = report.signature(), report.__name__.lower()
+    first = [name for name, argument in signature.parameters.items() if argument.kind is argument.POSITIONAL_OR_KEYWORD]
+    lines = [f"{name}: {option_of(entry).help}" for name, entry in (report.options() | report.arguments()).items()]
+    arrays = list(report.arguments())[:2]  # labels and predictions, as scikit-learn's metrics take them
+
+    def of(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
+        @wraps(study_of)
+        def read(*data: Any, **arguments: Any) -> Made:
+            if unknown := next((name for name in arguments if name not in signature.parameters), None):
+                near = did_you_mean(unknown, signature.parameters)
+                raise TypeError(f"{public}() got an unexpected keyword argument {unknown!r}{near}")
+            if len(data) == len(arrays) == 2 and not isinstance(data[0], str | PathLike):
+                data, arguments = (), dict(zip(arrays, data, strict=True)) | arguments
+            if len(data) > len(first):
+                most = f"from 0 to {len(first)} positional arguments but {len(data)} were given"
+                raise TypeError(f"{public}() takes {most}")
+            return study_of(report.of(signature.bind(*data, **arguments).arguments))
+
+        study_of.__qualname__, read.__name__ = public, public  # a pickle finds `read` by its own __qualname__
+        read.__signature__ = signature.replace(return_annotation=study_of.__annotations__["return"])  # type: ignore[attr-defined]
+        read.__doc__ = f"{inspect.cleandoc(study_of.__doc__ or '')}\n\nArguments:\n\n" + "\n".join(lines)
+        return read
+
+    return of
+
+
+# The reports ----------------------------------------------------------------------------------------------------------
+
 AS_GIVEN, RENUMBER = "as given", "renumber"
-RANKS = Choice((AS_GIVEN, RENUMBER))
+RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 NO_HEADER, FIRST_LINE = "none", "first"
-GATES = Choice(("better", "not worse", "better or equivalent"))
+GATES = one_of("better", "not worse", "better or equivalent")
 ROLES = "the column of each role, if its name is not recognised: "
 UNIT = "a column such as user_id that clusters the rows: whole users are then the units"
 SEGMENTS = 'columns to slice by, "country,device"'
@@ -49,11 +245,11 @@ class Shared(Parameters):
     title: str | None = option(TEXT, "the heading of the page; None: the report and its first input")
     note: str | None = option(TEXT, "what a reader should know first, below the heading")
     data_date: str | None = option(TEXT, 'when the data were collected, such as "October 2026"; below the heading')
-    margin: float | None = option(Number(above=0), "differences within plus or minus this value are equivalent")
-    level: float = option(Number(above=0.5, below=1), "confidence level of all intervals", 0.95)
-    seed: int = option(Integer(least=0), "of all random draws", 0)
+    margin: float | None = option(a_number(above=0), "differences within plus or minus this value are equivalent")
+    level: float = option(a_number(above=0.5, below=1), "confidence level of all intervals", 0.95)
+    seed: int = option(a_whole_number(least=0), "of all random draws", 0)
     header: str | None = option(
-        Choice((NO_HEADER, FIRST_LINE)),
+        one_of(NO_HEADER, FIRST_LINE),
         "of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); "
         "None: inferred from the content",
     )
@@ -77,9 +273,9 @@ class Resources(Parameters):
     """The resources for reading a table of any size."""
 
     memory: int | None = option(
-        Size(LEAST_MEMORY), 'maximum memory for reading, such as "2GB"; None: half of the machine\'s'
+        a_size(LEAST_MEMORY), 'maximum memory for reading, such as "2GB"; None: half of the machine\'s'
     )
-    threads: int | None = option(Integer(), "processors for reading; None: all")
+    threads: int | None = option(a_whole_number(), "processors for reading; None: all")
     spill: Path | None = option(
         FOLDER, "a folder for data that do not fit into memory; None: the system's temporary folder"
     )
@@ -98,8 +294,8 @@ class Ranking(Compared, Resources):
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{query: topic, item: sku}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
     metrics: tuple[Any, ...] = option(METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')
-    ks: tuple[int, ...] = option(Integers(), 'cut-offs of the curve, "1,3,5,10,20,50,100"')
-    relevance_level: float = option(Number(above=0), "the lowest grade that counts as relevant", 1)
+    ks: tuple[int, ...] = option(INTEGERS, 'cut-offs of the curve, "1,3,5,10,20,50,100"')
+    relevance_level: float = option(a_number(above=0), "the lowest grade that counts as relevant", 1)
     unit: str | None = option(
         TEXT, "a column such as user_id that clusters the queries: whole users are then the units"
     )
@@ -113,7 +309,7 @@ class Classification(Compared, Resources):
 
     preds: Any = option(DATA, "labels and predictions: a file, a folder or a glob; None: the bundled sample")
     kind: str | None = option(
-        Choice(("binary", "multi-class", "multi-label")),
+        one_of("binary", "multi-class", "multi-label"),
         "binary, multi-class or multi-label; None: inferred from the columns",
     )
     positive: str | None = option(TEXT, "the positive label, if labels are not 0 and 1, -1 and 1, or booleans")
@@ -127,19 +323,25 @@ class Classification(Compared, Resources):
         COST_PAIR, 'of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
     )
     prevalence: float | None = option(
-        Number(above=0, below=1), "base rate expected in production; None: that of ten times as many negatives"
+        a_number(above=0, below=1), "base rate expected in production; None: that of ten times as many negatives"
     )
     precision_target: float | None = option(
-        Number(above=0, below=1), "the precision that a class must reach to be decided without review (multi-class)"
+        a_number(above=0, below=1), "the precision that a class must reach to be decided without review (multi-class)"
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
-    y_true: Any = array("y_true", "instead of preds the labels: one per row, or one column of 0 and 1 per label")
-    y_score: Any = array_of_each(
-        "score", "the scores: one per row or a column per class as predict_proba has them; of several systems a dict"
+    y_true: Any = option(
+        COLUMN, "instead of preds the labels: one per row, or one column of 0 and 1 per label", column="y_true"
     )
-    y_pred: Any = array_of_each("predicted", "the predicted classes, one per row; of several systems a dict")
-    sample_weight: Any = array("sample_weight", "the weights, one per row")
+    y_score: Any = option(
+        COLUMN_OF_EACH,
+        "the scores: one per row or a column per class as predict_proba has them; of several systems a dict",
+        column="score",
+    )
+    y_pred: Any = option(
+        COLUMN_OF_EACH, "the predicted classes, one per row; of several systems a dict", column="predicted"
+    )
+    sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,9 +354,11 @@ class Rating(Compared, Resources):
     metrics: tuple[Any, ...] = option(METRICS, '"mae,rmse,bias,median_absolute_error,r2"; the first decides')
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
-    y_true: Any = array("y_true", "instead of preds the actual values, one per row")
-    y_pred: Any = array_of_each("forecast", "the forecasts, one per row; of several systems a dict of arrays")
-    sample_weight: Any = array("sample_weight", "the weights, one per row")
+    y_true: Any = option(COLUMN, "instead of preds the actual values, one per row", column="y_true")
+    y_pred: Any = option(
+        COLUMN_OF_EACH, "the forecasts, one per row; of several systems a dict of arrays", column="forecast"
+    )
+    sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -179,17 +383,19 @@ class Significance(Compared, Resources):
     lower_is_better: tuple[str, ...] = option(TEXTS, 'the metrics for which lower is better, "loss,minutes"')
     ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
     null: float | None = option(
-        Number(above=0, below=1), "successes and trials: the share to test against, such as 0.5"
+        a_number(above=0, below=1), "successes and trials: the share to test against, such as 0.5"
     )
     alternative: str = option(
-        Choice(("two-sided", "greater", "less")), "two-sided, greater or less; only with null", "two-sided"
+        one_of("two-sided", "greater", "less"), "two-sided, greater or less; only with null", "two-sided"
     )
     # Nobody trains on less than a hundredth of what they test.
     test_to_train: float | None = option(
-        Number(above=0, below=100),
+        a_number(above=0, below=100),
         "units are folds over the same rows: test rows per training row, 0.1111 for ten folds",
     )
-    looks: int = option(Integer(most=100), "how many times the data were tested as they grew, this one included", 1)
+    looks: int = option(
+        a_whole_number(most=100), "how many times the data were tested as they grew, this one included", 1
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -216,20 +422,20 @@ class Validation(Shared, Resources):
     )
     categorical: tuple[str, ...] = option(TEXTS, 'columns of features that hold codes, not numbers: "zip,branch"')
     task: str | None = option(
-        Choice(("classes", "number")), "classes or number: the type of the target, if its values do not show it"
+        one_of("classes", "number"), "classes or number: the type of the target, if its values do not show it"
     )
-    k: int = option(Integer(least=2), "number of folds", 10)
+    k: int = option(a_whole_number(least=2), "number of folds", 10)
     gap: float | None = option(
-        Number(least=0), "time between training and test rows, in the unit of the time column; of dates in days"
+        a_number(least=0), "time between training and test rows, in the unit of the time column; of dates in days"
     )
-    threshold: float = option(Number(), "scores of preds of at least this mean class 1", 0.5)
+    threshold: float = option(a_number(), "scores of preds of at least this mean class 1", 0.5)
     metrics: tuple[Any, ...] = option(METRICS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides')
-    most_rows: int = option(Integer(least=20), "of more rows than this, a random sample is used", 50_000)
+    most_rows: int = option(a_whole_number(least=20), "of more rows than this, a random sample is used", 50_000)
     seconds: float = option(
-        Number(above=0), "time for the fits beyond the folds; the report lists what was skipped", 60
+        a_number(above=0), "time for the fits beyond the folds; the report lists what was skipped", 60
     )
     gate: str | None = option(
-        Choice(("no severe finding", "trusted")),
+        one_of("no severe finding", "trusted"),
         "no severe finding (fails only on fail), or trusted (requires pass)",
     )
 
@@ -252,27 +458,29 @@ class Interleaving(Compared, Resources):
         METRICS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
     )
     best: str | None = option(
-        Choice(("high", "low")), "whether more (high) or less (low) of the metrics of users is better; None: by name"
+        one_of("high", "low"), "whether more (high) or less (low) of the metrics of users is better; None: by name"
     )
     before: str | None = option(TEXT, "a column of users from before the experiment, for CUPED")
     strata: str | None = option(TEXT, "a column of users from before the experiment, to stratify by")
     cap: float = option(
-        Number(above=0, below=1), "the quantile at which heavy users are capped, beside the result without a cap", 0.99
+        a_number(above=0, below=1),
+        "the quantile at which heavy users are capped, beside the result without a cap",
+        0.99,
     )
     shares: Mapping[str, float] | str | None = option(
         SHARES, 'planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested'
     )
-    looks: int = option(Integer(), "how many times the running A/B test is analysed", 1)
+    looks: int = option(a_whole_number(), "how many times the running A/B test is analysed", 1)
     segments: tuple[str, ...] = option(
         TEXTS, 'columns with one value per session of the log, or per user of the table, "device,country"'
     )
     world: str | None = option(
-        Choice(("cascade", "cascade, even users", "positions", "positions, even users", "none")),
+        one_of("cascade", "cascade, even users", "positions", "positions, even users", "none"),
         'a world to simulate: cascade or positions, each also as "cascade, even users", or none; None: cascade, beside '
         "data of your own none",
     )
-    simulated_users: int = option(Integer(least=1000), "users of the simulation", 100_000)
-    rankers: int = option(Integer(least=3), "rankers that the simulation compares with production", 12)
+    simulated_users: int = option(a_whole_number(least=1000), "users of the simulation", 100_000)
+    rankers: int = option(a_whole_number(least=3), "rankers that the simulation compares with production", 12)
     baseline: str | None = option(TEXT, "compare every other arm with this one; None: all pairs")
     gate: str | None = option(
         GATES, "better, not worse, or better or equivalent: what every arm must be against the baseline"

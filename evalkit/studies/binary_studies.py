@@ -13,7 +13,7 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, counts, grid
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.parameters.decisions import BestF1, Costs, EqualCosts, Threshold
+from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import Binary

@@ -8,7 +8,7 @@ from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL, Limits
-from evalkit.parameters import Classification, Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
+from evalkit.parameters import Classification
 from evalkit.reading.engines import base
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
 from evalkit.reading.reductions import classes as reductions
@@ -43,39 +43,8 @@ LARGE: Sequence[tuple[Any, type, Any]] = (
 )
 
 
-@documented(parameters.Classification)
-def read(
-    preds: Tables | None = None,
-    *,
-    kind: str | None = None,
-    positive: str | None = None,
-    columns: Named | None = None,
-    systems: Names | None = None,
-    metrics: Metrics | None = None,
-    threshold: str | float | None = None,
-    costs: Named | None = None,
-    prevalence: float | None = None,
-    precision_target: float | None = None,
-    unit: str | None = None,
-    segments: Names | None = None,
-    baseline: str | None = None,
-    gate: str | None = None,
-    title: str | None = None,
-    note: str | None = None,
-    data_date: str | None = None,
-    margin: float | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    header: str | None = None,
-    units: str | bool | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
-    spill: str | None = None,
-    y_true: Columns | None = None,
-    y_score: ColumnsOfEach | None = None,
-    y_pred: ColumnsOfEach | None = None,
-    sample_weight: Columns | None = None,
-) -> RowStudy:
+@parameters.reader(parameters.Classification)
+def read(p: parameters.Classification) -> RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
     Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
@@ -86,7 +55,7 @@ def read(
     >>> study.estimates["value"].round(3).tolist()[:2], study.order
     ([0.778, 0.556], ['a', 'b'])
     """
-    return study_of(parameters.Classification.of(locals()))
+    return study_of(p)
 
 
 @sources.naming_files

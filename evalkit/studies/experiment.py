@@ -18,7 +18,7 @@ from evalkit.catalogue.metric import Metric
 from evalkit.metrics.sums import Sums
 from evalkit.online import experiments, logs
 from evalkit.online.logs import Users
-from evalkit.parameters.fields import UNKNOWN
+from evalkit.parameters.kinds import UNKNOWN
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.reductions import tabled
 from evalkit.reading.tables import sources

@@ -22,7 +22,6 @@ from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
 from evalkit.online.sessions import Sessions
-from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget
 from evalkit.reading.reductions import tabled
@@ -298,40 +297,8 @@ class Online(Shown):
         return {"rule": "; ".join(gate["rule"] for gate in gates), "passed": all(gate["passed"] for gate in gates)}
 
 
-@documented(parameters.Interleaving)
-def read(
-    log: Tables | None = None,
-    users: Tables | None = None,
-    *,
-    columns: Named | None = None,
-    arms: Names | None = None,
-    neutral: str | None = None,
-    preference: Metrics | None = None,
-    metrics: Metrics | None = None,
-    best: str | None = None,
-    before: str | None = None,
-    strata: str | None = None,
-    cap: float = 0.99,
-    shares: Named | None = None,
-    looks: int = 1,
-    segments: Names | None = None,
-    world: str | None = None,
-    simulated_users: int = 100_000,
-    rankers: int = 12,
-    baseline: str | None = None,
-    gate: str | None = None,
-    title: str | None = None,
-    note: str | None = None,
-    data_date: str | None = None,
-    margin: float | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    header: str | None = None,
-    units: str | bool | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
-    spill: str | None = None,
-) -> Online:
+@parameters.reader(parameters.Interleaving)
+def read(p: parameters.Interleaving) -> Online:
     """Read a log of interleaved sessions, or an A/B test of users, and say which system users prefer.
 
     Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
@@ -342,7 +309,7 @@ def read(
     >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
     [3.5, 1.5]
     """
-    return study_of(parameters.Interleaving.of(locals()))
+    return study_of(p)
 
 
 @sources.naming_files

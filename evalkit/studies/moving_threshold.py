@@ -11,7 +11,7 @@ from evalkit.arrays import Floats, Ints
 from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.parameters.decisions import Costs
+from evalkit.parameters.kinds import Costs
 from evalkit.statistics import closed_forms
 from evalkit.statistics.intervals import Estimate, normal_quantile, wilson
 from evalkit.statistics.means import mean_of_counts

@@ -17,7 +17,6 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics import overlap, sums
 from evalkit.metrics.overlap import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.sums import Sums
-from evalkit.parameters import Metrics, Named, Names, Tables, Wholes, documented
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import rows, runs, stock
 from evalkit.reading.inputs.retrieved import DEEPEST
@@ -49,35 +48,8 @@ EXAMPLES = 5
 UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
 
 
-@documented(parameters.Ranking)
-def read(
-    preds: Tables | None = None,
-    qrels: Tables | None = None,
-    *,
-    queries: Tables | None = None,
-    items: Tables | None = None,
-    columns: Named | None = None,
-    systems: Names | None = None,
-    metrics: Metrics | None = None,
-    ks: Wholes | None = None,
-    relevance_level: float = 1,
-    unit: str | None = None,
-    segments: Names | None = None,
-    ranks: str = "as given",
-    baseline: str | None = None,
-    gate: str | None = None,
-    title: str | None = None,
-    note: str | None = None,
-    data_date: str | None = None,
-    margin: float | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    header: str | None = None,
-    units: str | bool | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
-    spill: str | None = None,
-) -> "Ranking":
+@parameters.reader(parameters.Ranking)
+def read(p: parameters.Ranking) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
@@ -87,7 +59,7 @@ def read(
     >>> ek.ranking(rows, metrics="mrr").estimates["value"].tolist()
     [0.75]
     """
-    return study_of(parameters.Ranking.of(locals()))
+    return study_of(p)
 
 
 @sources.naming_files

@@ -26,7 +26,6 @@ from evalkit.metrics.distribution import Counted, Distribution
 from evalkit.metrics.kept import Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.mean_calibration import Means
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import aligned, outcomes, ratings
 from evalkit.reading.inputs.ratings import Ratings
@@ -59,32 +58,8 @@ HEAVY = 0.2
 MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
-@documented(parameters.Rating)
-def read(
-    preds: Tables | None = None,
-    *,
-    columns: Named | None = None,
-    systems: Names | None = None,
-    metrics: Metrics | None = None,
-    unit: str | None = None,
-    segments: Names | None = None,
-    baseline: str | None = None,
-    gate: str | None = None,
-    title: str | None = None,
-    note: str | None = None,
-    data_date: str | None = None,
-    margin: float | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    header: str | None = None,
-    units: str | bool | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
-    spill: str | None = None,
-    y_true: Columns | None = None,
-    y_pred: ColumnsOfEach | None = None,
-    sample_weight: Columns | None = None,
-) -> "Rating":
+@parameters.reader(parameters.Rating)
+def read(p: parameters.Rating) -> "Rating":
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
     Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
@@ -94,7 +69,7 @@ def read(
     >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
     [1.0]
     """
-    return study_of(parameters.Rating.of(locals()))
+    return study_of(p)
 
 
 @sources.naming_files

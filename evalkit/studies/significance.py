@@ -11,7 +11,6 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import USUAL, Limits, Reading
-from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import aligned, trec_eval, unit_kinds
@@ -82,35 +81,8 @@ class Input:
     alone: int = 0
 
 
-@documented(parameters.Significance)
-def read(
-    preds: Tables | None = None,
-    qrels: Tables | None = None,
-    *,
-    unit: str | None = None,
-    columns: Named | None = None,
-    systems: Names | None = None,
-    metrics: Metrics | None = None,
-    lower_is_better: Names | None = None,
-    ranks: str = "as given",
-    null: float | None = None,
-    alternative: str = "two-sided",
-    test_to_train: float | None = None,
-    looks: int = 1,
-    baseline: str | None = None,
-    gate: str | None = None,
-    title: str | None = None,
-    note: str | None = None,
-    data_date: str | None = None,
-    margin: float | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    header: str | None = None,
-    units: str | bool | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
-    spill: str | None = None,
-) -> Significance | Shares:
+@parameters.reader(parameters.Significance)
+def read(p: parameters.Significance) -> Significance | Shares:
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
@@ -121,7 +93,7 @@ def read(
     >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
     {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
     """
-    return study_of(parameters.Significance.of(locals()))
+    return study_of(p)
 
 
 @sources.naming_files

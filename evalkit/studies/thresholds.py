@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evalkit.metrics import curves
 from evalkit.metrics.counts import Counts
-from evalkit.parameters.decisions import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
+from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
 from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import Precision
 

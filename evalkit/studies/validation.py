@@ -21,7 +21,6 @@ from evalkit.offline import fitting, fold_column
 from evalkit.offline.fitting import Fit, Learner
 from evalkit.offline.fold_column import FoldColumn
 from evalkit.offline.splits import Folds, Parted
-from evalkit.parameters import Metrics, Named, Names, Tables, documented
 from evalkit.progress import progress
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import folds, outcomes
@@ -47,38 +46,8 @@ MEDIAN = "median"
 HALF = float(np.nextafter(0.5, 1))  # the baseline decides for class 1 where more than half of the others are of it
 
 
-@documented(parameters.Validation)
-def read(
-    preds: Tables | None = None,
-    features: Tables | None = None,
-    *,
-    target: str | None = None,
-    estimator: str | None = None,
-    against: str | None = None,
-    columns: Named | None = None,
-    ignore: Names | None = None,
-    selected: Names | None = None,
-    categorical: Names | None = None,
-    task: str | None = None,
-    k: int = 10,
-    gap: float | None = None,
-    threshold: float = 0.5,
-    metrics: Metrics | None = None,
-    most_rows: int = 50_000,
-    seconds: float = 60,
-    gate: str | None = None,
-    title: str | None = None,
-    note: str | None = None,
-    data_date: str | None = None,
-    margin: float | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    header: str | None = None,
-    units: str | bool | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
-    spill: str | None = None,
-) -> Validation:
+@parameters.reader(parameters.Validation)
+def read(p: parameters.Validation) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
     With `features` the estimators are fitted here on the folds, which the frames and the verdict need, and on other
@@ -91,7 +60,7 @@ def read(
     >>> ek.validation(rows, metrics="roc_auc").estimates["value"].tolist()
     [1.0, 0.5]
     """
-    return study_of(parameters.Validation.of(locals()))
+    return study_of(p)
 
 
 @sources.naming_files

@@ -13,7 +13,7 @@ import numpy as np
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Reading
-from evalkit.parameters import readers
+from evalkit.parameters import kinds
 from evalkit.parameters.reports import LEAST_MEMORY
 from evalkit.progress import progress
 from evalkit.reading.tables.dialects import Dialect
@@ -263,8 +263,8 @@ def budget(
     >>> budget("1.5GB", threads=2).memory
     1500000000
     """
-    folder = readers.folder("spill", spill) or Path(tempfile.gettempdir())
-    size = readers.size("memory", memory, LEAST_MEMORY) or max(LEAST_MEMORY, available() // 2)
+    folder = kinds.folder("spill", spill) or Path(tempfile.gettempdir())
+    size = kinds.size("memory", memory, LEAST_MEMORY) or max(LEAST_MEMORY, available() // 2)
     return Budget(size, threads or os.cpu_count() or 1, folder, reading)
 
 

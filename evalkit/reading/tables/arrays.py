@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import InputError
-from evalkit.parameters.arrays import Arrays, named
+from evalkit.parameters.kinds import named
+from evalkit.parameters.reports import Arrays
 
 CELL = str | int | float | bool | None
 PREFIX = {"y_true": "y_", "score": "p_"}  # of the columns of several labels or classes

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import Parameters
-from evalkit.parameters.arrays import named
+from evalkit.parameters.kinds import named
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import arrays, duck, folders, formats, frames, parquet, spark_tables
 from evalkit.reading.tables.parts import Part

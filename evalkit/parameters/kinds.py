@@ -1,4 +1,4 @@
-"""Readers that type and check one value of a parameter, wherever it comes from.
+"""The kinds of parameters: how each reads and checks one value, wherever it comes from, and how it describes itself.
 
 The command line of papermill passes lists as text ("1,5,10"), `evalkit report` passes typed values, JupyterLab those of
 the cell. The readers accept all three and refuse everything else with one line.
@@ -8,10 +8,13 @@ import difflib
 import glob
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, TypeAlias
 
 from evalkit.arrays import ParameterError
 
@@ -19,14 +22,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 MOST = 10  # unknown names that a message lists
 LEADING_ZERO = re.compile(r"[-+]?0\d.*")
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-WORDS: dict[str, bool | None] = {
-    "true": True,
-    "True": True,
-    "false": False,
-    "False": False,
-    "null": None,
-    "None": None,
-}
+WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 
 
 # Names --------------------------------------------------------------------------------------------------------
@@ -317,3 +313,233 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not hasattr(value, "__float__") or getattr(value, "ndim", None):
         return math.nan
     return float(value)
+
+
+# Decision rules for scores: `threshold` and `costs` -------------------------------------------------------------------
+
+FORMS = "a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9"
+LARGEST = 1e100  # exclusive upper bound of a cost
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The costs of a false positive and of a false negative."""
+
+    fp: float = 1.0
+    fn: float = 1.0
+
+    def __str__(self) -> str:
+        return f"false positive {self.fp:g}, false negative {self.fn:g}"
+
+    @property
+    def said(self) -> str:
+        """The costs as a sentence."""
+        return f"Costs: {self}."
+
+
+class EqualCosts(Costs):
+    """The costs where none are set: one for each error."""
+
+    @property
+    def said(self) -> str:
+        """That both errors cost the same, and how to change it."""
+        return "No costs were set, so a false positive and a false negative cost the same; set costs to your own."
+
+
+@dataclass(frozen=True)
+class Reach(ABC):
+    """The threshold at which a metric reaches a target."""
+
+    target: float
+    metric: ClassVar[str]
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return the rule that a text states, None if it states another."""
+        stated = re.fullmatch(rf"{cls.metric}\s*>=\s*(0?\.\d+|1|1\.0)", text)
+        return cls(float(stated[1])) if stated else None
+
+
+class ReachPrecision(Reach):
+    """The threshold at which precision reaches a target."""
+
+    metric = "precision"
+
+
+class ReachRecall(Reach):
+    """The threshold at which recall reaches a target."""
+
+    metric = "recall"
+
+
+@dataclass(frozen=True)
+class BestF1:
+    """The threshold of the highest F1."""
+
+
+Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall  # Costs: the threshold of least cost
+
+
+def costs(name: str, value: Any) -> Costs | None:
+    """Return the costs from "fp=1,fn=5" or a mapping, None if none are given.
+
+    >>> costs("costs", "fp=1,fn=5")
+    Costs(fp=1.0, fn=5.0)
+    """
+    pairs = mapping(name, value)
+    if not pairs:
+        return None
+    if set(pairs) != {"fp", "fn"}:
+        raise ParameterError(f"{name} must name fp and fn, such as fp=1,fn=5, got {value!r}")
+    amounts = {key: number(f"{name}: {key}", pair, above=0, below=LARGEST) for key, pair in pairs.items()}
+    return Costs(float(amounts["fp"] or 0), float(amounts["fn"] or 0))
+
+
+def threshold(name: str, value: Any) -> Threshold | None:
+    """Return a threshold or the rule that chooses it, None if none is given.
+
+    >>> threshold("threshold", "recall>=0.9"), threshold("threshold", "cost:fp=1,fn=5"), threshold("threshold", 0.3)
+    (ReachRecall(target=0.9), Costs(fp=1.0, fn=5.0), 0.3)
+    """
+    if (stated := text(name, value)) is None:
+        return None
+    rule = stated.strip()
+    if NUMBER.fullmatch(rule):
+        return number(name, rule)
+    if rule == "best_f1":
+        return BestF1()
+    if rule.startswith("cost:") and (pair := costs(name, rule[5:])):
+        return pair
+    if reach := ReachPrecision.read(rule) or ReachRecall.read(rule):
+        return reach
+    raise ParameterError(f"{name} must be {FORMS}, got {value!r}")
+
+
+def named(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
+    """The values of a dict by its keys as text.
+
+    Raises ParameterError for a key without text, and for two keys of one text.
+    """
+    texts: dict[str, Any] = {}
+    for key, value in values.items():
+        if not (name := str(key)).strip() or "\0" in name:
+            raise ParameterError(f"{where}: a name of the dict must not be blank, got {key!r}")
+        if name in texts:
+            raise ParameterError(f"{where}: names of the dict must be distinct as text, got {name!r} twice")
+        texts[name] = value
+    return texts
+
+
+# Kinds ----------------------------------------------------------------------------------------------------------------
+
+# What the arguments of `read` may be.
+Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any  # a path, folder, pattern, frame or batches, or several
+Names: TypeAlias = str | Sequence[str]  # "a,b" or a list
+Metrics: TypeAlias = str | Sequence[Any]  # names, and functions declared by ek.mean, ek.ratio, ek.share, ek.of_counts
+Wholes: TypeAlias = str | int | Sequence[int]  # "1,5,10", a number or a list
+Columns: TypeAlias = Sequence[Any] | Any  # a list or an array, or a column of pandas, polars or Arrow
+ColumnsOfEach: TypeAlias = Mapping[str, Any] | Sequence[Any] | Any  # a column, or a dict of columns by system
+Named: TypeAlias = str | Mapping[str, Any]  # "query=topic,item=sku" or a mapping
+Schema = Mapping[str, Any]
+UNKNOWN = "unknown"
+NUMERIC = ("float", "int")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind of a parameter.
+
+    words: what a value is, for the help and the docs. accepts: the type of the argument of `read`. schema: the JSON
+    schema of a value. read: from the name and a value the value, typed; it raises ParameterError for any other.
+    """
+
+    words: str
+    accepts: str
+    schema: Schema
+    read: Callable[[str, Any], Any]
+
+    @property
+    def is_text(self) -> bool:
+        """True if a command line gives the value as it is written."""
+        return self.accepts not in NUMERIC
+
+
+def a_number(above: float = -math.inf, below: float = math.inf, least: float = -math.inf) -> Kind:
+    """A finite number of at least `least`, and strictly between two bounds."""
+    words = f"a number of at least {least:g}" if math.isfinite(least) else number_words(above, below)
+    bounds = {"exclusiveMinimum": above, "exclusiveMaximum": below, "minimum": least}
+
+    def read(name: str, value: Any) -> float | None:
+        stated = number(name, value, above, below)
+        if stated is not None and stated < least:
+            raise ParameterError(f"{name} must be {words}, got {value!r}")
+        return stated
+
+    schema = {"type": "number"} | {key: bound for key, bound in bounds.items() if math.isfinite(bound)}
+    return Kind(words, "float", schema, read)
+
+
+def a_whole_number(least: int = 1, most: int | None = None) -> Kind:
+    """A whole number of at least `least` and at most `most`."""
+
+    def read(name: str, value: Any) -> int | None:
+        stated = integer(name, value, least)
+        if stated is not None and most is not None and stated > most:
+            raise ParameterError(f"{name} must be at most {most}, got {stated}")
+        return stated
+
+    words = f"a whole number of at least {least}" + (f" and at most {most}" if most else "")
+    return Kind(words, "int", {"type": "integer", "minimum": least} | ({"maximum": most} if most else {}), read)
+
+
+def one_of(*allowed: str) -> Kind:
+    """One of the allowed texts."""
+    words = "one of " + ", ".join(f'"{text}"' if "," in text else text for text in allowed)
+    return Kind(words, "str", {"type": "string", "enum": [*allowed]}, lambda name, value: choice(name, value, allowed))
+
+
+def a_size(least: int) -> Kind:
+    """A number of bytes, such as "2GB"."""
+    words = f"a size of at least {least // 10**6}MB"
+    return Kind(words, "str", {"type": ["string", "integer"]}, lambda name, value: size(name, value, least))
+
+
+def _planned_shares(name: str, value: Any) -> Mapping[str, float] | str | None:
+    """Planned shares by arm, or the word `unknown`; None if none are given."""
+    if value is None or value == UNKNOWN:
+        return value
+    return {arm: required(name, number(name, share, above=0)) for arm, share in mapping(name, value).items()}
+
+
+def required(name: str, value: Any) -> Any:
+    """The value. Raises ParameterError where it is None."""
+    if value is None:
+        raise ParameterError(f"{name} must have a value, got None")
+    return value
+
+
+def _as_given(_: str, value: Any) -> Any:
+    return value
+
+
+LIST: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
+MAPPING: Schema = {"type": ["string", "object"]}
+NUMBER_OR_TEXT: Schema = {"type": ["string", "number"]}
+WHOLES: Schema = {"type": ["string", "integer", "array"], "items": {"type": "integer", "minimum": 1}}
+
+DATA = Kind("a path, folder or pattern, or several", "Tables", LIST, paths)  # or frames and batches
+TEXT = Kind("text", "str", NUMBER_OR_TEXT, text)
+TEXTS = Kind("texts", "Names", LIST, lambda name, value: tuple(texts(name, value)))
+INTEGERS = Kind(
+    "whole numbers of at least 1", "Wholes", WHOLES, lambda name, value: tuple(sorted(set(integers(name, value))))
+)
+METRICS = Kind("names of metrics, FILE.py:NAME of own ones", "Metrics", LIST, metrics)
+PAIRS = Kind("pairs name=text", "Named", MAPPING, mapping)
+COST_PAIR = Kind("fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, costs)
+CUT = Kind(FORMS, "str | float", NUMBER_OR_TEXT, threshold)
+SHARES = Kind("pairs arm=number, or unknown", "Named", MAPPING, _planned_shares)
+YES_NO = Kind("yes or no", "str | bool", {"enum": ["yes", "no", True, False]}, yes_or_no)
+FOLDER = Kind("a folder that exists", "str", {"type": "string"}, folder)
+# Only Python has these: labels and predictions in memory, instead of a table.
+COLUMN = Kind("one value per row", "Columns", {}, _as_given)
+COLUMN_OF_EACH = Kind("one value per row, or a dict of such by system", "ColumnsOfEach", {}, _as_given)

@@ -1,0 +1,500 @@
+# Made by make outputs from evalkit/__init__.py and the parameters of reports, for type checkers and editors.
+from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, Wholes
+from evalkit.arrays import InputError as InputError
+from evalkit.arrays import ParameterError as ParameterError
+from evalkit.catalogue import lookup as lookup
+from evalkit.catalogue.own import mean as mean
+from evalkit.catalogue.own import of_counts as of_counts
+from evalkit.catalogue.own import ratio as ratio
+from evalkit.catalogue.own import share as share
+from evalkit.metrics import counts as counts
+from evalkit.metrics import curves as curves
+from evalkit.metrics import diversity as diversity
+from evalkit.metrics import labels as labels
+from evalkit.metrics import losses as losses
+from evalkit.metrics import rankings as rankings
+from evalkit.metrics.counts import Counts as Counts
+from evalkit.metrics.counts import count as count
+from evalkit.metrics.gains import ndcg as ndcg
+from evalkit.metrics.rankings import Lists as Lists
+from evalkit.metrics.rankings import Rankings as Rankings
+from evalkit.offline import splits as splits
+from evalkit.online import experiments as experiments
+from evalkit.online import interleaving as drafts
+from evalkit.reading.tables import sources as sources
+from evalkit.statistics import intervals as intervals
+from evalkit.statistics import multiplicity as multiplicity
+from evalkit.statistics import power as power
+from evalkit.statistics import proportions as proportions
+from evalkit.statistics import significance as comparisons
+from evalkit.statistics.intervals import Estimate as Estimate
+from evalkit.statistics.significance import Comparison as Comparison
+from evalkit.statistics.significance import sign_flip as sign_flip
+import evalkit.studies.classification
+import evalkit.studies.interleaving
+import evalkit.studies.ranking
+import evalkit.studies.rating
+import evalkit.studies.significance
+import evalkit.studies.validation
+
+__version__: str
+__all__ = [
+    "Comparison",
+    "Counts",
+    "Estimate",
+    "InputError",
+    "Lists",
+    "ParameterError",
+    "Rankings",
+    "__version__",
+    "classification",
+    "comparisons",
+    "count",
+    "counts",
+    "curves",
+    "diversity",
+    "drafts",
+    "experiments",
+    "interleaving",
+    "intervals",
+    "labels",
+    "lookup",
+    "losses",
+    "mean",
+    "multiplicity",
+    "ndcg",
+    "of_counts",
+    "power",
+    "proportions",
+    "ranking",
+    "rankings",
+    "rating",
+    "ratio",
+    "share",
+    "sign_flip",
+    "significance",
+    "sources",
+    "splits",
+    "validation",
+]
+
+def classification(
+    preds: Tables | None = None,
+    *,
+    kind: str | None = None,
+    positive: str | None = None,
+    columns: Named | None = None,
+    systems: Names | None = None,
+    metrics: Metrics | None = None,
+    threshold: str | float | None = None,
+    costs: Named | None = None,
+    prevalence: float | None = None,
+    precision_target: float | None = None,
+    unit: str | None = None,
+    segments: Names | None = None,
+    baseline: str | None = None,
+    gate: str | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    data_date: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
+    units: str | bool | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
+    y_true: Columns | None = None,
+    y_score: ColumnsOfEach | None = None,
+    y_pred: ColumnsOfEach | None = None,
+    sample_weight: Columns | None = None,
+) -> evalkit.studies.row_study.RowStudy:
+    """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
+
+    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
+    the input.
+
+    >>> import evalkit as ek
+    >>> study = ek.classification(y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]})
+    >>> study.estimates["value"].round(3).tolist()[:2], study.order
+    ([0.778, 0.556], ['a', 'b'])
+
+    Arguments:
+
+    preds: labels and predictions: a file, a folder or a glob; None: the bundled sample
+    kind: binary, multi-class or multi-label; None: inferred from the columns
+    positive: the positive label, if labels are not 0 and 1, -1 and 1, or booleans
+    columns: the column of each role, if its name is not recognised: "{label: bad, score: p}"
+    systems: the systems to compare, "a,b"; in a wide table the columns that hold their scores
+    metrics: "roc_auc,average_precision,f1,brier"; the first decides
+    threshold: a number, best_f1, or a cost, precision or recall to reach (see docs); None: 0.5, or best_f1
+    costs: of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve
+    prevalence: base rate expected in production; None: that of ten times as many negatives
+    precision_target: the precision that a class must reach to be decided without review (multi-class)
+    unit: a column such as user_id that clusters the rows: whole users are then the units
+    segments: columns to slice by, "country,device"
+    baseline: compare every other system with this one; None: all pairs
+    gate: better, not worse, or better or equivalent: what every system must be against the baseline
+    title: the heading of the page; None: the report and its first input
+    note: what a reader should know first, below the heading
+    data_date: when the data were collected, such as "October 2026"; below the heading
+    margin: differences within plus or minus this value are equivalent
+    level: confidence level of all intervals
+    seed: of all random draws
+    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    memory: maximum memory for reading, such as "2GB"; None: half of the machine's
+    threads: processors for reading; None: all
+    spill: a folder for data that do not fit into memory; None: the system's temporary folder
+    y_true: instead of preds the labels: one per row, or one column of 0 and 1 per label
+    y_score: the scores: one per row or a column per class as predict_proba has them; of several systems a dict
+    y_pred: the predicted classes, one per row; of several systems a dict
+    sample_weight: the weights, one per row
+    """
+
+def interleaving(
+    log: Tables | None = None,
+    users: Tables | None = None,
+    *,
+    columns: Named | None = None,
+    arms: Names | None = None,
+    neutral: str | None = None,
+    preference: Metrics | None = None,
+    metrics: Metrics | None = None,
+    best: str | None = None,
+    before: str | None = None,
+    strata: str | None = None,
+    cap: float = 0.99,
+    shares: Named | None = None,
+    looks: int = 1,
+    segments: Names | None = None,
+    world: str | None = None,
+    simulated_users: int = 100000,
+    rankers: int = 12,
+    baseline: str | None = None,
+    gate: str | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    data_date: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
+    units: str | bool | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
+) -> evalkit.studies.interleaving.Online:
+    """Read a log of interleaved sessions, or an A/B test of users, and say which system users prefer.
+
+    Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
+    input.
+
+    >>> import evalkit as ek
+    >>> rows = {"user": ["u1", "u2", "u3", "u4"], "arm": ["a", "b", "a", "b"], "orders": [1, 3, 2, 4]}
+    >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
+    [3.5, 1.5]
+
+    Arguments:
+
+    log: interleaved sessions, one row per item shown (session, position, team, outcome, user)
+    users: an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled samples
+    columns: the column of each role, if its name is not recognised: "{outcome: hours, user: member}"
+    arms: the arms, "a,b,c"; None: those of the input, in a log two
+    neutral: the value of the team column for items that both rankers would have shown
+    preference: "user_share,user_preference,session_wins,credit_share" of the log; the first decides
+    metrics: columns of users, or ratios of two, "orders,revenue/orders"; the first decides
+    best: whether more (high) or less (low) of the metrics of users is better; None: by name
+    before: a column of users from before the experiment, for CUPED
+    strata: a column of users from before the experiment, to stratify by
+    cap: the quantile at which heavy users are capped, beside the result without a cap
+    shares: planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested
+    looks: how many times the running A/B test is analysed
+    segments: columns with one value per session of the log, or per user of the table, "device,country"
+    world: a world to simulate: cascade or positions, each also as "cascade, even users", or none; None: cascade, beside data of your own none
+    simulated_users: users of the simulation
+    rankers: rankers that the simulation compares with production
+    baseline: compare every other arm with this one; None: all pairs
+    gate: better, not worse, or better or equivalent: what every arm must be against the baseline
+    title: the heading of the page; None: the report and its first input
+    note: what a reader should know first, below the heading
+    data_date: when the data were collected, such as "October 2026"; below the heading
+    margin: differences within plus or minus this value are equivalent
+    level: confidence level of all intervals
+    seed: of all random draws
+    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    memory: maximum memory for reading, such as "2GB"; None: half of the machine's
+    threads: processors for reading; None: all
+    spill: a folder for data that do not fit into memory; None: the system's temporary folder
+    """
+
+def ranking(
+    preds: Tables | None = None,
+    qrels: Tables | None = None,
+    *,
+    queries: Tables | None = None,
+    items: Tables | None = None,
+    columns: Named | None = None,
+    systems: Names | None = None,
+    metrics: Metrics | None = None,
+    ks: Wholes | None = None,
+    relevance_level: float = 1,
+    unit: str | None = None,
+    segments: Names | None = None,
+    ranks: str = "as given",
+    baseline: str | None = None,
+    gate: str | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    data_date: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
+    units: str | bool | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
+) -> evalkit.studies.ranking.Ranking:
+    """Read ranked lists and judgements, and measure and compare how well the systems rank.
+
+    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+
+    >>> import evalkit as ek
+    >>> rows = {"query": ["q1", "q1", "q2"], "item": ["a", "b", "a"], "score": [2, 1, 5], "grade": [0, 1, 1]}
+    >>> ek.ranking(rows, metrics="mrr").estimates["value"].tolist()
+    [0.75]
+
+    Arguments:
+
+    preds: ranked results: a file, a folder or a glob of runs; None: the bundled sample
+    qrels: judgements (query, item, grade); None: the grade column of preds
+    queries: a table with one row per query, for segments and unit; None: columns of preds
+    items: a table with one row per item: category, feature_…, popularity, for diversity and novelty
+    columns: the column of each role, if its name is not recognised: "{query: topic, item: sku}"
+    systems: the systems to compare, "a,b"; in a wide table the columns that hold their scores
+    metrics: "ndcg@10,map,mrr,precision@10,recall@100"; the first decides
+    ks: cut-offs of the curve, "1,3,5,10,20,50,100"
+    relevance_level: the lowest grade that counts as relevant
+    unit: a column such as user_id that clusters the queries: whole users are then the units
+    segments: columns with one value per query, "country,device"
+    ranks: of ranked lists without scores: as given, or renumber, which closes gaps
+    baseline: compare every other system with this one; None: all pairs
+    gate: better, not worse, or better or equivalent: what every system must be against the baseline
+    title: the heading of the page; None: the report and its first input
+    note: what a reader should know first, below the heading
+    data_date: when the data were collected, such as "October 2026"; below the heading
+    margin: differences within plus or minus this value are equivalent
+    level: confidence level of all intervals
+    seed: of all random draws
+    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    memory: maximum memory for reading, such as "2GB"; None: half of the machine's
+    threads: processors for reading; None: all
+    spill: a folder for data that do not fit into memory; None: the system's temporary folder
+    """
+
+def rating(
+    preds: Tables | None = None,
+    *,
+    columns: Named | None = None,
+    systems: Names | None = None,
+    metrics: Metrics | None = None,
+    unit: str | None = None,
+    segments: Names | None = None,
+    baseline: str | None = None,
+    gate: str | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    data_date: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
+    units: str | bool | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
+    y_true: Columns | None = None,
+    y_pred: ColumnsOfEach | None = None,
+    sample_weight: Columns | None = None,
+) -> evalkit.studies.rating.Rating:
+    """Read actual values and forecasts, and measure and compare how far they are apart.
+
+    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
+    the input.
+
+    >>> import evalkit as ek
+    >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
+    [1.0]
+
+    Arguments:
+
+    preds: actual values and forecasts: a file, a folder or a glob; None: the bundled sample
+    columns: the column of each role, if its name is not recognised: "{actual: sales, forecast: p50}"
+    systems: the systems to compare, "a,b"; in a wide table the columns that hold their forecasts
+    metrics: "mae,rmse,bias,median_absolute_error,r2"; the first decides
+    unit: a column such as user_id that clusters the rows: whole users are then the units
+    segments: columns to slice by, "country,device"
+    baseline: compare every other system with this one; None: all pairs
+    gate: better, not worse, or better or equivalent: what every system must be against the baseline
+    title: the heading of the page; None: the report and its first input
+    note: what a reader should know first, below the heading
+    data_date: when the data were collected, such as "October 2026"; below the heading
+    margin: differences within plus or minus this value are equivalent
+    level: confidence level of all intervals
+    seed: of all random draws
+    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    memory: maximum memory for reading, such as "2GB"; None: half of the machine's
+    threads: processors for reading; None: all
+    spill: a folder for data that do not fit into memory; None: the system's temporary folder
+    y_true: instead of preds the actual values, one per row
+    y_pred: the forecasts, one per row; of several systems a dict of arrays
+    sample_weight: the weights, one per row
+    """
+
+def significance(
+    preds: Tables | None = None,
+    qrels: Tables | None = None,
+    *,
+    unit: str | None = None,
+    columns: Named | None = None,
+    systems: Names | None = None,
+    metrics: Metrics | None = None,
+    lower_is_better: Names | None = None,
+    ranks: str = "as given",
+    null: float | None = None,
+    alternative: str = "two-sided",
+    test_to_train: float | None = None,
+    looks: int = 1,
+    baseline: str | None = None,
+    gate: str | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    data_date: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
+    units: str | bool | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
+) -> evalkit.studies.significance_study.Significance | evalkit.studies.trials.Shares:
+    """Read values of several systems on the same units, and test which differences are statistically significant.
+
+    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+
+    >>> import evalkit as ek
+    >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
+    >>> study = ek.significance(values, baseline="old")
+    >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
+    {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
+
+    Arguments:
+
+    preds: values per unit (wide or long table), trec_eval -q, successes and trials, ranked lists, probabilities, a report's JSON; None: a sample
+    qrels: judgements (query, item, grade), where preds are ranked lists
+    unit: the column of clusters, if units are not independent: whole clusters are then the units
+    columns: the column of each role, if its name is not recognised: "{system: variant, value: clicks}"
+    systems: the systems to compare, "a,b"; in a wide table their columns
+    metrics: of a long table or ranked lists the metrics to test, the first decides; of a wide table its name
+    lower_is_better: the metrics for which lower is better, "loss,minutes"
+    ranks: of ranked lists without scores: as given, or renumber, which closes gaps
+    null: successes and trials: the share to test against, such as 0.5
+    alternative: two-sided, greater or less; only with null
+    test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
+    looks: how many times the data were tested as they grew, this one included
+    baseline: compare every other system with this one; None: all pairs
+    gate: better, not worse, or better or equivalent: what every system must be against the baseline
+    title: the heading of the page; None: the report and its first input
+    note: what a reader should know first, below the heading
+    data_date: when the data were collected, such as "October 2026"; below the heading
+    margin: differences within plus or minus this value are equivalent
+    level: confidence level of all intervals
+    seed: of all random draws
+    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    memory: maximum memory for reading, such as "2GB"; None: half of the machine's
+    threads: processors for reading; None: all
+    spill: a folder for data that do not fit into memory; None: the system's temporary folder
+    """
+
+def validation(
+    preds: Tables | None = None,
+    features: Tables | None = None,
+    *,
+    target: str | None = None,
+    estimator: str | None = None,
+    against: str | None = None,
+    columns: Named | None = None,
+    ignore: Names | None = None,
+    selected: Names | None = None,
+    categorical: Names | None = None,
+    task: str | None = None,
+    k: int = 10,
+    gap: float | None = None,
+    threshold: float = 0.5,
+    metrics: Metrics | None = None,
+    most_rows: int = 50000,
+    seconds: float = 60,
+    gate: str | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    data_date: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    header: str | None = None,
+    units: str | bool | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    spill: str | None = None,
+) -> evalkit.studies.out_of_fold.Validation:
+    """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
+
+    With `features` the estimators are fitted here on the folds, which the frames and the verdict need, and on other
+    splits, for at most `seconds`, when a figure, a finding or the page first asks for them. Without any input it is the
+    bundled sample of predictions. Raises ParameterError for a parameter, InputError for the input or an estimator that
+    fails.
+
+    >>> import evalkit as ek
+    >>> rows = {"label": [0, 1] * 10, "score": [0.2, 0.7] * 10, "fold": ["a", "a", "b", "b"] * 5}
+    >>> ek.validation(rows, metrics="roc_auc").estimates["value"].tolist()
+    [1.0, 0.5]
+
+    Arguments:
+
+    preds: out-of-fold predictions with the columns label, score and fold; None: the bundled sample
+    features: instead of preds: a table of features and a target, on which the estimators are fitted
+    target: the target's column of features; None: label, y_true or target
+    estimator: import path such as sklearn.svm.SVC; None: logistic or ridge regression
+    against: import path of a second estimator, fitted on the same folds
+    columns: the column of id, group, time, fold or system, if its name differs: "{group: patient}"
+    ignore: columns that are not features, such as other predictions; a * stands for any text: "p_*,digit"
+    selected: features that were selected by using the target: compared with a selection inside the folds
+    categorical: columns of features that hold codes, not numbers: "zip,branch"
+    task: classes or number: the type of the target, if its values do not show it
+    k: number of folds
+    gap: time between training and test rows, in the unit of the time column; of dates in days
+    threshold: scores of preds of at least this mean class 1
+    metrics: "accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides
+    most_rows: of more rows than this, a random sample is used
+    seconds: time for the fits beyond the folds; the report lists what was skipped
+    gate: no severe finding (fails only on fail), or trusted (requires pass)
+    title: the heading of the page; None: the report and its first input
+    note: what a reader should know first, below the heading
+    data_date: when the data were collected, such as "October 2026"; below the heading
+    margin: differences within plus or minus this value are equivalent
+    level: confidence level of all intervals
+    seed: of all random draws
+    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    memory: maximum memory for reading, such as "2GB"; None: half of the machine's
+    threads: processors for reading; None: all
+    spill: a folder for data that do not fit into memory; None: the system's temporary folder
+    """
+
