@@ -10,7 +10,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import diversity as page
 from evalkit.reading.inputs import retrieved
-from evalkit.studies import diversity, ranking
+from evalkit.studies import beyond_relevance, ranking
 
 FIGURES = json.loads((Path(__file__).parent / "oracles" / "lists.json").read_text(encoding="utf-8"))
 
@@ -36,7 +36,7 @@ def read(items=None, **options):
 
 
 def test_the_page_has_the_figures_of_rectools():
-    frame = diversity.of_lists(read()).set_index("metric")
+    frame = beyond_relevance.measures(read()).set_index("metric")
     expected = FIGURES["figures"]
     assert frame.loc["diversity by category", "value"] == pytest.approx(np.mean(expected["diversity"]), abs=1e-12)
     assert frame.loc["novelty by users", "value"] == pytest.approx(np.mean(expected["novelty"]), abs=1e-12)
@@ -58,7 +58,7 @@ def test_coverage_is_the_share_itself_and_its_interval_says_something_or_is_none
         rows = [(f"q{q}", item) for q in range(lists) for item in items] + [("q0", catalogue[-1])] * alone
         table = pd.DataFrame(rows, columns=["query", "item"]).assign(score=1.0, grade=1)
         study = ranking.read(table, items=pd.DataFrame({"item": catalogue}), metrics=f"precision@{size}", unit=unit)
-        row = diversity.of_lists(study).set_index("metric").loc["coverage"]
+        row = beyond_relevance.measures(study).set_index("metric").loc["coverage"]
         assert row["value"] == (size - missing) / size
         if alone:
             assert 0.5 < row["low"] < row["value"] <= row["high"] <= 1
@@ -67,10 +67,10 @@ def test_coverage_is_the_share_itself_and_its_interval_says_something_or_is_none
 
 
 def test_a_measure_needs_its_column():
-    frame = diversity.of_lists(read(catalogue()[["item"]]))
+    frame = beyond_relevance.measures(read(catalogue()[["item"]]))
     assert list(frame["metric"]) == ["coverage", "Gini of exposure"]
     every = catalogue(popularity=range(12), feature_a=1.0, feature_b=range(12))
-    assert list(diversity.of_lists(read(every))["metric"])[:4] == [
+    assert list(beyond_relevance.measures(read(every))["metric"])[:4] == [
         "diversity by category",
         "diversity by features",
         "novelty by interactions",
@@ -82,7 +82,7 @@ def test_items_without_an_entry_are_left_out_and_counted():
     items = catalogue(popularity=1.0)
     items.loc[items["item"] == "i0", ["category", "popularity"]] = np.nan
     study = read(items[items["item"] != "i1"])
-    frame = diversity.of_lists(study).set_index("metric")
+    frame = beyond_relevance.measures(study).set_index("metric")
     shown = [ids[:5] for ids in FIGURES["shown"]]
     absent, empty = (sum(name in ids for ids in shown) for name in ("i1", "i0"))
     assert frame.loc["coverage", "left_out"] == absent
@@ -96,7 +96,7 @@ def test_clusters_widen_the_intervals_and_leave_the_values():
     )
     rows["user"] = rows["query"].str[:2]
     alone, together = (
-        diversity.of_lists(ranking.read(rows, items=catalogue(), metrics="ndcg@5", unit=unit))
+        beyond_relevance.measures(ranking.read(rows, items=catalogue(), metrics="ndcg@5", unit=unit))
         for unit in (None, "user")
     )
     np.testing.assert_allclose(alone["value"], together["value"])
@@ -106,7 +106,7 @@ def test_clusters_widen_the_intervals_and_leave_the_values():
 
 def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
     study = ranking.read(runs())
-    assert not len(diversity.of_lists(study))
+    assert not len(beyond_relevance.measures(study))
     assert not page.of_lists(study).html
     monkeypatch.setattr(retrieved, "KEPT", 1)
     assert "Not computed" in page.of_lists(read()).html
@@ -122,7 +122,7 @@ def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
 )
 def test_refusals(items, options, error, message):
     with pytest.raises(error, match=message):
-        diversity.of_lists(read(items, **options))
+        beyond_relevance.measures(read(items, **options))
 
 
 def test_a_column_of_items_without_items_is_refused():

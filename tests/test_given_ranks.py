@@ -17,8 +17,8 @@ from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
+from evalkit.reading.reductions.measured import BestTies, Depth, InterpolatedPrecision, PerQuery, Unjudged, WorstTies
 from evalkit.studies import ranking, significance
-from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
 EVERY = [
     lookup.find(name if row.cut != "must" else f"{name}@5", "rankings")
@@ -26,7 +26,7 @@ EVERY = [
     if row.structure == "rankings"
 ]
 RETURNED = ("judged", "auc", "gauc", "gauc_positives")
-ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (Metric, WorstTies, BestTies)]
+ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (PerQuery, WorstTies, BestTies)]
 ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 
 
@@ -89,7 +89,7 @@ def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
     for system in "ab":
         for chosen in EVERY:
             other = closed if chosen.metric.name in RETURNED else full
-            a, b = (one.measure(system, Metric(chosen, 1.0)) for one in (data, other))
+            a, b = (one.measure(system, PerQuery(chosen, 1.0)) for one in (data, other))
             for x, y in ((a.numerator, b.numerator), (a.size, b.size)):
                 np.testing.assert_allclose(x, y, rtol=1e-12, err_msg=chosen.label)
 

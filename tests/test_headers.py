@@ -15,9 +15,9 @@ from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
+from evalkit.reading.reductions.measured import PerQuery
 from evalkit.reading.tables import sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
-from evalkit.studies.asks import Metric
 
 MARCO = "".join(f"{q}\t{q}{i:02}\t{i}\n" for q in (1048585, 2, 3) for i in range(1, 6))
 MARCO_QRELS = "1048585\t0\t104858502\t1\n2\t0\t201\t1\n3\t0\t999\t1\n"
@@ -226,7 +226,7 @@ def test_duckdb_out_of_core_reads_the_same_ranked_lists(here, kind):
             (sources.parts("run.csv", "none"), None),
             {"query": "1", "item": "2", "score": "3", "grade": "4"},
         )
-    ask = Metric(lookup.find("map", "rankings"), 1.0)
+    ask = PerQuery(lookup.find("map", "rankings"), 1.0)
     whole = runs.read(*files, columns=columns)
     with engine.opened(base.budget("250MB", threads=2)) as opened:
         measured = sharded.measured(opened, Ranked.of(*files, columns=columns), [ask])

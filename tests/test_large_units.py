@@ -14,7 +14,7 @@ from units_again import check, written
 
 from evalkit.arrays import InputError
 from evalkit.reading.reductions.blocks import Blocks
-from evalkit.studies import classification, rating, significance, units, units_file
+from evalkit.studies import classification, rating, significance, units
 
 KEY = ["system", "metric", "unit", "class"]
 TWO = {"metrics": "roc_auc,brier,f1,accuracy", "segments": "country,age"}
@@ -128,7 +128,7 @@ def test_the_file_is_that_of_a_table_in_memory(name, tmp_path):
     data = frame(1100)
     held, study = read(data, **given), large_of(summed, data, **given)
     for path, one in (("memory", held), ("shards", study)):
-        units_file.write(tmp_path / path, "made", {"": one})
+        units.write(tmp_path / path, "made", {"": one})
     same_rows(tmp_path / "memory", tmp_path / "shards")
 
 
@@ -171,7 +171,7 @@ def test_the_rows_of_one_system_keep_their_numbers_in_the_files(suffix, tmp_path
 
 
 def test_a_file_of_many_shards_is_written_a_shard_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(units_file.gathered, "__defaults__", (100,))
+    monkeypatch.setattr(units.gathered, "__defaults__", (100,))
     seen = []
     again = Blocks.again
 
@@ -191,7 +191,7 @@ def test_an_input_that_has_changed_is_refused_and_leaves_no_file(tmp_path):
     study = small(str(tmp_path / "live.csv"))
     large_tables.frame(900, seed=2).to_csv(tmp_path / "live.csv", index=False)
     with pytest.raises(InputError, match=r"live\.csv: the file changed"):
-        units_file.write(tmp_path / "file", "made", {"": study})
+        units.write(tmp_path / "file", "made", {"": study})
     assert not (tmp_path / "file").exists()
 
 
@@ -213,5 +213,5 @@ def test_a_large_table_within_little_memory(memory, tmp_path):
     again = written(tmp_path / "shards", **{"": study})
     held = classification.read(data, **given)
     check(held, again)
-    units_file.write(tmp_path / "memory", "made", {"": held})
+    units.write(tmp_path / "memory", "made", {"": held})
     assert len(same_rows(tmp_path / "memory", tmp_path / "shards")) == 400_000

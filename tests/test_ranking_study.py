@@ -16,8 +16,8 @@ from evalkit import packing
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import tables
 from evalkit.pages import first_screen, page, ranking_page, record
-from evalkit.studies import provenance, ranking, unjudged
-from evalkit.studies.rank_tiers import rank_tiers
+from evalkit.studies import beyond_relevance, provenance, ranking
+from evalkit.studies.diagnostics import rank_tiers
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,7 +85,7 @@ def test_precision_is_drawn_only_as_far_as_half_of_the_lists_reach(sample):
 
 
 def test_what_the_page_and_the_json_need_is_computed_once(sample):
-    assert unjudged.bounds(sample) is unjudged.bounds(sample)
+    assert beyond_relevance.bounds(sample) is beyond_relevance.bounds(sample)
     assert rank_tiers(sample) is rank_tiers(sample)
 
 

@@ -17,9 +17,16 @@ from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.measured import Measured
+from evalkit.reading.reductions.measured import (
+    BestTies,
+    Depth,
+    InterpolatedPrecision,
+    Measured,
+    PerQuery,
+    Unjudged,
+    WorstTies,
+)
 from evalkit.studies import ranking
-from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Metric, Unjudged, WorstTies
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 EVERY = [
@@ -27,7 +34,7 @@ EVERY = [
     for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
-ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (Metric, WorstTies, BestTies)]
+ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (PerQuery, WorstTies, BestTies)]
 ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 
 
@@ -202,7 +209,7 @@ def test_rows_that_contradict_each_other_are_refused(limits):
 
 def test_the_kind_of_reading_follows_the_rows():
     frame = pd.DataFrame(GOOD)
-    ask = Metric(lookup.find("map", "rankings"), 1.0)
+    ask = PerQuery(lookup.find("map", "rankings"), 1.0)
     assert isinstance(sharded.read(Ranked.of(frame), [ask], base.budget("200MB")), runs.Runs)
     found = sharded.read(Ranked.of(frame), [ask], base.budget("200MB", reading=Reading(lists=2)))
     assert isinstance(found, Measured)

@@ -9,7 +9,7 @@ import pytest
 from evalkit.arrays import Floats
 from evalkit.statistics import tiers
 from evalkit.studies import ranking
-from evalkit.studies.rank_tiers import rank_tiers
+from evalkit.studies.diagnostics import rank_tiers
 
 
 @dataclass(frozen=True)

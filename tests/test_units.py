@@ -29,7 +29,6 @@ from evalkit.studies import (
     rating,
     significance,
     units,
-    units_file,
     validation,
 )
 
@@ -182,7 +181,7 @@ def digest(path):
 )
 def test_the_same_input_has_the_same_bytes(name, tmp_path):
     for path in ("first", "second"):
-        units_file.write(tmp_path / path, "made", {"": STUDIES[name]()})
+        units.write(tmp_path / path, "made", {"": STUDIES[name]()})
     assert digest(tmp_path / "first") == digest(tmp_path / "second")
     assert str(ROOT).encode() not in (tmp_path / "first").read_bytes()
 
@@ -191,17 +190,17 @@ def test_threads_change_no_byte(tmp_path):
     limits = Limits(reading=Reading(lists=0, shard=20, row=10**6))
     for threads in (1, 2):
         asked = Ranking.of(RUNS | {"metrics": "ndcg@10", "memory": "250MB", "threads": threads})
-        units_file.write(tmp_path / str(threads), "made", {"": ranking.study_of(asked, limits)})
+        units.write(tmp_path / str(threads), "made", {"": ranking.study_of(asked, limits)})
     assert digest(tmp_path / "1") == digest(tmp_path / "2")
 
 
 def test_the_types_are_those_that_the_docs_list(tmp_path):
     study = binary(metrics="brier,roc_auc")
-    units_file.write(tmp_path / "one", "made", {"": study})
+    units.write(tmp_path / "one", "made", {"": study})
     schema = pq.read_schema(tmp_path / "one")
     types = {"text": "string", "text, dictionary": "dictionary<values=string, indices=int32, ordered=0>"}
-    wanted = [(column.name, types.get(column.type, "double")) for column in units_file.COLUMNS]
-    wanted += [(f"segment_{name}", types[units_file.SEGMENTS.type]) for name in ("country", "age")]
+    wanted = [(column.name, types.get(column.type, "double")) for column in units.COLUMNS]
+    wanted += [(f"segment_{name}", types[units.SEGMENTS.type]) for name in ("country", "age")]
     assert [(field.name, str(field.type)) for field in schema] == wanted
     assert all(field.metadata[b"holds"] for field in schema)
 
@@ -210,7 +209,7 @@ def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
     study = STUDIES["several labels"]()
     whole = written(tmp_path / "whole", **{"": study})
     monkeypatch.setattr(units, "PIECE", 100)
-    monkeypatch.setattr(units_file.gathered, "__defaults__", (100,))
+    monkeypatch.setattr(units.gathered, "__defaults__", (100,))
     again = written(tmp_path / "pieces", **{"": study})
     groups = pq.ParquetFile(tmp_path / "pieces").metadata
     assert groups.num_row_groups > 5
@@ -228,7 +227,7 @@ def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
 
 
 def test_no_file_where_it_is_not_wanted(tmp_path):
-    units_file.write(tmp_path / "none", "made", {"": binary(units="no")})
+    units.write(tmp_path / "none", "made", {"": binary(units="no")})
     assert not (tmp_path / "none").exists()
 
 
@@ -259,7 +258,7 @@ def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
     study.save(path)
     monkeypatch.setenv(kernels.UNITS, str(tmp_path / "of the page"))
     tables = study.tables_of if isinstance(study, interleaving.Online) else {"": study}
-    units_file.leave(study.report, tables)
+    units.leave(study.report, tables)
     assert path.read_bytes() == (tmp_path / "of the page").read_bytes()
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
@@ -307,7 +306,7 @@ def test_alone_as_in_a_batch_and_a_stale_file_is_taken_away(sample_reports, tmp_
 
 
 def test_the_docs_list_the_columns():
-    table = [f"| `{c.name}` | {c.type} | {c.holds} |\n" for c in (*units_file.COLUMNS, units_file.SEGMENTS)]
+    table = [f"| `{c.name}` | {c.type} | {c.holds} |\n" for c in (*units.COLUMNS, units.SEGMENTS)]
     assert "".join(table) in DOCS
 
 

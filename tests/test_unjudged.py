@@ -8,7 +8,7 @@ import pytest
 
 from evalkit.pages import ranking_page
 from evalkit.pages import unjudged as page
-from evalkit.studies import ranking, unjudged
+from evalkit.studies import beyond_relevance, ranking
 
 
 def table(seed=2, queries=6, items=6):
@@ -37,7 +37,7 @@ def test_every_way_to_judge_lies_within_and_the_limits_are_attained(cut):
     metrics = [f"ndcg@{cut}", f"precision@{cut}", *METRICS]
     rows = table(queries=3)
     for _, own in rows.groupby("query"):
-        limits = unjudged.bounds(ranking.read(own, metrics=metrics))
+        limits = beyond_relevance.bounds(ranking.read(own, metrics=metrics))
         ways = judged_in_every_way(own, cut)
         values = np.array([ranking.read(way, metrics=metrics).estimates["value"] for way in ways])
         np.testing.assert_allclose(values.min(0), limits["low"], atol=1e-12)
@@ -48,7 +48,7 @@ def test_by_hand():
     """Relevant, unjudged, not relevant, unjudged: precision@2 is 1/2 or 1; AP 1, or with both ((1 + 1 + 3/4) / 3)."""
     rows = {"query": "q", "item": list("abcd"), "score": [4, 3, 2, 1], "grade": [1, np.nan, 0, np.nan]}
     study = ranking.read(pd.DataFrame(rows), metrics="precision@2,map")
-    frame = unjudged.bounds(study).set_index("metric")
+    frame = beyond_relevance.bounds(study).set_index("metric")
     assert frame.loc["precision@2", ["value", "low", "high", "n", "unjudged"]].tolist() == [0.5, 0.5, 1.0, 1, 1]
     assert frame.loc["average_precision", ["value", "low", "high"]].tolist() == [1.0, 1.0, 1.0]
     text = study.tables.bounds.to_markdown()
@@ -57,16 +57,16 @@ def test_by_hand():
 
 def test_nothing_where_all_items_of_the_first_ranks_are_judged():
     rows = table().assign(grade=lambda rows: rows["grade"].fillna(0))
-    assert not len(unjudged.bounds(ranking.read(rows)))
+    assert not len(beyond_relevance.bounds(ranking.read(rows)))
     deep = table().assign(grade=lambda rows: rows["grade"].where(rows["score"] <= -2, 1.0))
-    assert not len(unjudged.bounds(ranking.read(deep, metrics="precision@2")))
+    assert not len(beyond_relevance.bounds(ranking.read(deep, metrics="precision@2")))
     assert not page.bounds(ranking.read(rows)).html
 
 
 def test_a_query_without_a_relevant_item_stays_out():
     rows = {"query": ["q", "q", "r"], "item": list("abc"), "score": [2, 1, 1], "grade": [1, np.nan, 0]}
     rows = pd.concat([pd.DataFrame(rows), pd.DataFrame({"query": ["r"], "item": ["d"], "score": [0.5]})])
-    frame = unjudged.bounds(ranking.read(rows, metrics="precision@2,recall@1")).query("metric == 'recall@1'")
+    frame = beyond_relevance.bounds(ranking.read(rows, metrics="precision@2,recall@1")).query("metric == 'recall@1'")
     assert frame[["low", "high", "n"]].to_numpy().tolist() == [[0.5, 1.0, 1]]
 
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from evalkit.catalogue import lookup
 from evalkit.metrics.rows import Rows
 from evalkit.online import sessions
-from evalkit.studies import units_file
+from evalkit.studies import units
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def shared(rows):
 
 def written(path, **studies):
     """The file of one study, or of those of several tables, and what it holds."""
-    units_file.write(path, "made", studies)
+    units.write(path, "made", studies)
     return Again.of(path)
 
 

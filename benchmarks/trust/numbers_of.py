@@ -11,12 +11,12 @@ import pandas as pd
 from world import Inputs, World
 
 from evalkit.studies import (
+    beyond_relevance,
     classification,
     classification_diagnostics,
     decision_curve,
-    diversity,
+    diagnostics,
     interleaving,
-    rank_tiers,
     ranking,
     rating,
     significance,
@@ -150,7 +150,7 @@ def _training_gap(of: Any) -> Iterator[Number]:
 
 def _lists(of: Any) -> Iterator[Number]:
     """Diversity, novelty and coverage of the lists of one system."""
-    return _rows("lists", _of_first(diversity.of_lists(of)), ["metric"])
+    return _rows("lists", _of_first(beyond_relevance.measures(of)), ["metric"])
 
 
 VALUES: dict[str, Frame] = {
@@ -309,7 +309,7 @@ def _inside(curve: pd.DataFrame, band: pd.DataFrame, places: Iterable[float]) ->
 
 def _ranks(of: Any) -> Iterator[Number]:
     """Whether the ranks of systems that are equally good all reach from the first to the last."""
-    frame = rank_tiers.rank_tiers(of)
+    frame = diagnostics.rank_tiers(of)
     whole = ((frame["rank_low"] == 1) & (frame["rank_high"] == len(frame))).all()
     yield Number("ranks", "of all systems", np.nan, np.nan, np.nan, float(whole))
 

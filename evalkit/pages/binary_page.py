@@ -7,7 +7,7 @@ from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import estimate, number
+from evalkit.numbers import counted, estimate, listed, number
 from evalkit.pages import explorers, first_screen, page, record, shared_findings
 from evalkit.pages.shared_findings import (
     beaten,
@@ -30,7 +30,6 @@ from evalkit.studies import decision_curve, score_spread
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classification_diagnostics import classes
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.words import counted, listed
 
 
 def title(study: BinaryStudy) -> Html:

@@ -9,7 +9,7 @@ from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, text, value, with_interval
-from evalkit.numbers import number
+from evalkit.numbers import counted, listed, number
 from evalkit.pages import page
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classification_diagnostics import (
@@ -20,7 +20,6 @@ from evalkit.studies.classification_diagnostics import (
     operating_points,
     used_costs,
 )
-from evalkit.studies.words import counted, listed
 
 LINES = 6  # pairs of curves of which a line each is said
 FEW = 3  # crossings of two curves that a reader may want one by one

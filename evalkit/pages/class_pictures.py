@@ -8,12 +8,11 @@ from evalkit.drawing import curve_plots, plots, score_plots
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.numbers import decimals, number
+from evalkit.numbers import counted, decimals, listed, number, plural
 from evalkit.pages.net_benefits import THRESHOLD
 from evalkit.studies import decision_curve, one_by_one, score_spread
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels_study import LabelsStudy
-from evalkit.studies.words import counted, listed, plural
 
 Either = ClassesStudy | LabelsStudy
 

@@ -7,7 +7,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, Results, by_system, each, escape, limits, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import decimals, number, thousands
+from evalkit.numbers import counted, decimals, listed, number, thousands
 from evalkit.pages import class_pictures, each_class, explorers, page, record
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN, reliability
@@ -28,7 +28,6 @@ from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.binary import BINS
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, worst_mistake
-from evalkit.studies.words import counted, listed
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
 

@@ -3,13 +3,12 @@
 import pandas as pd
 
 from evalkit.drawing.tables import Cell, Html, Rows, by_system, paragraph, stack, with_interval
-from evalkit.numbers import decimals, number, percent
+from evalkit.numbers import counted, decimals, listed, number, percent
 from evalkit.pages import pieces
 from evalkit.reading.inputs.retrieved import SHALLOWEST
 from evalkit.reading.inputs.stock import Stock
-from evalkit.studies import diversity
+from evalkit.studies import beyond_relevance
 from evalkit.studies.ranking import Ranking
-from evalkit.studies.words import counted, listed
 
 pieces.listed(__name__)
 
@@ -32,7 +31,7 @@ def of_lists(study: Ranking) -> Html:
     if study.runs.retrieved is None:
         text = f"Not computed: there are too many lists to keep the first {SHALLOWEST} items of each."
         return paragraph(text)
-    frame = diversity.of_lists(study)
+    frame = beyond_relevance.measures(study)
     caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
     names = dict.fromkeys(frame["metric"])
     table = by_system(caption, frame, "metric", _cells, _left_out(study.catalogue, frame))

@@ -9,12 +9,11 @@ from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import STEPS, Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text
-from evalkit.numbers import thousands
+from evalkit.numbers import counted, thousands
 from evalkit.pages import first_screen, page
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels_study import LabelsStudy
 from evalkit.studies.row_study import DRAWN
-from evalkit.studies.words import counted
 
 Either = ClassesStudy | LabelsStudy
 

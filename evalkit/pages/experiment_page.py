@@ -7,13 +7,12 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, p_cell, text, value, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import number, p_value, signed, signed_percent
+from evalkit.numbers import number, p_value, plural, signed, signed_percent
 from evalkit.pages import page, pieces, record
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
 from evalkit.studies import experiment
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment import Experiment
-from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 

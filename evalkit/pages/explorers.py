@@ -7,14 +7,13 @@ from typing import Any
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape
-from evalkit.numbers import decimals, number, signed
+from evalkit.numbers import counted, decimals, number, signed
 from evalkit.pages import pieces
 from evalkit.places import END, LISTED
 from evalkit.studies import row_explorer
-from evalkit.studies.once import once
 from evalkit.studies.row_explorer import By, Missed
 from evalkit.studies.row_study import RowStudy
-from evalkit.studies.words import counted
+from evalkit.studies.study import cached
 
 pieces.listed(__name__)
 
@@ -114,7 +113,7 @@ def _record(m: Missed, row: int) -> dict[str, Any]:
     return {"row": m.aligned.id[row], m.misses.truth_is: m.misses.truth[row], "systems": said}
 
 
-@once
+@cached
 def _listed(study: RowStudy) -> Missed:
     """As many rows as a page has room for."""
     return row_explorer.fitting(study, MOST, ROOM, _letters)

@@ -8,12 +8,26 @@ from typing import Any, Protocol
 from evalkit import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, escape
-from evalkit.numbers import decimals, estimate, number, of_frame, p_value, percent, signed, signed_percent
+from evalkit.numbers import (
+    counted,
+    decimals,
+    enumerated,
+    estimate,
+    listed,
+    number,
+    of_frame,
+    p_value,
+    percent,
+    plural,
+    sample_sizes,
+    shortened,
+    signed,
+    signed_percent,
+)
 from evalkit.pages import page, pieces
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, enumerated, listed, plural, sample_sizes, shortened
 
 pieces.listed(__name__)
 

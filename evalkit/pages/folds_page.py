@@ -8,12 +8,11 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Cell, Html, escape, minus, p_cell, with_interval
-from evalkit.numbers import number, of_frame, p_value, signed
+from evalkit.numbers import counted, number, of_frame, p_value, plural, signed
 from evalkit.pages import page, pieces
 from evalkit.studies import fold_scores as diagnostics
 from evalkit.studies.fold_scores import fold_ends
 from evalkit.studies.out_of_fold import FEW_POOLED, Validation
-from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 

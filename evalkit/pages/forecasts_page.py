@@ -5,12 +5,11 @@ from typing import Any
 from evalkit.drawing import forecast_plots, plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, of_rows, text, value
-from evalkit.numbers import decimals, number, signed
+from evalkit.numbers import counted, decimals, number, signed
 from evalkit.pages import pieces
 from evalkit.pages.probabilities import DRAWN
 from evalkit.studies import mean_reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, Rating, bin_widths
-from evalkit.studies.words import counted
 
 pieces.listed(__name__)
 

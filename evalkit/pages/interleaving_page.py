@@ -7,13 +7,12 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Column, Html, Results, each, limits, of_rows, p_cell, text, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import number, p_value, signed
+from evalkit.numbers import counted, number, p_value, plural, signed
 from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
 from evalkit.pages.shared_findings import columns_read, contrary, held, picked, skewed, slices
-from evalkit.studies import experiment, interleaving, units_file
+from evalkit.studies import experiment, interleaving, units
 from evalkit.studies.interleaving import Interleaving, Online, less_even
 from evalkit.studies.provenance import table as origin_table
-from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 
@@ -133,7 +132,7 @@ def origin(o: Online) -> Html:
 
 def results(o: Online) -> Results:
     """Every number of the page, unrounded; null for a part that was not given; beside it the file of the units."""
-    units_file.leave("interleaving", o.tables_of)
+    units.leave("interleaving", o.tables_of)
     more = {
         "log": _log_results(o.log) if o.log else None,
         "users": experiment_page.answers(o.users) if o.users else None,

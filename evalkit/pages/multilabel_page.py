@@ -8,7 +8,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import number, percent, signed
+from evalkit.numbers import counted, listed, number, percent, signed
 from evalkit.pages import class_pictures, each_class, explorers, page, record, shared_findings
 from evalkit.pages.shared_findings import (
     beaten,
@@ -27,7 +27,6 @@ from evalkit.pages.shared_findings import (
 from evalkit.studies import classification_diagnostics, row_explorer
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.labels_study import SWEPT, LabelsStudy
-from evalkit.studies.words import counted, listed
 
 UNKNOWN = "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all rows in memory."
 

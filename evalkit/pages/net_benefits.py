@@ -6,11 +6,10 @@ from evalkit.drawing import curve_plots, plots
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.numbers import number
+from evalkit.numbers import listed, number
 from evalkit.pages import page
 from evalkit.studies import decision_curve
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.words import listed
 
 THRESHOLD = "threshold probability"
 

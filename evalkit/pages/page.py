@@ -13,12 +13,11 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Html, escape, minus, p_cell, with_interval
-from evalkit.numbers import estimate, number, of_frame, percent, signed
+from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, shortened, signed
+from evalkit.numbers import listed as in_line
 from evalkit.pages import pieces
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, plural, sample_sizes, shortened
-from evalkit.studies.words import listed as in_line
 
 pieces.listed(__name__)
 

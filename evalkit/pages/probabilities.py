@@ -7,12 +7,11 @@ import pandas as pd
 from evalkit.drawing import plots, score_plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, by_system, limits
-from evalkit.numbers import decimals, number
+from evalkit.numbers import decimals, listed, number
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification_diagnostics import Miscalibration, miscalibrated
-from evalkit.studies.words import listed
 
 DRAWN = 4  # systems with a square of their own
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC", "slope": "slope"}

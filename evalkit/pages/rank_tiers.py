@@ -3,11 +3,10 @@
 import math
 
 from evalkit.drawing.tables import Html, of_rows, text, value
-from evalkit.numbers import percent
+from evalkit.numbers import percent, plural
 from evalkit.pages import pieces
-from evalkit.studies.rank_tiers import rank_tiers
+from evalkit.studies.diagnostics import rank_tiers
 from evalkit.studies.study import Study
-from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 

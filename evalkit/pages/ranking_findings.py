@@ -2,7 +2,7 @@
 
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import interval
+from evalkit.numbers import counted, interval, listed
 from evalkit.pages.shared_findings import (
     columns_read,
     contrary,
@@ -15,11 +15,9 @@ from evalkit.pages.shared_findings import (
     unshared,
 )
 from evalkit.parameters.reports import RENUMBER
-from evalkit.studies import diagnostics, ranking_diagnostics
+from evalkit.studies import diagnostics, ranking
 from evalkit.studies.diagnostics import VISIBLE
-from evalkit.studies.ranking import Ranking
-from evalkit.studies.ranking_diagnostics import total
-from evalkit.studies.words import counted, listed
+from evalkit.studies.ranking import Ranking, total
 
 
 def every_finding(study: Ranking) -> list[Finding]:
@@ -41,7 +39,7 @@ def _rows(study: Ranking) -> list[Finding]:
 def _undefined(study: Ranking) -> list[Finding]:
     """Queries without a value: one line where the systems agree, a warning where they do not share their queries."""
     findings = []
-    for label, by_name, shared in ranking_diagnostics.undefined(study):
+    for label, by_name, shared in ranking.undefined(study):
         most = max(by_name.values())
         if shared:
             text = f"{label} is undefined on {counted(most, 'query')}, left out of its mean."
@@ -55,13 +53,13 @@ def _undefined(study: Ranking) -> list[Finding]:
 
 def _without(study: Ranking) -> list[Finding]:
     """Queries that have no value in a segment column."""
-    without = ranking_diagnostics.without_segment(study)
+    without = ranking.without_segment(study)
     text = f"Queries without a value, shown as their own slice: {counts(without)}."
     return [kinds.NO_SEGMENT_VALUE.warning(text, max(without.values()))] if without else []
 
 
 def _judgements(study: Ranking) -> list[Finding]:
-    findings, (k, shares, uneven) = [], ranking_diagnostics.unjudged(study)
+    findings, (k, shares, uneven) = [], ranking.unjudged(study)
     if study.runs.pooled_ideal:
         text = "No judgement file: the ideal order and R include only items that some system returned."
         findings.append(kinds.NO_JUDGEMENT_FILE.warning(text))
@@ -77,7 +75,7 @@ def _judgements(study: Ranking) -> list[Finding]:
 
 def _short(study: Ranking) -> list[Finding]:
     """A note that no list reaches the cut-off of a metric."""
-    last, labels = ranking_diagnostics.beyond(study)
+    last, labels = ranking.beyond(study)
     text = (
         f"The longest list ends at rank {last:,}. So {listed(labels)} {'looks' if len(labels) == 1 else 'look'} at "
         "whole lists, and the ranks after it count as empty."
@@ -92,10 +90,10 @@ def _renumbered(study: Ranking) -> list[Finding]:
 
 
 def _ties(study: Ranking) -> list[Finding]:
-    tied, label = ranking_diagnostics.by_system(study.runs.accounts, "tied"), study.primary.label
+    tied, label = ranking.by_system(study.runs.accounts, "tied"), study.primary.label
     if not tied:
         return []
-    ties, matters = ranking_diagnostics.ties(study)
+    ties, matters = ranking.ties(study)
     ranges = listed(
         (
             f"{label} of {row['system']} lies in {interval(row['worst_ties'], row['best_ties'])}"

@@ -9,16 +9,15 @@ import pandas as pd
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
-from evalkit.numbers import decimals, number, percent, signed
+from evalkit.numbers import counted, decimals, number, percent, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.explorers import Explored
 from evalkit.pages.ranking_findings import every_finding
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.retrieved import DEEPEST
-from evalkit.studies import diagnostics, diversity, unjudged
-from evalkit.studies.rank_tiers import rank_tiers
+from evalkit.studies import beyond_relevance, diagnostics
+from evalkit.studies.diagnostics import rank_tiers
 from evalkit.studies.ranking import PERSISTENCE, Ranking
-from evalkit.studies.words import counted
 
 pieces.listed(__name__)
 
@@ -176,8 +175,8 @@ def results(study: Ranking) -> Results:
         "differences": {"queries": list(differences.index), "values": list(differences)},
         "values": {"query": list(study.runs.query), "systems": study.values()[list(study.shown)].to_dict("list")},
         "likeness": study.likeness.to_dict("list"),
-        "unjudged": unjudged.bounds(study).to_dict("records"),
-        "diversity": diversity.of_lists(study).to_dict("records"),
+        "unjudged": beyond_relevance.bounds(study).to_dict("records"),
+        "diversity": beyond_relevance.measures(study).to_dict("records"),
     }
     return record.results(study, "ranking", every_finding(study), more)
 

@@ -9,12 +9,11 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, measured
-from evalkit.numbers import number, signed, thousands
+from evalkit.numbers import counted, listed, number, plural, signed, thousands
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.shared_findings import beaten, contrary, few_units, picked, power, rows_read, skewed, slices, weights
 from evalkit.studies import diagnostics, mean_reliability
 from evalkit.studies.rating import HEAVY, Rating
-from evalkit.studies.words import counted, listed, plural
 
 pieces.listed(__name__)
 

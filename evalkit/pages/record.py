@@ -12,7 +12,7 @@ from evalkit.findings.kinds import Finding
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
-from evalkit.studies import diagnostics, provenance, units_file
+from evalkit.studies import diagnostics, provenance, units
 from evalkit.studies.account import Account
 from evalkit.studies.study import Study
 
@@ -31,7 +31,7 @@ def population(rows: Aligned | Account) -> dict[str, Any]:
 
 def results(study: Study, notebook: str, findings: Iterable[Finding], more: Mapping[str, Any]) -> Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the file of the units."""
-    units_file.leave(notebook, {"": study})
+    units.leave(notebook, {"": study})
     return Results(about(notebook, study.given, study.sources, study.gate, findings) | answers(study) | dict(more))
 
 

@@ -5,12 +5,11 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, p_cell, text, value, with_interval
-from evalkit.numbers import number, of_frame, signed, thousands
+from evalkit.numbers import counted, number, of_frame, plural, signed, thousands
 from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
 from evalkit.studies import fold_scores as diagnostics
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
-from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 

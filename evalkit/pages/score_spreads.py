@@ -5,11 +5,10 @@ from typing import Any
 from evalkit.drawing import curve_plots, plots, score_plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.numbers import decimals, number
+from evalkit.numbers import counted, decimals, listed, number
 from evalkit.pages.probabilities import DRAWN
 from evalkit.studies import score_spread
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.words import counted, listed
 
 
 def score_plot(study: BinaryStudy) -> Picture | Html:

@@ -7,7 +7,7 @@ import pandas as pd
 from evalkit.catalogue.metric import Chosen
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, measured
-from evalkit.numbers import number, signed
+from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
 from evalkit.pages import page
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import precision
@@ -15,9 +15,8 @@ from evalkit.reading.tables.precision import Precision
 from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.one_by_one import EachStudy
-from evalkit.studies.ranking_diagnostics import by_system, total
+from evalkit.studies.ranking import by_system, total
 from evalkit.studies.study import Study
-from evalkit.studies.words import counted, enumerated, listed, plural, shortened
 
 
 def columns_read(columns: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import interval, p_value, percent, signed
+from evalkit.numbers import counted, interval, listed, p_value, percent, signed
 from evalkit.pages import first_screen, page, record
 from evalkit.pages.shared_findings import columns_read
 from evalkit.studies import lessons
@@ -15,7 +15,6 @@ from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import FEW, equivalence_level
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import counted, listed
 
 Either = Significance | Shares
 PAIRS = 3  # pairs that a line names

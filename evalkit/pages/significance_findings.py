@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import number, p_value
+from evalkit.numbers import counted, number, p_value, plural
 from evalkit.pages import shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import (
@@ -24,7 +24,6 @@ from evalkit.studies.diagnostics import alpha
 from evalkit.studies.significance_diagnostics import Agreement
 from evalkit.studies.significance_study import FOLDS, Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import counted, plural
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 PAIRS = 3  # pairs that a line names

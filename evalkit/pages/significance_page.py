@@ -8,7 +8,7 @@ import pandas as pd
 from evalkit.drawing import tables
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, p_cell, pair, text, value, words
-from evalkit.numbers import interval, number, percent, signed, signed_percent
+from evalkit.numbers import interval, number, percent, plural, signed, signed_percent
 from evalkit.pages import first_screen, page, pieces, record, shares_page, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.pages.pieces import also
@@ -16,11 +16,9 @@ from evalkit.pages.shares_page import Either
 from evalkit.studies import lessons
 from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_study as extras
-from evalkit.studies.diagnostics import alpha, equivalence_level, most_units
-from evalkit.studies.rank_tiers import rank_tiers
+from evalkit.studies.diagnostics import alpha, equivalence_level, most_units, rank_tiers
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 

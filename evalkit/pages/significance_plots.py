@@ -5,7 +5,7 @@ from typing import Any
 from evalkit.drawing import claim_plots, plots
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html
-from evalkit.numbers import interval, number, p_value, percent, signed
+from evalkit.numbers import interval, number, p_value, percent, plural, signed
 from evalkit.pages import page, pieces, shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import WIDE, Either
@@ -14,7 +14,6 @@ from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies import significance_study as extras
 from evalkit.studies.significance_study import Significance
 from evalkit.studies.trials import Shares
-from evalkit.studies.words import plural
 
 pieces.listed(__name__)
 

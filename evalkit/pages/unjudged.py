@@ -5,7 +5,7 @@ import pandas as pd
 from evalkit.drawing.tables import Column, Html, Rows, folded, of_rows, text
 from evalkit.numbers import decimals, number
 from evalkit.pages import pieces
-from evalkit.studies import unjudged
+from evalkit.studies import beyond_relevance
 from evalkit.studies.ranking import Ranking
 
 pieces.listed(__name__)
@@ -15,7 +15,7 @@ PLACES = 3  # decimals of a limit at most
 
 def bounds(study: Ranking) -> Html:
     """The lowest and the highest value of each metric, whatever the unjudged items of each system are."""
-    frame = unjudged.bounds(study)
+    frame = beyond_relevance.bounds(study)
     if not len(frame):
         return Html("")
     labels = dict.fromkeys(frame["metric"])

@@ -2,12 +2,12 @@
 
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, Kind, measured
+from evalkit.numbers import counted, listed
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.inputs.folds import LeftOut
 from evalkit.studies import fold_scores as diagnostics
 from evalkit.studies.out_of_fold import Validation
 from evalkit.studies.resplits import Unfitted
-from evalkit.studies.words import counted, listed
 
 REASONS: dict[Kind, str] = {
     kinds.UNMATCHED_ROWS: "{n:,} rows whose id is missing from another system",

@@ -6,13 +6,12 @@ from evalkit import places as places_of
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, escape
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
-from evalkit.numbers import estimate, number, p_value, signed
+from evalkit.numbers import counted, estimate, number, p_value, plural, signed
 from evalkit.pages import first_screen, folds_page, page, pieces, record, validation_findings
 from evalkit.studies import checks
 from evalkit.studies import fold_scores as diagnostics
 from evalkit.studies.out_of_fold import Validation
 from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
-from evalkit.studies.words import counted, plural
 
 pieces.listed(__name__)
 

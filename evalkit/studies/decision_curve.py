@@ -12,7 +12,7 @@ from evalkit.metrics.net_benefit import decision_curve, net_benefit, treat_all
 from evalkit.statistics.benefit_differences import Differences, differences
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.once import once
+from evalkit.studies.study import cached
 
 ALL = "predict all positive"
 FINE = np.union1d(np.arange(1, 200) / 200, 1 - np.geomspace(0.005, 0.1, 40))  # of the picture: t / (1 − t) bends
@@ -62,7 +62,7 @@ def at_costs(study: BinaryStudy) -> pd.DataFrame:
     return frame.rename(columns={"x": "threshold", "y": "value"})
 
 
-@once
+@cached
 def apart(study: BinaryStudy) -> pd.DataFrame:
     """Differences in net benefit of the first pairs of the first screen: first, second, x, value, low, high.
 

@@ -16,6 +16,7 @@ from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics.sums import Sums
+from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.online.logs import Users
 from evalkit.parameters.kinds import UNKNOWN
@@ -29,7 +30,6 @@ from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.study import EVERY, Member, Settings, Study, check_columns
 from evalkit.studies.units import Units
-from evalkit.studies.words import unit_noun
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 SAMPLE_COLUMNS = {"user": "block", "arm": "plan"}

@@ -12,6 +12,7 @@ from typing import Any
 
 from evalkit import parameters
 from evalkit.limits import USUAL
+from evalkit.numbers import counted
 from evalkit.offline import fold_column
 from evalkit.online import logs
 from evalkit.parameters import Parameters
@@ -25,7 +26,6 @@ from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.studies import experiment, headers, significance
-from evalkit.studies.words import counted
 
 SMALL = 300_000  # rows that are read in about a second
 

@@ -18,6 +18,7 @@ from evalkit.catalogue.preferences import Side
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import sums
+from evalkit.numbers import unit_noun
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
@@ -32,12 +33,11 @@ from evalkit.statistics import intervals, methods, multiplicity
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfUnits
-from evalkit.studies import experiment, planning, study, units, units_file
+from evalkit.studies import experiment, planning, study, units
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.units import Listed, Units
-from evalkit.studies.words import unit_noun
 
 SAMPLE = {
     "log": "data/interleaving/sessions.parquet",
@@ -280,7 +280,7 @@ class Online(Shown):
 
     def write_units(self, path: Path) -> None:
         """Write the file of the units of both; nothing where there are none to write."""
-        units_file.write(path, self.report, self.tables_of)
+        units.write(path, self.report, self.tables_of)
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -26,7 +26,7 @@ from evalkit.statistics.label_sums import SWEPT as SHARED_SWEPT
 from evalkit.statistics.label_sums import ByCell, ByScore, Mean, OfLabel, Second, Sweep
 from evalkit.statistics.of_areas import ranked
 from evalkit.statistics.statistic import Layout
-from evalkit.studies import labels_study, leaders
+from evalkit.studies import labels_study, study
 from evalkit.studies.labels_study import STEPS, SWEPT
 from evalkit.studies.multilabel import top_hits
 from evalkit.studies.study import Settings
@@ -148,7 +148,7 @@ def _leader(c: Counted, settings: Settings) -> int:
     """The number of the system that the page speaks of first."""
     primary = settings.metrics[0]
     values = {name: c.value(primary, i) for i, name in enumerate(c.order)}
-    return c.order.index(leaders.leading(leaders.ranked(values, primary), settings.baseline))
+    return c.order.index(study.leading(study.ranked(values, primary), settings.baseline))
 
 
 def _mean(c: Counted, chosen: Chosen, group: int) -> Mean:

@@ -16,6 +16,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, ordered
 from evalkit.metrics.rows import Rows
+from evalkit.numbers import plural
 from evalkit.offline import giveaways, leakage
 from evalkit.offline.fitting import Fit
 from evalkit.offline.splits import Folds
@@ -35,7 +36,6 @@ from evalkit.studies.fold_scores import Facts, Features, Label, Split
 from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Listed, Units
-from evalkit.studies.words import plural
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance

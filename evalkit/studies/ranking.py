@@ -17,23 +17,31 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics import overlap, sums
 from evalkit.metrics.overlap import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.sums import Sums
+from evalkit.numbers import unit_noun
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import rows, runs, stock
 from evalkit.reading.inputs.retrieved import DEEPEST
-from evalkit.reading.inputs.runs import Ask, Runs
+from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.inputs.stock import Stock
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.measured import Measured
+from evalkit.reading.reductions.measured import (
+    BestTies,
+    Depth,
+    InterpolatedPrecision,
+    Measured,
+    PerQuery,
+    Unjudged,
+    WorstTies,
+)
 from evalkit.reading.tables import precision, sources
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference, methods
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
-from evalkit.studies import asks, study, units
-from evalkit.studies.asks import BestTies, Depth, InterpolatedPrecision, Unjudged, WorstTies
+from evalkit.studies import study, units
+from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Units
-from evalkit.studies.words import unit_noun
 
 SAMPLE = {
     "preds": "data/digits_retrieval/runs",
@@ -103,9 +111,9 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
     """All that the page will ask of the rankings, for input whose lists do not stay in memory."""
     asked: list[Ask] = [Depth(), Unjudged(settings.metrics[0].k or UNJUDGED)]
     for chosen in settings.metrics:
-        asked.append(asks.Metric(chosen, level))
+        asked.append(PerQuery(chosen, level))
         asked += [kind(chosen, level) for kind in (WorstTies, BestTies) if chosen.metric.tie_range]
-    asked += [asks.Metric(Chosen(_curve_metric(settings.metrics[0]), k), level) for k in {1, *cuts}]
+    asked += [PerQuery(Chosen(_curve_metric(settings.metrics[0]), k), level) for k in {1, *cuts}]
     asked += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
     return list(dict.fromkeys(asked))
 
@@ -164,7 +172,7 @@ class Ranking(Shown, Study):
     def _values(self) -> dict[tuple[str, str], Sums]:
         """(metric label, system) -> one value a query."""
         return {
-            (chosen.label, name): self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
+            (chosen.label, name): self.runs.measure(name, PerQuery(chosen, self.relevance_level))
             for chosen in self.settings.metrics
             for name in self.systems
         }
@@ -297,7 +305,7 @@ class Ranking(Shown, Study):
         rows = []
         for chosen in cuts:
             for name in self.order:
-                values = self.runs.measure(name, asks.Metric(chosen, self.relevance_level))
+                values = self.runs.measure(name, PerQuery(chosen, self.relevance_level))
                 e = self._with_interval(chosen, values)
                 rows.append({"metric": metric.name, "system": name, "k": chosen.k} | _limits(e))
         return pd.DataFrame(rows)
@@ -325,3 +333,65 @@ class Ranking(Shown, Study):
 
 def _limits(e: Estimate) -> dict[str, Any]:
     return {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
+
+
+# What the findings are measured by ------------------------------------------------------------------------------------
+
+
+UNEVEN = 0.05  # a difference between shares of unjudged items that can turn an order
+MOST = 0.8  # a share of unjudged items from which values say little
+
+
+def total(accounts: Mapping[str, Account], name: str) -> int:
+    """A count of all systems together.
+
+    >>> total({"a": Account(9, 8, 1, 0, 0, 0, 0), "b": Account(5, 5, 0, 0, 0, 0, 0)}, "rows")
+    14
+    """
+    return sum(getattr(account, name) for account in accounts.values())
+
+
+def by_system(accounts: Mapping[str, Account], name: str) -> dict[str, int]:
+    """A count of each system, without zeros."""
+    several = {system: getattr(account, name) for system, account in accounts.items()}
+    return {system: n for system, n in several.items() if n}
+
+
+def undefined(study: Ranking) -> list[tuple[str, dict[str, int], bool]]:
+    """The metrics without a value on some queries: on how many by system, and True if the systems agree in number."""
+    metrics = []
+    for label, estimates in study.estimates.groupby("metric", sort=False):
+        some = estimates[estimates["undefined"] > 0]
+        if len(some):
+            counts = dict(zip(some["system"], some["undefined"].astype(int), strict=True))
+            metrics.append((str(label), counts, estimates["undefined"].nunique() == 1))
+    return metrics
+
+
+def without_segment(study: Ranking) -> dict[str, int]:
+    """Queries without a value in each segment column, without zeros."""
+    several = {name: int((study.runs.attributes[name] == NONE).sum()) for name in study.settings.segments}
+    return {name: n for name, n in several.items() if n}
+
+
+def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
+    """k, the share of items without a judgement among the first k by system, and True if it may mislead.
+
+    It does if the systems differ in it, or if hardly any item is judged.
+    """
+    shares = {name: study.unjudged(name)[1] for name in study.order}
+    return study.unjudged(study.order[0])[0], shares, max(shares.values()) > min(MOST, min(shares.values()) + UNEVEN)
+
+
+def beyond(study: Ranking) -> tuple[int, list[str]]:
+    """The last rank that any list reaches, and the metrics whose cut-off lies beyond it."""
+    last = max(int(study.runs.measure(name, Depth()).per_unit.max(initial=0)) for name in study.systems)
+    return last, [chosen.label for chosen in study.settings.metrics if (chosen.k or 0) > last]
+
+
+def ties(study: Ranking) -> tuple[pd.DataFrame, bool]:
+    """The estimates that the order of tied items moves visibly; True if one by over half its interval's width."""
+    rows = study.estimates[study.estimates["metric"] == study.primary.label]
+    moved = rows[rows["best_ties"] - rows["worst_ties"] > VISIBLE]
+    matters = (moved["best_ties"] - moved["worst_ties"] > (moved["high"] - moved["low"]) / 2).any()
+    return moved, bool(matters)

@@ -22,6 +22,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.metrics import counts
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
+from evalkit.numbers import unit_noun
 from evalkit.reading.inputs.aligned import Aligned, number_of
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
@@ -30,7 +31,6 @@ from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.studies import units
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Units
-from evalkit.studies.words import unit_noun
 
 DRAWN = 8  # curves that one picture can hold
 

@@ -15,6 +15,7 @@ from evalkit.drawing import claim_plots
 from evalkit.drawing.shown import Shown
 from evalkit.metrics.distribution import Held
 from evalkit.metrics.sums import Sums, both
+from evalkit.numbers import plural, unit_noun
 from evalkit.progress import progress
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.units import UnitValues
@@ -40,14 +41,12 @@ from evalkit.statistics.resampling import resampled_each
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
-from evalkit.studies.once import once
-from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.study import EVERY, Member, Study, cached
 from evalkit.studies.units import Listed, Units
-from evalkit.studies.words import plural, unit_noun
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 RESAMPLES = 2_000
-DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a bootstrap: 16 MB
+DIFFERENCES = 2**21  # of units, held at cached while pairs share the samples of a bootstrap: 16 MB
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 FOLDS = ("fold", "split", "repeat", "seed", "run")
@@ -424,7 +423,7 @@ def _error(d: Floats, unit: np.ndarray) -> float:
 # Beside the test: sizes of effects, the other tests, mean ranks, power and the units needed ---------------------------
 
 
-@once
+@cached
 def effects(study: Significance) -> pd.DataFrame:
     """The size of every difference: relative; by unit standardised (d_z) and P(first > second), of ties the half."""
     rows = []
@@ -438,7 +437,7 @@ def effects(study: Significance) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@once
+@cached
 def other_tests(study: Significance) -> pd.DataFrame:
     """Every pair by every other test, those that do not test a mean among them; p not adjusted but for bh and tukey.
 
@@ -475,7 +474,7 @@ def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
     return by_pair
 
 
-@once
+@cached
 def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, of three systems or more on two units or more."""
     if len(study.order) < 3 or study.test_to_train or study.primary.metric.best == "neither":
@@ -529,7 +528,7 @@ def p_curve(study: Significance) -> dict[str, list[float]]:
     return study.p_curve().to_dict("list") if study.flips else {}
 
 
-@once
+@cached
 def needed(study: Significance) -> pd.DataFrame:
     """How many units show which true difference with 80 and 90% power: the margin, what was seen, what would show."""
     if (of := spread(study)) is None:

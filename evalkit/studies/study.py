@@ -4,11 +4,11 @@ A study says what it measures: one metric of one system on some of its units. Al
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from evalkit.arrays import Bools, InputError, ParameterError, codes
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits, Reading
+from evalkit.numbers import plural
 from evalkit.parameters import Compared
 from evalkit.progress import progress
 from evalkit.reading.tables import columns as roles_of
@@ -28,9 +29,8 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, Statistic
-from evalkit.studies import leaders
+from evalkit.studies import study
 from evalkit.studies.units import WithUnits
-from evalkit.studies.words import plural
 
 Member = Bools | slice | int  # of sums a number of a slice
 EVERY = slice(None)
@@ -275,7 +275,7 @@ class Study(WithUnits, ABC):
     @cached_property
     def order(self) -> list[str]:
         """The systems by the primary metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
-        return leaders.ranked({name: self.estimate(self.primary, name).value for name in self.systems}, self.primary)
+        return study.ranked({name: self.estimate(self.primary, name).value for name in self.systems}, self.primary)
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
@@ -341,7 +341,7 @@ class Study(WithUnits, ABC):
     @cached_property
     def leader(self) -> str:
         """Whom the first screen speaks of: the best system, with a baseline the best of the others."""
-        return leaders.leading(self.order, self.settings.baseline)
+        return study.leading(self.order, self.settings.baseline)
 
     @cached_property
     def headline(self) -> pd.DataFrame:
@@ -415,3 +415,41 @@ class Study(WithUnits, ABC):
         failed = self.headline["first"][~self._kept(self.headline["verdict"])].tolist()
         rule = f"{self.primary.label}: every system {self.settings.gate} against {self.settings.baseline}"
         return {"rule": rule, "passed": not failed, "failed": failed}
+
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+def cached(of: Callable[[S], R]) -> Callable[[S], R]:
+    """A function of a study whose result is kept with the study, as a `cached_property` is.
+
+    >>> class Study: ...
+    >>> calls = []
+    >>> count = cached(lambda study: calls.append(study))
+    >>> study = Study()
+    >>> count(study), count(study), len(calls)
+    (None, None, 1)
+    """
+    name = f"{of.__module__}.{of.__qualname__}"
+
+    @wraps(of)
+    def kept(study: S) -> R:
+        results = vars(study)
+        if name not in results:
+            results[name] = of(study)
+        return results[name]  # type: ignore[no-any-return]
+
+    return kept
+
+
+def ranked(values: Mapping[str, float], by: Chosen) -> list[str]:
+    """The systems by their values of a metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
+    value = {name: float(f"{number:.12g}") for name, number in values.items()}
+    sign = -1 if by.metric.best == "high" else 1
+    return sorted(value, key=lambda name: (np.isnan(value[name]), sign * value[name], name))
+
+
+def leading(order: Sequence[str], baseline: str | None) -> str:
+    """The best system, with a baseline the best of the others."""
+    return next(name for name in order if name != baseline or len(order) == 1)

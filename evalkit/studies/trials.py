@@ -10,6 +10,7 @@ from evalkit.catalogue import directions
 from evalkit.catalogue.kinds import PerUnit, Proportion
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.drawing.shown import Shown
+from evalkit.numbers import plural
 from evalkit.parameters import Significance
 from evalkit.reading.inputs.units import Trials
 from evalkit.reading.tables.parts import Source
@@ -20,7 +21,6 @@ from evalkit.statistics.statistic import Hits, Known, Statistic
 from evalkit.studies import study, units
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Units
-from evalkit.studies.words import plural
 
 SHARE = "share of successes"
 DRAWN = 2000  # more numbers of successes than a picture can show

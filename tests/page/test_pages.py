@@ -8,8 +8,8 @@ from browser import DARK, View, look
 from conftest import AXE, MORE, OTHERS, PAGES, ROOT, SAMPLES
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from evalkit.numbers import NAMED
 from evalkit.page import ReportExporter
-from evalkit.studies.words import NAMED
 
 DESK, PHONE, PLAIN_PHONE = View(1280), View(400), View(400, scripts=False)
 LOOKS = [

@@ -18,7 +18,7 @@ from test_sharded import ASKS
 from test_spark_classification import SMALL
 from test_spark_ranking import from_spark
 
-from evalkit.studies import units_file
+from evalkit.studies import units
 
 EXECUTORS, MEGABYTES = 4, 512
 PARTITIONS = 4 * EXECUTORS
@@ -45,7 +45,7 @@ def measured(folder: Path) -> dict[str, Any]:
     ranked = from_spark(f"spark:parquet.`{folder / 'ranked'}`", attributes=["language"])
     numbered = {(system, i): ranked.measure(system, ask) for system in ranked.systems for i, ask in enumerate(ASKS)}
     study = classified(f"spark:parquet.`{folder / 'scores'}`", SMALL, **TWO)
-    units_file.write(folder / "units.parquet", "classification", {"": study})
+    units.write(folder / "units.parquet", "classification", {"": study})
     found = {"ranked": replace(ranked, found=numbered), "estimates": study.estimates, "comparisons": study.comparisons}
     return found | {"by_segment": study.by_segment, "tp": {system: study.table(system).tp for system in study.systems}}
 

@@ -18,7 +18,7 @@ from test_large_units import same_rows
 from test_sharded import ASKS, assert_same, table
 
 from evalkit.reading.inputs import runs
-from evalkit.studies import classification, units_file
+from evalkit.studies import classification, units
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -75,7 +75,7 @@ def test_four_executors_worth_of_partitions_give_ranked_lists_the_same_bits(foun
 
 def test_four_executors_worth_of_partitions_give_two_systems_scores_the_same_numbers(found, folder, scores, tmp_path):
     here = classification.read(scores, **TWO)
-    units_file.write(tmp_path / "units.parquet", "classification", {"": here})
+    units.write(tmp_path / "units.parquet", "classification", {"": here})
     assert len(same_rows(tmp_path / "units.parquet", folder / "units.parquet")) > 100_000
     np.testing.assert_allclose(found["estimates"]["value"], here.estimates["value"], rtol=1e-12)
     np.testing.assert_allclose(found["comparisons"]["difference"], here.comparisons["difference"], rtol=1e-12)

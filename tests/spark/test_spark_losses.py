@@ -11,7 +11,7 @@ from test_large_units import same_rows
 
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
-from evalkit.studies import units_file
+from evalkit.studies import units
 
 SMALL = Limits(reading=Reading(rows=100, collected=100, worker=15_000))
 
@@ -34,7 +34,7 @@ def test_own_metrics_and_the_file_of_units_are_those_of_memory(session, tmp_path
     kept, cluster = held(table, **given), summed(there, SMALL, **given)
     same(kept, cluster)
     for path, study in (("memory", kept), ("spark", cluster)):
-        units_file.write(tmp_path / path, "made", {"": study})
+        units.write(tmp_path / path, "made", {"": study})
     same_rows(tmp_path / "memory", tmp_path / "spark")
 
 

@@ -9,7 +9,7 @@ from test_large_units import TWO, same_rows
 
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import Rating
-from evalkit.studies import classification, rating, units_file
+from evalkit.studies import classification, rating, units
 
 SMALL = Limits(reading=Reading(rows=100, collected=100, worker=900))
 
@@ -41,5 +41,5 @@ def test_the_file_is_that_of_a_table_in_memory(session, name, tmp_path):
     data = rows()
     table = session.createDataFrame(pa.Table.from_pandas(data, preserve_index=False)).repartition(3)
     for path, study in (("memory", held(data, **given)), ("spark", read(table, **given))):
-        units_file.write(tmp_path / path, "made", {"": study})
+        units.write(tmp_path / path, "made", {"": study})
     assert len(same_rows(tmp_path / "memory", tmp_path / "spark"))

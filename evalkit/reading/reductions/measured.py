@@ -11,6 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics import rankings
+from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs import runs as whole
@@ -110,10 +113,10 @@ def _measured(build: Build, task: Task) -> Any:
     }
     cells |= {f"attribute {name}": pa.array(build.attribute(name), pa.large_string()) for name in task.attributes}
     cells |= {"negative": pa.array([build.negative]), "shared": pa.array([int(build.shared)])}
-    for i, (rankings, account) in enumerate(build.built(task.systems, task.top).values()):
+    for i, (lists, account) in enumerate(build.built(task.systems, task.top).values()):
         cells[f"account {i}"] = pa.array([getattr(account, name) for name in ACCOUNT], pa.int64())
         for j, ask in enumerate(task.asks):
-            sums = ask(rankings)
+            sums = ask(lists)
             cells[f"top {i} {j}"] = pa.array(sums.numerator)
             if sums.denominator is not None:
                 cells[f"bottom {i} {j}"] = pa.array(sums.denominator)
@@ -226,3 +229,70 @@ def _objects(texts: Any) -> np.ndarray:
 
 def _account(fields: np.ndarray) -> Account:
     return Account(*map(int, fields.reshape(-1, len(ACCOUNT)).sum(axis=0)))
+
+
+# What is asked of rankings: one value a query each, as values that can be compared and sent ---------------------------
+
+
+@dataclass(frozen=True)
+class PerQuery:
+    """A metric of the catalogue; level: the lowest grade that counts as relevant."""
+
+    chosen: Chosen
+    level: float
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The metric of every query."""
+        return self.chosen.sums(r, self.level)
+
+
+@dataclass(frozen=True)
+class WorstTies(PerQuery):
+    """The metric with the worst order of items whose scores are equal."""
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The metric of every query."""
+        return self.chosen.sums(rankings.worst_ties(r) if r.retrieved.tied.any() else r, self.level)
+
+
+@dataclass(frozen=True)
+class BestTies(PerQuery):
+    """The metric with the best order of items whose scores are equal."""
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The metric of every query."""
+        return self.chosen.sums(rankings.best_ties(r) if r.retrieved.tied.any() else r, self.level)
+
+
+@dataclass(frozen=True)
+class InterpolatedPrecision:
+    """The best precision at or beyond a recall."""
+
+    recall: float
+    level: float
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The precision of every query."""
+        return Sums(rankings.interpolated_precision(r, self.recall, self.level))
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """Rows without a judgement among the first k, of how many."""
+
+    k: int
+
+    def __call__(self, r: Rankings) -> Sums:
+        """Both numbers of every query."""
+        some = r.retrieved
+        top = some.rank <= self.k
+        return Sums(some.total(top & np.isnan(some.grade)), some.total(top))
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The last rank returned."""
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The last rank of every list, 0 of an empty one."""
+        return Sums(r.retrieved.depth.astype(float))

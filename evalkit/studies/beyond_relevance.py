@@ -1,0 +1,199 @@
+"""What relevance does not say of ranked lists: what unjudged items could change, diversity, novelty, coverage."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import Bools, Floats, Ints
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics import diversity
+from evalkit.metrics.diversity import Items
+from evalkit.metrics.rankings import Lists, Rankings
+from evalkit.metrics.sums import Sums
+from evalkit.reading.inputs.runs import Runs
+from evalkit.reading.inputs.stock import Stock
+from evalkit.statistics import independent, interval_methods, intervals
+from evalkit.statistics.intervals import Estimate
+from evalkit.studies.ranking import Ranking
+from evalkit.studies.study import cached
+
+BOUNDS = ["metric", "system", "value", "low", "high", "n", "unjudged"]
+ARRANGED = 5_000_000  # rows that all arrangements of one system may have together
+
+
+@cached
+def bounds(study: Ranking) -> pd.DataFrame:
+    """The limits of the metrics of each system with unjudged items in its first `study.depth` ranks: `BOUNDS`.
+
+    Each of these items may be relevant, with the highest grade of the judgements, or not relevant. unjudged: how many
+    there are in all lists. value, low, high: means over the n queries on which the metric is defined now. Empty where
+    all items are judged, and where the lists are not at hand or there are too many.
+    """
+    if not isinstance(study.runs, Runs):
+        return pd.DataFrame(columns=BOUNDS)
+    rows = [
+        {"metric": chosen.label, "system": name} | limits
+        for name in study.order
+        for chosen, limits in _of_system(study, study.runs.rankings[name])
+    ]
+    frame = pd.DataFrame(rows, columns=BOUNDS)
+    place = {chosen.label: i for i, chosen in enumerate(study.settings.metrics)}
+    return frame.sort_values("metric", key=lambda labels: labels.map(place), kind="stable", ignore_index=True)
+
+
+def _of_system(study: Ranking, r: Rankings) -> Iterator[tuple[Chosen, dict[str, float]]]:
+    """The limits of each metric that is a mean over queries; nothing for a system without an unjudged item."""
+    unknown = Unknown.of(r, study.depth)
+    if not unknown.most or unknown.most * 2 * len(r.retrieved.grade) > ARRANGED:
+        return
+    worlds = [r, *unknown.worlds(max(study.relevance_level, study.runs.top_grade))]
+    for chosen in study.settings.metrics:
+        values = [chosen.sums(world, study.relevance_level) for world in worlds]
+        if values[0].denominator is None and values[0].defined.any():
+            yield (
+                chosen,
+                _limits(np.array([sums.numerator for sums in values])) | {"unjudged": int(unknown.count.sum())},
+            )
+
+
+def _limits(values: Floats) -> dict[str, float]:
+    """The mean of the first row's values that exist, and those of the lowest and the highest of each column."""
+    values = values[:, ~np.isnan(values[0])]
+    means = (row.mean() for row in (values[0], np.nanmin(values, axis=0), np.nanmax(values, axis=0)))
+    return dict(zip(("value", "low", "high"), map(float, means), strict=True)) | {"n": values.shape[1]}
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """The unjudged rows among the first ranks of each list: row, list, number from the top. count: of each list."""
+
+    r: Rankings
+    row: Ints
+    owner: Ints
+    nth: Ints
+    count: Ints
+
+    @classmethod
+    def of(cls, r: Rankings, depth: int) -> "Unknown":
+        """Those of the first `depth` ranks."""
+        lists = r.retrieved
+        row = np.flatnonzero(np.isnan(lists.grade) & (lists.rank <= depth))
+        owner = lists.owner[row]
+        count = np.bincount(owner, minlength=len(lists))
+        return cls(r, row, owner, np.arange(1, len(row) + 1) - (np.cumsum(count) - count)[owner], count)
+
+    @property
+    def most(self) -> int:
+        """Of all lists the most."""
+        return int(self.count.max(initial=0))
+
+    def worlds(self, grade: float) -> Iterator[Rankings]:
+        """The rankings if j of the unjudged items of each list are relevant, the first j or the last j, for each j.
+
+        No metric rises where a relevant item of a list moves down: with j relevant ones these two are the extremes.
+        """
+        for j in range(self.most + 1):
+            relevant = np.minimum(j, self.count)
+            yield self._judged(self.nth <= relevant[self.owner], grade)
+            yield self._judged(self.nth > (self.count - relevant)[self.owner], grade)
+
+    def _judged(self, relevant: Bools, grade: float) -> Rankings:
+        """The rankings if these of the unjudged items are relevant, with this grade, and the others are not."""
+        grades, ideal = self.r.retrieved.grade.copy(), self.r.ideal
+        grades[self.row] = np.where(relevant, grade, 0.0)
+        every = np.concatenate([ideal.grade, grades[self.row]])
+        owner = np.concatenate([ideal.owner, self.owner])
+        order = np.lexsort((-every, owner))
+        offset = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(ideal)))])
+        best = Lists(every[order], np.zeros(len(every), bool), offset)
+        return replace(self.r, retrieved=replace(self.r.retrieved, grade=grades), ideal=best)
+
+
+# Diversity, novelty and coverage --------------------------------------------------------------------------------------
+
+
+OPPOSITE = 2.0  # the cosine distance of opposite directions
+MEASURES = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
+
+
+@cached
+def measures(study: Ranking) -> pd.DataFrame:
+    """Every measure of every system at `study.depth`: `MEASURES`; empty without `items` and without lists at hand.
+
+    n: lists with a value. left_out: items among the first k that the table lacks, or that lack what the measure needs.
+    """
+    if study.catalogue is None or study.runs.retrieved is None:
+        return pd.DataFrame(columns=MEASURES)
+    by_system, k = study.catalogue.listed(study.runs.retrieved), study.depth
+    rows = []
+    for name in study.order:
+        for measure in _measures(study, study.catalogue, by_system[name]):
+            e = measure.estimate
+            limits = {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
+            left_out = int(diversity.left_out(by_system[name], measure.has, k).sum())
+            rows.append({"metric": measure.name, "system": name, "k": k} | limits | {"left_out": left_out})
+    return pd.DataFrame(rows, columns=MEASURES)
+
+
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """A measure of the lists of one system. has: which items it can use."""
+
+    name: str
+    estimate: Estimate
+    has: Bools
+
+
+def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
+    """Each measure that the table allows."""
+    k = study.depth
+
+    def mean(name: str, values: Floats, has: Bools, high: float = 1.0) -> _Measure:
+        known = ~np.isnan(values)
+        sums = Sums(*Sums(values).by_unit(known, study.unit))
+        e = interval_methods.ratio_within(sums, 0.0, high, level=study.settings.level)
+        return _Measure(name, replace(e, n=int(known.sum())), has)
+
+    if stock.category is not None:
+        values = diversity.intra_list_diversity_category(lists, stock.category, k)
+        yield mean("diversity by category", values, stock.category >= 0)
+    if stock.features is not None:
+        values = diversity.intra_list_diversity(lists, stock.features, k)
+        yield mean("diversity by features", values, diversity.described(stock.features), OPPOSITE)
+    for name, share in novelty_shares(stock):
+        yield mean(name, diversity.novelty(lists, share, k), share > 0, np.inf)
+    for name, (of, by_list) in WHOLE.items():
+        moved = by_list(lists, k) if study.unit is None else diversity.jackknife_by_unit(lists, study.unit, of, k)
+        e = jackknifed(of(diversity.exposure(lists, k)), moved, level=study.settings.level)
+        yield _Measure(name, replace(e, n=len(lists)), np.ones(len(stock), bool))
+
+
+WHOLE = {  # of all lists together: from how many lists show each item, and the jackknife's values of the lists
+    "coverage": (diversity.share_exposed, diversity.catalogue_coverage_by_list),
+    "Gini of exposure": (diversity.gini, diversity.exposure_gini_by_list),
+}
+
+
+def jackknifed(value: float, moved: Floats, *, level: float) -> Estimate:
+    """A number of all lists in 0..1 with t limits from the jackknife's values of the units, cut at 0 and 1.
+
+    No limits if no unit alone moves the number, as where at least two lists show every item: its error is unknown.
+
+    >>> jackknifed(1.0, np.array([1.0, 1.0, 1.0]), level=0.95).low
+    nan
+    >>> jackknifed(0.9, np.array([1.0, 0.8]), level=0.95).high
+    1.0
+    """
+    error = float(np.sqrt(independent.arm_of(value, moved - value).variance)) or np.nan
+    e = intervals.t_interval(value, error, n=len(moved), level=level, method="jackknife t")
+    return replace(e, low=float(np.clip(e.low, 0, 1)), high=float(np.clip(e.high, 0, 1)))
+
+
+def novelty_shares(stock: Stock) -> Iterator[tuple[str, Floats]]:
+    """The novelty measures that the table allows, each with the share p of every item."""
+    if stock.popularity is not None:
+        yield "novelty by interactions", diversity.interaction_share(np.nan_to_num(stock.popularity))
+    if stock.user_share is not None:
+        yield "novelty by users", stock.user_share
