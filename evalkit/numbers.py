@@ -65,6 +65,16 @@ def number(value: float, places: int | None = None) -> str:
     return (text[1:] if float(text.replace(",", "")) == 0 else text).replace("-", "−") if value < 0 else text
 
 
+def printed(value: float, places: int) -> float:
+    """The number that `number` writes.
+
+    >>> printed(0.78649, 2), printed(-2.54e-300, 300)
+    (0.79, -2.54e-300)
+    """
+    wide = math.isfinite(value) and value and (abs(value) >= LARGE or places > MOST)
+    return float(f"{value:.{SHOWN}g}") if wide else round(float(value), min(places, MOST))
+
+
 def thousands(n: float) -> str:
     """A count with its thousands grouped."""
     return f"{n:,}"

@@ -33,7 +33,7 @@ def test_rows_are_listed_by_the_leaders_miss_with_the_scores_of_each_system():
         assert listed[["a", "miss a", "miss a − b"]].tolist() == pytest.approx(
             [row["score_a"], misses[0], misses[0] - misses[1]], abs=6e-4
         )
-        assert (listed["part"], listed["label"]) == (f"part {row['part']}", row["label"])
+        assert (listed["part"], listed["label"]) == (f"part {row['part']}", str(row["label"]))
 
 
 def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():

@@ -21,7 +21,7 @@ import evalkit as ek
 from evalkit import processor, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import exports, plots, tables
-from evalkit.drawing.exports import Cell, Table
+from evalkit.drawing.exports import Cell
 from evalkit.drawing.plots import Picture
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -239,8 +239,10 @@ def test_no_mark_of_one_system():
 
 
 def test_cells_that_are_no_numbers_stay_text():
-    rows = [[Cell("a"), Cell("<0.001"), Cell("0.5 [0.4, 0.6] n = 7")], [Cell("b"), Cell("0.2"), Cell("–")]]
-    frame = exports.frame(exports.Table("", ["system", "p", "x"], rows))
+    x = Cell("0.5", "[0.4, 0.6]", below=("n = 7",), numbers=(0.5, 0.4, 0.6))
+    rows = [[Cell("7"), tables.p_cell(0.0004), x], [Cell("b"), tables.p_cell(0.2), Cell("–")]]
+    frame = exports.frame(exports.Table("", [*map(Cell, ["system", "p", "x"])], rows))
+    assert frame["system"].tolist() == ["7", "b"]  # a name stays a name
     assert frame["p"].tolist() == ["<0.001", 0.2]
     assert frame["x note"].tolist() == ["n = 7", ""]
 
@@ -304,9 +306,7 @@ def test_what_is_no_axes(agg):
 
 def test_tables_of_odd_names_are_tables(tmp_path):
     """In LaTeX a row that begins with a bracket is no option of the line above; in Markdown a name is one cell."""
-    odd = tables.Html(
-        "", "", (Table("", ["system", "auc"], [[Cell("[new]"), Cell("0.8")], [Cell("a\n&lt;b&gt;|"), Cell("–")]]),)
-    )
+    odd = tables.table("", ["system", "auc"], [["[new]", "0.8"], ["a\n<b>|", "–"]])
     lines = odd.to_latex(tmp_path / "t.tex").splitlines()
     assert r"{}[new] & 0.8 \\" in lines
     assert r"a $<$b$>$$|$ & -- \\" in lines
@@ -339,8 +339,7 @@ def _lines(texts):
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_name_runs_in_no_spreadsheet_and_no_renderer(name):
-    cell = Cell(name.replace("<", "&lt;"))
-    odd = tables.Html("", "", (Table(name, [name, "auc"], [[cell, Cell("−0.031")]]),))
+    odd = tables.table(name, [name, "auc"], [[name, tables.number_cell(-0.031, 3)]])
     rows, marks = _lines({"CSV": odd.to_csv(), "Markdown": odd.to_markdown()})
     spread, marked = ODD[name]
     if "[−" not in name:  # an interval has columns of its own

@@ -13,7 +13,7 @@ def test_text_from_the_data_is_escaped_everywhere():
         tables.heading(bad, bad),
         tables.findings([Kind("EK1", bad, bad, bad).warning(bad)]),
         tables.paragraph(bad),
-        tables.table(bad, [bad], [[Cell(tables.escape(bad))]], bad),
+        tables.table(bad, [bad], [[Cell(bad)]], bad),
         tables.definitions([(bad, bad)]),
         tables.provenance([(bad, bad)]),
         tables.folded(bad, tables.paragraph(bad)),

@@ -1,6 +1,7 @@
-"""The tables of a page elsewhere: as text, Markdown, LaTeX and frames, with the digits of the page."""
+"""Tables as values, and what they are elsewhere: as text, Markdown, LaTeX and frames, with the digits of the page."""
 
 import html
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +13,12 @@ import pandas as pd
 
 from evalkit.arrays import ParameterError
 
+LIMITED = ("", " low", " high")  # the columns of a number with its limits
+BREAKS = re.compile(r"[\r\n\t]+")
 NUMBER = r"[+−]?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|∞)|–"
-WITH_INTERVAL = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
-ALONE = re.compile(NUMBER)
 SIGNED = re.compile(rf"(?:{NUMBER}|-\d[\d.]*)%?(?: \[(?:{NUMBER})%?, (?:{NUMBER})%?\])?")
 INTERVAL = rf"\[(?:{NUMBER})%?, (?:{NUMBER})%?\](?![\[(:])"  # brackets that are no link
 MARKED = re.compile(rf"{INTERVAL}|([\\`*~$\[\]]|(?<!\w)_|_(?!\w))")
-WORDS = {"lead": r"\textbf{%s}", "ci": r"{\footnotesize %s}"}
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
 LATEX |= {"−": "$-$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\rightarrow$", "∞": r"$\infty$", "–": "--"}
@@ -26,25 +26,67 @@ LATEX |= {"±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$",
 LATEX |= {"|": "$|$", "½": r"$\frac{1}{2}$", "√": r"$\surd$", "…": r"\ldots{}", "·": r"$\cdot$", "α": r"$\alpha$"}
 
 
+def escape(text: object) -> str:
+    """Text made safe for HTML."""
+    return html.escape(str(text), quote=True)
+
+
 @dataclass(frozen=True)
 class Cell:
-    """A table cell: HTML, a class (lead, muted, text), and a mark of significance for a printed table."""
+    """A table cell, or words of a sentence: a text, an interval behind it, what stands beside and below.
 
-    html: str
+    numbers: the number that is printed, or the number and its limits. markup: the text as HTML, where it is more than
+    the text, such as a link. kind: a class (lead, muted, text). tag: an element around all. mark: of significance.
+    """
+
+    text: str
+    limits: str | None = None
+    beside: str = ""
+    below: tuple[str, ...] = ()
+    numbers: tuple[float, ...] = ()
+    markup: str = ""
     kind: str = ""
+    tag: str = ""
     mark: str = ""
 
     @property
-    def text(self) -> str:
-        """The cell without its markup, and without what it opens to, which stands in a div.
+    def html(self) -> str:
+        """The cell as HTML.
 
-        >>> Cell('0.79 <wbr><span class="ci">[0.75, 0.81]</span><br>n = 7').text, Cell("a −&nbsp;b").text
-        ('0.79 [0.75, 0.81] n = 7', 'a − b')
+        >>> Cell("0.79", "[0.75, 0.81]", below=("n = 7",)).html
+        '0.79 <wbr><span class="ci">[0.75, 0.81]</span><br><span class="muted">n = 7</span>'
         """
-        text = html.unescape(
-            re.sub(r"<div>.*?</div>|<[^>]*>", "", self.html.replace("<br>", " ").replace("&nbsp;", " "))
-        ).strip()
-        return re.sub(r"[\r\n\t]+", " ", text)
+        limits = "" if self.limits is None else f' <wbr><span class="ci">{self.limits}</span>'
+        beside = f' <span class="muted">{escape(self.beside)}</span>' if self.beside else ""
+        below = "".join(f'<br><span class="muted">{escape(line)}</span>' for line in self.below).replace("\n", "<br>")
+        inner = f"{self.markup or escape(self.text)}{limits}{beside}{below}"
+        return f"<{self.tag}>{inner}</{self.tag}>" if self.tag else inner
+
+    @property
+    def rest(self) -> str:
+        """What stands behind the text and below it."""
+        return BREAKS.sub(" ", " ".join(filter(None, [self.limits, self.beside, *self.below])))
+
+    @property
+    def whole(self) -> str:
+        """All that the cell says.
+
+        >>> Cell("0.79", "[0.75, 0.81]", below=("n = 7",)).whole
+        '0.79 [0.75, 0.81] n = 7'
+        """
+        return f"{BREAKS.sub(' ', self.text.strip())} {self.rest}".strip()
+
+
+def cell(value: Cell | str) -> Cell:
+    """The cell of a text."""
+    return value if isinstance(value, Cell) else Cell(value)
+
+
+def joined(*parts: Cell | str) -> Cell:
+    """Words of a sentence in one."""
+    cells = [cell(part) for part in parts]
+    text = "".join(f"{part.text} {part.rest}" if part.rest else part.text for part in cells)
+    return Cell(text, markup="".join(part.html for part in cells))
 
 
 @dataclass(frozen=True)
@@ -52,33 +94,31 @@ class Table:
     """What a table of the page says. marks: what the marks of its cells mean."""
 
     caption: str
-    columns: Sequence[str]
+    columns: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
     marks: str = ""
 
     @property
-    def cells(self) -> list[list[str]]:
-        """The text of each cell."""
-        return [[cell.text for cell in row] for row in self.rows]
+    def lines(self) -> list[list[str]]:
+        """The text of each cell, the heads first."""
+        return [[cell.whole for cell in row] for row in [self.columns, *self.rows]]
 
     @property
     def text(self) -> str:
         """The table for a terminal."""
-        lines = [list(self.columns), *self.cells]
-        width = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
-        padded = ("  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in lines)
+        width = [max(map(len, column)) for column in zip(*self.lines, strict=True)]
+        padded = ("  ".join(c.ljust(w) for c, w in zip(line, width, strict=True)) for line in self.lines)
         return "\n".join([self.caption, *padded])
 
 
 def markdown(table: Table) -> str:
     """The table in Markdown, with its caption above and its note below."""
-    rows = [list(map(_plain, line)) for line in [table.columns, *table.cells]]
+    rows = [list(map(_plain, line)) for line in table.lines]
     rows.insert(1, [":--", *["--:"] * (len(table.columns) - 1)])
     lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join(
-        [f"**{_plain(table.caption)}**", "", *lines, "", *([_plain(table.note), ""] if table.note else [])]
-    )
+    note = [_plain(table.note), ""] if table.note else []
+    return "\n".join([f"**{_plain(table.caption)}**", "", *lines, "", *note])
 
 
 def _plain(text: str) -> str:
@@ -94,7 +134,8 @@ def _plain(text: str) -> str:
 def latex(table: Table) -> str:
     r"""The table in LaTeX for the package booktabs; the best values bold, marks of significance as superscripts.
 
-    >>> print(latex(Table("AUC", ["system", "auc ↑"], [[Cell("a_b"), Cell("0.81", "lead", "b")]])))
+    >>> rows = [[Cell("a_b"), Cell("0.81", kind="lead", mark="b")]]
+    >>> print(latex(Table("AUC", [Cell("system"), Cell("auc ↑")], rows)))
     \begin{table}
     \caption{AUC}
     \begin{tabular}{lr}
@@ -107,7 +148,7 @@ def latex(table: Table) -> str:
     \end{table}
     <BLANKLINE>
     """
-    heads = " & ".join(map(_escaped, table.columns))
+    heads = " & ".join(_escaped(column.whole) for column in table.columns)
     rows = [rf"{_no_option(' & '.join(map(_latex_cell, row)))} \\" for row in table.rows]
     below = " ".join(text for text in (table.note, table.marks) if text)
     note = [rf"\par\footnotesize {_escaped(below)}"] if below else []
@@ -123,13 +164,11 @@ def _no_option(line: str) -> str:
 
 
 def _latex_cell(cell: Cell) -> str:
-    """Value and interval, the interval in small type."""
-    match = WITH_INTERVAL.match(cell.text)
-    value = match[1] if match else cell.text
-    rest = cell.text[len(value) :]
-    shown = WORDS["lead"] % _escaped(value) if cell.kind == "lead" else _escaped(value)
+    """The text, and in small type what stands behind it."""
+    shown = _escaped(BREAKS.sub(" ", cell.text.strip()))
+    bold = rf"\textbf{{{shown}}}" if cell.kind == "lead" else shown
     mark = f"$^{{{cell.mark}}}$" if cell.mark else ""
-    return shown + mark + (f" {WORDS['ci'] % _escaped(rest.strip())}" if rest.strip() else "")
+    return bold + mark + (rf" {{\footnotesize {_escaped(cell.rest)}}}" if cell.rest else "")
 
 
 def _escaped(text: str) -> str:
@@ -137,38 +176,30 @@ def _escaped(text: str) -> str:
 
 
 def frame(table: Table) -> pd.DataFrame:
-    """The table as a frame: numbers are numbers, an interval stands in columns of its own.
+    """The table as a frame: numbers are numbers, an interval stands in columns of its own, what is below it in a note.
 
-    >>> rows = [[Cell("a"), Cell("+1,204 [−3, 2,411]")], [Cell("b"), Cell("–")]]
-    >>> frame(Table("", ["system", "cost"], rows)).to_dict("list")
+    >>> rows = [[Cell("a"), Cell("+1,204", "[−3, 2,411]", numbers=(1204, -3, 2411))], [Cell("b"), Cell("–")]]
+    >>> frame(Table("", [Cell("system"), Cell("cost")], rows)).to_dict("list")
     {'system': ['a', 'b'], 'cost': [1204.0, nan], 'cost low': [-3.0, nan], 'cost high': [2411.0, nan]}
     """
     columns: dict[str, list[Any]] = {}
-    for i, name in enumerate(table.columns):
-        columns |= _split(name, [row[i] for row in table.cells])
+    for i, head in enumerate(table.columns):
+        columns |= _split(head.whole, [row[i] for row in table.rows])
     return pd.DataFrame(columns)
 
 
-def _split(name: str, cells: Sequence[str]) -> dict[str, list[Any]]:
-    """The columns of a column's cells: what follows an interval, such as n, stands beside it."""
-    matches = [WITH_INTERVAL.match(cell) for cell in cells]
-    if not any(matches):
-        return {name: [_number(cell) for cell in cells]}
-    parts = [
-        [*m.groups(), cell[m.end() :].strip()] if m else [cell, "–", "–", ""]
-        for m, cell in zip(matches, cells, strict=True)
-    ]
-    values, low, high, beside = zip(*parts, strict=True)
-    columns = {name: values, f"{name} low": low, f"{name} high": high}
-    numbers = {key: [_number(cell) for cell in column] for key, column in columns.items()}
-    return numbers | ({f"{name} note": list(beside)} if any(beside) else {})
+def _split(name: str, cells: Sequence[Cell]) -> dict[str, list[Any]]:
+    """The columns of a column's cells."""
+    size = max((len(cell.numbers) for cell in cells), default=0) or 1
+    known = [(*(cell.numbers or [_words(cell, size)]), *[math.nan] * size)[:size] for cell in cells]
+    columns = {f"{name}{side}": [row[i] for row in known] for i, side in enumerate(LIMITED[:size])}
+    notes = [" ".join(filter(None, [cell.beside, *cell.below])) if cell.numbers else "" for cell in cells]
+    return columns | ({f"{name} note": notes} if any(notes) else {})
 
 
-def _number(cell: str) -> Any:
-    """The number that a cell is; any other text as it stands."""
-    if not ALONE.fullmatch(cell):
-        return cell
-    return float(cell.replace("−", "-").replace(",", "").replace("∞", "inf").replace("–", "nan"))
+def _words(cell: Cell, size: int) -> Any:
+    """What a cell without numbers says; a dash is no number."""
+    return math.nan if cell.text == "–" else cell.whole if size == 1 else cell.text
 
 
 def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,10 +1,10 @@
 """What the page shows in words and tables: all text from the data escaped."""
 
-import html
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from os import PathLike
 from typing import Any
@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from evalkit.drawing import exports
-from evalkit.drawing.exports import Cell, Table
+from evalkit.drawing.exports import Cell, Table, cell, escape
+from evalkit.drawing.exports import joined as joined
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import Show, decimals, interval, number, p_value
+from evalkit.numbers import Show, decimals, interval, number, p_value, printed, signed, thousands
 from evalkit.places import definition
 
 NAME = re.compile(r"(_)(?=\w)")  # where the printed head of a narrow column may break
@@ -56,24 +57,27 @@ class Html:
         return {"text/html": self.html, "text/plain": self.text}
 
 
-def escape(text: object) -> str:
-    """Text made safe for HTML."""
-    return html.escape(str(text), quote=True)
-
-
-def with_interval(value: float, low: float, high: float, show: Show = number, places: int | None = None) -> str:
-    """A number and its interval as HTML."""
+def with_interval(value: float, low: float, high: float, show: Show = number, places: int | None = None) -> Cell:
+    """A number and its interval."""
     places = decimals([value], [low], [high]) if places is None else places
-    return f'{show(value, places)} <wbr><span class="ci">{interval(low, high, show, places)}</span>'
+    numbers = tuple(printed(number, places) for number in (value, low, high))
+    return Cell(show(value, places), interval(low, high, show, places), numbers=numbers)
 
 
-def p_cell(p: float) -> str:
-    """A p-value as HTML.
+def number_cell(value: float, places: int | None = None, show: Show = number) -> Cell:
+    """A number."""
+    places = decimals([value]) if places is None else places
+    return Cell(show(value, places), numbers=(printed(value, places),))
 
-    >>> p_cell(0.0004)
-    '&lt;0.001'
+
+def p_cell(p: float) -> Cell:
+    """A p-value; below the smallest that is printed it is words.
+
+    >>> p_cell(0.0004).numbers, p_cell(0.2).numbers
+    ((), (0.2,))
     """
-    return escape(p_value(p))
+    text = p_value(p)
+    return Cell(text, numbers=() if text.startswith("<") else (p if math.isnan(p) else float(text),))
 
 
 def heading(text: str, asked: str, *more: str) -> Html:
@@ -83,11 +87,11 @@ def heading(text: str, asked: str, *more: str) -> Html:
     return Html(f"<h1>{breaking}</h1>{lines}", "\n".join([text, asked, *more]))
 
 
-def verdict(word: str, main: str, *small: str) -> Html:
-    """The answer: a word, the line beside it, and smaller lines below. The lines are HTML already."""
-    lines = "".join(f"<p>{line}</p>" for line in small)
-    kind, text = word.replace(" ", "-"), f"{word}: {Cell(main).text}"
-    return Html(f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main}</p>{lines}</div>', text)
+def verdict(word: str, main: Cell, *small: Cell) -> Html:
+    """The answer: a word, the line beside it, and smaller lines below."""
+    lines = "".join(f"<p>{line.html}</p>" for line in small)
+    kind, text = word.replace(" ", "-"), f"{word}: {main.whole}"
+    return Html(f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main.html}</p>{lines}</div>', text)
 
 
 def answer(sentence: str) -> Html:
@@ -95,9 +99,9 @@ def answer(sentence: str) -> Html:
     return Html(f'<p class="answer">{escape(sentence)}</p>', sentence)
 
 
-def gloss(metric: str, meaning: str) -> Html:
-    """What the metric of the answer measures: its name, HTML already, and what it is in plain words."""
-    return Html(f'<p class="gloss muted">{metric}: {escape(meaning)}</p>', f"{Cell(metric).text}: {meaning}")
+def gloss(metric: Cell, meaning: str) -> Html:
+    """What the metric of the answer measures: its name, and what it is in plain words."""
+    return Html(f'<p class="gloss muted">{metric.html}: {escape(meaning)}</p>', f"{metric.whole}: {meaning}")
 
 
 def stack(pieces: Iterable[Html]) -> Html:
@@ -147,7 +151,6 @@ LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a table of which the others are folded
 LONG = 40  # more letters of a row's head than stand on one line
 ALIKE = 3  # findings of one kind that are read one by one
-ENDS = re.compile("</t[rhd]>")
 Head = Cell | str
 
 
@@ -162,26 +165,34 @@ def table(
 ) -> Html:
     """A table in a box that scrolls on a phone, of at most `LISTED` rows.
 
-    columns: text, or cells of HTML. The first cell of a row is its head; cells are HTML. place: the id of the box.
-    marks: what the marks of cells mean, which only a printed table has.
+    The first cell of a row is its head. place: the id of the box. marks: what the marks of cells mean, which only a
+    printed table has.
     """
-    note = cut(len(rows), note)
-    below = f'<p class="muted">{escape(note)}</p>' if note else ""
-    plain = [column.text if isinstance(column, Cell) else column for column in columns]
-    content = Table(caption, plain, [[_cell(cell) for cell in row] for row in rows[:LISTED]], note, marks)
-    rest = rows[UNFOLDED:LISTED]
-    if len(rest) < UNFOLDED // 2:
-        return Html(_table(caption, columns, rows[:LISTED], place) + below, content.text, (content,))
-    more = folded(f"{len(rest):,} more rows", Html(_table(f"{caption}, continued", columns, rest)), "rows")
-    return Html(_table(caption, columns, rows[:UNFOLDED], place) + below + more.html, content.text, (content,))
+    content = _content(caption, columns, rows[:LISTED], cut(len(rows), note), marks)
+    shown, rest = content.rows, content.rows[UNFOLDED:]
+    more = ""
+    if len(rest) >= UNFOLDED // 2:
+        shown, inner = shown[:UNFOLDED], _html(f"{caption}, continued", content.columns, rest)
+        more = folded(f"{len(rest):,} more rows", Html(inner), "rows").html
+    return Html(_html(caption, content.columns, shown, place) + _below(content) + more, content.text, (content,))
 
 
 def whole(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
     """A table of all its rows, for a fold of its own; HTML lets it do without the end tags of rows and cells."""
-    plain = [column.text if isinstance(column, Cell) else column for column in columns]
-    content = Table(caption, plain, [[_cell(cell) for cell in row] for row in rows], note)
-    below = f'<p class="muted">{escape(note)}</p>' if note else ""
-    return Html(ENDS.sub("", _table(caption, columns, rows)) + below, content.text, (content,))
+    content = _content(caption, columns, rows, note)
+    return Html(
+        _html(caption, content.columns, content.rows, ends=("", "", "")) + _below(content), content.text, (content,)
+    )
+
+
+def _content(
+    caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str, marks: str = ""
+) -> Table:
+    return Table(caption, [*map(cell, columns)], [[*map(cell, row)] for row in rows], note, marks)
+
+
+def _below(content: Table) -> str:
+    return f'<p class="muted">{escape(content.note)}</p>' if content.note else ""
 
 
 def cut(rows: int, note: str) -> str:
@@ -189,102 +200,140 @@ def cut(rows: int, note: str) -> str:
     return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip() if rows > LISTED else note
 
 
-def _table(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], place: str = "") -> str:
-    """The HTML of a table in its box."""
-    words = [bool(rows) and all(_kind(row[i]) == "text" for row in rows) for i in range(len(columns))]
-    kinds = [' class="text"' if word else "" for word in words]
-    heads = [column.html if isinstance(column, Cell) else NAME.sub(r"\1<wbr>", escape(column)) for column in columns]
-    head = "".join(f'<th scope="col"{kind}>{text}</th>' for kind, text in zip(kinds, heads, strict=True))
-    body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
-    inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+def _html(
+    caption: str,
+    columns: Sequence[Cell],
+    rows: Sequence[Sequence[Cell]],
+    place: str = "",
+    ends: tuple[str, str, str] = ("</tr>", "</th>", "</td>"),
+) -> str:
+    """The HTML of a table in its box. ends: the end tags of rows, heads and cells."""
+    tr, th, td = ends
+    words = [bool(rows) and all(row[i].kind == "text" for row in rows) for i in range(len(columns))]
+    heads = (column.markup or NAME.sub(r"\1<wbr>", escape(column.text)) for column in columns)
+    kinds = (' class="text"' if word else "" for word in words)
+    head = "".join(f'<th scope="col"{kind}>{text}{th}' for kind, text in zip(kinds, heads, strict=True))
+    body = "".join(f"<tr>{_first(row[0])}{th}{''.join(f'{_td(one)}{td}' for one in row[1:])}{tr}" for row in rows)
+    inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}{tr}</thead><tbody>{body}</tbody>"
     box = f' id="{place}"' if place else ""
     return f'<div class="scroll"{box}><table class="metrics">{inner}</table></div>'
 
 
+def _first(cell: Cell) -> str:
+    """The head of a row, without its end."""
+    long = ' class="long"' if len(cell.whole) > LONG else ""
+    return f'<th scope="row"{long}>{cell.html}'
+
+
+def _td(cell: Cell) -> str:
+    """A cell without its end; the best value is bold without the style of the page too, as in JupyterLab."""
+    kind = f' class="{cell.kind}"' if cell.kind else ""
+    return f"<td{kind}>{f'<b>{cell.html}</b>' if cell.kind == 'lead' else cell.html}"
+
+
 Rows = Sequence[Mapping[str, Any]]
 Column = Callable[[Rows], Sequence[Cell | str]]  # the cells of a column, of all its rows
+Numbers = Callable[[Rows], list[Cell]]  # the same of numbers
 
 
-def of_rows(caption: str, rows: pd.DataFrame, columns: Mapping[str, Column], note: str = "") -> Html:
-    """A table of a frame. columns: each head, and what makes its cells; see `words`, `text`, `value`, `limits`."""
-    records = rows.head(LISTED).to_dict("records")
-    cells = zip(*(column(records) for column in columns.values()), strict=True)
-    return table(caption, list(columns), list(cells), cut(len(rows), note))
+def of_rows(
+    caption: str, rows: pd.DataFrame | None, columns: "Mapping[str, Column] | str", note: str = "", place: str = ""
+) -> Html:
+    """A table of a frame; nothing where that is None. columns: each head, and what makes its cells; see `columns`."""
+    if rows is None:
+        return Html("")
+    records, makers = rows.head(LISTED).to_dict("records"), named(columns) if isinstance(columns, str) else columns
+    cells = zip(*(column(records) for column in makers.values()), strict=True)
+    return table(caption, list(makers), list(cells), cut(len(rows), note), place)
 
 
 def by_system(caption: str, frame: pd.DataFrame, along: str, column: Column, note: str = "", head: Any = str) -> Html:
     """A table with a row for each system, and a column for each value along which the frame goes."""
-    systems = [escape(name) for name in dict.fromkeys(frame["system"])]
     parts = [part.to_dict("records") for _, part in frame.groupby(along, sort=False)]
-    rows = list(zip(systems, *map(column, parts), strict=True))
+    rows = list(zip(dict.fromkeys(frame["system"]), *map(column, parts), strict=True))
     return table(caption, ["system", *map(head, dict.fromkeys(frame[along]))], rows, note)
 
 
-def each(cell: Callable[[Mapping[str, Any]], Cell | str]) -> Column:
+def each(make: Callable[[Mapping[str, Any]], Cell | str]) -> Column:
     """A column whose cells are made one by one."""
-    return lambda rows: [cell(row) for row in rows]
+    return lambda rows: [make(row) for row in rows]
 
 
-def text(name: str, show: Callable[[Any], str] = escape) -> Column:
-    """A column of names or counts."""
+def text(name: str, show: Callable[[Any], str] = str) -> Column:
+    """A column of names, or of numbers that are written by themselves."""
     return each(lambda row: show(row[name]))
+
+
+def count(name: str, show: Callable[[Any], str] = thousands) -> Column:
+    """A column of counts."""
+    return each(lambda row: Cell(show(row[name]), numbers=(row[name],)))
+
+
+def p_column(name: str) -> Column:
+    """A column of p-values."""
+    return each(lambda row: p_cell(row[name]))
 
 
 def words(name: str) -> Column:
     """A column of words, set to the left."""
-    return each(lambda row: Cell(escape(row[name]), "text"))
+    return each(lambda row: Cell(str(row[name]), kind="text"))
 
 
 @each
-def pair(row: Mapping[str, Any]) -> str:
+def pair(row: Mapping[str, Any]) -> Cell:
     """The heads of rows of comparisons."""
     return minus(row["first"], row["second"])
 
 
-def minus(first: object, second: object) -> str:
-    """The head of one comparison as HTML; in a narrow column the sign stays with the second name."""
-    return f"{escape(first)} −&nbsp;{escape(second)}"
+def minus(first: object, second: object) -> Cell:
+    """The head of one comparison; in a narrow column the sign stays with the second name."""
+    return Cell(f"{first} − {second}", markup=f"{escape(first)} −&nbsp;{escape(second)}")
 
 
-def value(name: str, show: Show = number) -> Column:
+def value(name: str, show: Show = number) -> Numbers:
     """A column of numbers, all with the same decimals."""
 
-    def cells(rows: Rows) -> list[str]:
+    def cells(rows: Rows) -> list[Cell]:
         places = decimals(row[name] for row in rows)
-        return [show(row[name], places) for row in rows]
+        return [number_cell(row[name], places, show) for row in rows]
 
     return cells
 
 
-def limits(name: str, low: str = "low", high: str = "high", show: Show = number) -> Column:
+def limits(name: str, low: str = "low", high: str = "high", show: Show = number) -> Numbers:
     """A column of numbers with their intervals, all with the same decimals."""
 
-    def cells(rows: Rows) -> list[str]:
+    def cells(rows: Rows) -> list[Cell]:
         places = decimals(*([row[key] for row in rows] for key in (name, low, high)))
         return [with_interval(row[name], row[low], row[high], show, places) for row in rows]
 
     return cells
 
 
-def _kind(cell: Cell | str) -> str:
-    return cell.kind if isinstance(cell, Cell) else ""
+KINDS: dict[str, Callable[[str], Column]] = {
+    "": text,
+    "w": words,
+    "#": value,
+    "±": partial(value, show=signed),
+    "[]": limits,
+    "±[]": partial(limits, show=signed),
+    "[_]": lambda name: limits(name, f"{name}_low", f"{name}_high"),
+    "n": count,
+    "i": partial(count, show=str),
+    "p": p_column,
+    "%": partial(text, show="{:.0%}".format),
+}
 
 
-def _cell(cell: Cell | str) -> Cell:
-    return cell if isinstance(cell, Cell) else Cell(cell)
+def named(columns: str) -> dict[str, Column]:
+    """Columns in one text: `head = name kind`, divided by |; the head is the name where it is left out.
 
-
-def _row(row: Sequence[Cell | str]) -> str:
-    cells = [_cell(cell) for cell in row]
-    long = ' class="long"' if len(cells[0].text) > LONG else ""
-    first = f'<th scope="row"{long}>{cells[0].html}</th>'
-    return first + "".join(map(_td, cells[1:]))
-
-
-def _td(cell: Cell) -> str:
-    """The HTML of a cell; the best value is bold without the style of the page too, as in JupyterLab."""
-    kind = f' class="{cell.kind}"' if cell.kind else ""
-    return f"<td{kind}>{f'<b>{cell.html}</b>' if cell.kind == 'lead' else cell.html}</td>"
+    Kinds: none, a text; w, words, set to the left; #, a number; ±, one with its sign; [] and ±[], with the limits low
+    and high; [_], with limits of its own name; n, a count; i, one without grouping; p; %.
+    """
+    parts = [part.rpartition("=") for part in columns.split("|")]
+    split = [(head.strip(), *name.split()) for head, _, name in parts]
+    return {(head or name): KINDS["".join(kind)](name) for head, name, *kind in split}
 
 
 def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:

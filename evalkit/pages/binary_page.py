@@ -1,10 +1,11 @@
 """The words and tables of the binary page, each from the study's frames."""
 
+from dataclasses import replace
 from typing import Any
 
 from evalkit.catalogue.binary import ROC_AUC
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Html, Results, by_system, limits, of_rows, text, value
+from evalkit.drawing.tables import Cell, Html, Results, by_system, count, limits, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, estimate, listed, number
@@ -73,9 +74,9 @@ def gains(study: BinaryStudy) -> Html:
     if not study.both_classes:
         return Html("")
 
-    def lift(rows: tables.Rows) -> list[str]:
+    def lift(rows: tables.Rows) -> list[Cell]:
         cells = zip(limits("value")(rows), rows, strict=True)
-        return [f'{cell}<br><span class="muted">finds {row["recall"]:.0%}</span>' for cell, row in cells]
+        return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
 
     note = (
         "Lift: precision / base rate. Finds: the share of all positives. Rows tied at the cut-off count by their share."
@@ -85,7 +86,7 @@ def gains(study: BinaryStudy) -> Html:
 
 def confusion(study: BinaryStudy) -> Html:
     """The four counts of every system."""
-    counts = {name.upper(): text(name, _count) for name in ("tp", "fp", "fn", "tn")}
+    counts = {name.upper(): count(name, _count) for name in ("tp", "fp", "fn", "tn")}
     negative = study.facts.negative or "the rest"
     note = f"Positive: {study.facts.positive}; negative: {negative}. FP: negative, but predicted positive."
     caption = f"Decisions at the threshold ({study.rule.text})"

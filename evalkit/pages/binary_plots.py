@@ -8,7 +8,7 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, escape, of_rows, text, value, with_interval
+from evalkit.drawing.tables import Cell, Html, escape, joined, of_rows, text, value, with_interval
 from evalkit.numbers import counted, listed, number
 from evalkit.pages import page
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
@@ -212,10 +212,10 @@ def base_rate(study: BinaryStudy) -> Html:
     for name in study.order:
         part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
         cells = [
-            Cell(f"{number(here['value'])} → {with_interval(there['value'], there['low'], there['high'])}")
+            joined(f"{number(here['value'])} → ", with_interval(there["value"], there["low"], there["high"]))
             for here, there in zip(part[::2], part[1::2], strict=True)
         ]
-        rows.append([Cell(escape(name)), *cells])
+        rows.append([Cell(name), *cells])
     rate = study.elsewhere["base_rate"]
     caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
     note = (

@@ -1,13 +1,14 @@
 """The words, tables and pictures of the multi-class page, each from the study's frames."""
 
+from dataclasses import replace
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, by_system, each, escape, limits, of_rows, text, value
+from evalkit.drawing.tables import Cell, Html, Results, by_system, count, each, limits, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import counted, decimals, listed, number, thousands
+from evalkit.numbers import counted, decimals, listed, number
 from evalkit.pages import class_pictures, each_class, explorers, page, record
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.pages.probabilities import DRAWN, reliability
@@ -73,7 +74,7 @@ def choices(study: ClassesStudy) -> Html:
         "system": text("system"),
         "coverage": limits("coverage"),
         "accuracy among them": limits("right", "right_low", "right_high"),
-        "classes": each(lambda row: Cell(escape(listed((row["classes"] or "none").split(", "))), "text")),
+        "classes": each(lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text")),
     }
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = (
@@ -107,10 +108,10 @@ def calibrated(study: ClassesStudy) -> Html:
     return of_rows(caption, study.calibration, columns, NO_LIMITS)
 
 
-def _ece(rows: tables.Rows) -> list[str]:
+def _ece(rows: tables.Rows) -> list[Cell]:
     places = decimals(row["ece_10"] for row in rows)
     cells = zip(value("ece_10")(rows), rows, strict=True)
-    return [f"{cell}{if_perfect(row['ece_10_expected'], row['ece_10_p'], places)}" for cell, row in cells]
+    return [replace(cell, below=if_perfect(row["ece_10_expected"], row["ece_10_p"], places)) for cell, row in cells]
 
 
 def gains(study: ClassesStudy) -> Html:
@@ -162,7 +163,7 @@ def _confused(study: ClassesStudy) -> Html:
     columns = {
         "actual": text("actual"),
         "predicted": text("predicted"),
-        "weight" if study.weighted else "rows": text("n", thousands),
+        "weight" if study.weighted else "rows": count("n"),
         "share of the actual class": limits("share"),
         "share of all errors": value("of_errors"),
     }

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from evalkit.drawing.tables import Cell, Html, Rows, by_system, paragraph, stack, with_interval
-from evalkit.numbers import counted, decimals, listed, number, percent
+from evalkit.drawing.tables import Html, by_system, limits, paragraph, stack
+from evalkit.numbers import counted, listed, percent
 from evalkit.pages import pieces
 from evalkit.reading.inputs.retrieved import SHALLOWEST
 from evalkit.reading.inputs.stock import Stock
@@ -34,14 +34,8 @@ def of_lists(study: Ranking) -> Html:
     frame = beyond_relevance.measures(study)
     caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
     names = dict.fromkeys(frame["metric"])
-    table = by_system(caption, frame, "metric", _cells, _left_out(study.catalogue, frame))
+    table = by_system(caption, frame, "metric", limits("value"), _left_out(study.catalogue, frame))
     return stack([table, paragraph(" ".join(f"{_capital(name)}: {MEANING[name]}." for name in names))])
-
-
-def _cells(rows: Rows) -> list[Cell | str]:
-    """Values with their intervals, all with the same decimals."""
-    places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
-    return [with_interval(row["value"], row["low"], row["high"], number, places) for row in rows]
 
 
 def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:

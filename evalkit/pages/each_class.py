@@ -8,8 +8,8 @@ import pandas as pd
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.curve_plots import STEPS, Panel
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, text
-from evalkit.numbers import counted, thousands
+from evalkit.drawing.tables import Column, Html, count, each, limits, of_rows
+from evalkit.numbers import counted
 from evalkit.pages import first_screen, page
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels_study import LabelsStudy
@@ -70,8 +70,8 @@ def _table(
 
     @each
     def name(row: Mapping[str, Any]) -> str:
-        return escape(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")
+        return str(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")
 
-    columns: dict[str, Column] = {kind: name} | {head: text(column, thousands) for column, head in counted.items()}
+    columns: dict[str, Column] = {kind: name} | {head: count(column) for column, head in counted.items()}
     columns |= {head: limits(column, f"{column}_low", f"{column}_high") for column, head in metrics.items()}
     return of_rows(f"{caption}, with {study.settings.level:.0%} intervals", frame, columns)

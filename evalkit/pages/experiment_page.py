@@ -1,10 +1,24 @@
 """The words and tables of the interleaving page on the A/B table of users."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Column, Html, each, escape, limits, of_rows, p_cell, text, value, words
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    count,
+    each,
+    escape,
+    limits,
+    of_rows,
+    p_column,
+    text,
+    value,
+    words,
+)
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import number, p_value, plural, signed, signed_percent
@@ -46,7 +60,7 @@ def estimates(study: Experiment) -> Html:
 def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
     columns: dict[str, Column] = {
-        "lift": each(lambda row: f"{escape(row['first'])} / {escape(row['second'])}&nbsp;−&nbsp;1"),
+        "lift": each(_lift),
         "metric": words("metric"),
         "value": limits("lift", "lift_low", "lift_high", signed_percent),
         "detectable difference": value("detectable", signed),
@@ -59,6 +73,12 @@ def comparisons(study: Experiment) -> Html:
     return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 
+def _lift(row: Mapping[str, Any]) -> Cell:
+    """The head of a lift; in a narrow column the −1 stays with the second name."""
+    first, second = row["first"], row["second"]
+    return Cell(f"{first} / {second} − 1", markup=f"{escape(first)} / {escape(second)}&nbsp;−&nbsp;1")
+
+
 @pieces.of_a_part
 def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
@@ -68,7 +88,7 @@ def adjustments(study: Experiment) -> Html:
         "measured": text("way"),
         "estimand": words("estimand"),
         "difference": limits("difference", show=signed),
-        "p": text("p", p_cell),
+        "p": p_column("p"),
         "users": text("users", "{:.0%}".format),
     }
     pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
@@ -89,10 +109,10 @@ def users_for(study: Experiment) -> Html:
     columns = {
         "lift": text("lift", "{:.0%}".format),
         "difference": value("difference", signed),
-        "users per arm": text("raw", _about),
+        "users per arm": count("raw", _about),
     }
     if study.options.before:
-        columns[f"with CUPED on {study.options.before}"] = text("cuped", _about)
+        columns[f"with CUPED on {study.options.before}"] = count("cuped", _about)
     what = f"{study.plain.label} over {study.opponents[1]}"
     caption = f"Users needed to detect a lift in {what} with 80% power, from the standard deviation in this table"
     return of_rows(caption, study.users_for, columns)

@@ -6,8 +6,8 @@ from itertools import zip_longest
 from typing import Any
 
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape
-from evalkit.numbers import counted, decimals, number, signed
+from evalkit.drawing.tables import Cell, Html, escape, number_cell
+from evalkit.numbers import counted, decimals, signed
 from evalkit.pages import pieces
 from evalkit.places import END, LISTED
 from evalkit.studies import row_explorer
@@ -64,13 +64,13 @@ def _table(e: Explored, heads: Sequence[Cell]) -> Html:
 
 def _head(name: object, opened: str) -> Cell:
     if not opened:
-        return Cell(escape(name))
-    return Cell(f"<details><summary>{escape(name)}</summary><div>{opened}</div></details>")
+        return Cell(str(name))
+    return Cell(str(name), markup=f"<details><summary>{escape(name)}</summary><div>{opened}</div></details>")
 
 
 def _beside(name: str, value: object) -> Cell:
     """A value with the name of its column, which a reader can type to filter; with its end a link filters by it."""
-    return Cell(f"{escape(name)} {escape(value)}{END}", "text")
+    return Cell(f"{name} {value}{END}", kind="text")
 
 
 # Rows ---------------------------------------------------------------------------------------------------------------
@@ -83,7 +83,9 @@ def row_by_row(study: RowStudy) -> Html:
             f"Single rows are not listed: of more than {study.settings.limits.reading.rows:,} rows none is kept."
         )
     m = _listed(study)
-    opened = ["<br>".join(f"{escape(name)}: {_short(text)}" for name, text in row.items()) for row in m.opened(OPENED)]
+    opened = [
+        "<br>".join(f"{escape(name)}: {escape(_short(text))}" for name, text in row.items()) for row in m.opened(OPENED)
+    ]
     return explorer(_explored(m, opened))
 
 
@@ -121,7 +123,7 @@ def _listed(study: RowStudy) -> Missed:
 
 def _letters(m: Missed) -> int:
     e = _explored(m)
-    return len(_table(e, [Cell(escape(name)) for name in e.names]).html)
+    return len(_table(e, [Cell(str(name)) for name in e.names]).html)
 
 
 def _columns(m: Missed) -> dict[str, list[Cell | str]]:
@@ -131,9 +133,9 @@ def _columns(m: Missed) -> dict[str, list[Cell | str]]:
     off = [m.misses.off[name][m.rows] for name in m.pair]
     places = decimals(value for values in off for value in values)
     columns = {m.misses.truth_is: _cells(m.misses.truth[m.rows])} | says
-    columns[f"miss {m.pair[0]}"] = [number(value, places) for value in off[0]]
+    columns[f"miss {m.pair[0]}"] = [number_cell(value, places) for value in off[0]]
     if len(off) > 1:
-        columns[f"miss {m.pair[0]} − {m.pair[1]}"] = [signed(value, places) for value in m.apart]
+        columns[f"miss {m.pair[0]} − {m.pair[1]}"] = [number_cell(value, places, signed) for value in m.apart]
     return columns
 
 
@@ -144,12 +146,12 @@ def _systems(m: Missed) -> list[str]:
 def _cells(values: Any) -> list[Cell | str]:
     """Numbers with the same decimals, or words."""
     if values.dtype == object:
-        return [Cell(_short(value), "text") for value in values]
+        return [Cell(_short(value), kind="text") for value in values]
     places = decimals(values)
-    return [number(value, places) for value in values]
+    return [number_cell(value, places) for value in values]
 
 
 def _short(value: object) -> str:
-    """The first letters of a text as HTML."""
+    """The first letters of a text."""
     text = str(value)
-    return escape(text if len(text) <= CUT else f"{text[:CUT]}…")
+    return text if len(text) <= CUT else f"{text[:CUT]}…"

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from evalkit import places as places_of
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Html, escape
+from evalkit.drawing.tables import Cell, Html, joined
 from evalkit.numbers import (
     counted,
     decimals,
@@ -206,7 +206,7 @@ def _any(study: Study, names: Sequence[str]) -> str:
 
 def _gate(gate: Mapping[str, Any]) -> Html:
     kept = "met" if gate["passed"] else f"not met by {listed(gate.get('failed', []))}".removesuffix(" by ")
-    return tables.verdict("pass" if gate["passed"] else "fail", f"gate: {escape(gate['rule'])}: {escape(kept)}")
+    return tables.verdict("pass" if gate["passed"] else "fail", Cell(f"gate: {gate['rule']}: {kept}"))
 
 
 def _value(study: Study, system: str) -> str:
@@ -216,9 +216,10 @@ def _value(study: Study, system: str) -> str:
 
 def _alone(study: Study) -> Html:
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
-    lines = [
-        f"{escape(shortened(name))}: {page.metric_link(study.primary)} {_value(study, name)}" for name in rows["system"]
-    ]
+    names = rows["system"].tolist()
+    lines = [(f"{shortened(name)}: ", page.metric_link(study.primary), f" {_value(study, name)}") for name in names]
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    main = [part for i, line in enumerate(lines[:SHOWN]) for part in ("; " if i else "", *line)]
     over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
     how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
     reason = (
@@ -226,19 +227,19 @@ def _alone(study: Study) -> Html:
         if len(study.order) == 1
         else f"{study.primary.label} has no better direction"
     )
-    return tables.verdict("result", listed(lines, SHOWN, "; "), escape(how + reason) + ".")
+    return tables.verdict("result", joined(*main, more), Cell(f"{how}{reason}."))
 
 
 def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     """The card of a comparison, with a link to the table that is its evidence."""
-    first, second = (escape(shortened(row[side])) for side in ("first", "second"))
+    first, second = (shortened(row[side]) for side in ("first", "second"))
     same = of_frame(study.headline, "difference")
     difference = estimate(row["difference"], row["low"], row["high"], signed, same) + _side(study, row)
-    main = f"{first} {BETWEEN[row['verdict']]} {second}: {page.metric_link(study.primary)} {difference}"
-    p, adjusted = (escape(p_value(row[name])) for name in ("p", "adjusted"))
+    main = joined(f"{first} {BETWEEN[row['verdict']]} {second}: ", page.metric_link(study.primary), f" {difference}")
+    p, adjusted = (p_value(row[name]) for name in ("p", "adjusted"))
     small = (
         f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p}, adjusted {adjusted}; "
-        f"{row['n']:,} {escape(plural(row['unit'], row['n']))}"
+        f"{row['n']:,} {plural(row['unit'], row['n'])}"
     )
     if "lift_low" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
@@ -246,8 +247,12 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
         small += NOT_ADJUSTED
     if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0:
         small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80% power"
-    small += f"; {places_of.link('evidence', evidence)}"
-    return tables.verdict(row["verdict"], main, small)
+    return tables.verdict(row["verdict"], main, joined(small, "; ", link("evidence", evidence)))
+
+
+def link(text: str, place: str) -> Cell:
+    """Words that lead to a place on the page."""
+    return Cell(text, markup=places_of.link(text, place))
 
 
 def _side(study: Study, row: Mapping[str, Any]) -> str:

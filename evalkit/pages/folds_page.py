@@ -1,13 +1,14 @@
 """The words, tables and pictures of the folds on the validation page: intervals, fold by fold, other systems."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import COLOURS, GREY, Picture
-from evalkit.drawing.tables import Cell, Html, escape, minus, p_cell, with_interval
+from evalkit.drawing.tables import Cell, Html, minus, number_cell, p_cell, with_interval
 from evalkit.numbers import counted, number, of_frame, p_value, plural, signed
 from evalkit.pages import page, pieces
 from evalkit.studies import fold_scores as diagnostics
@@ -26,15 +27,13 @@ ALONG = {"time": "time", "group": "groups, in the order of the folds that test t
 
 def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
-    rows: list[list[Cell | str]] = []
+    rows: list[list[Cell]] = []
     same = of_frame(study.intervals, "value")
     for row in study.intervals.to_dict("records"):
-        text = with_interval(row["value"], row["low"], row["high"], places=same)
+        value = with_interval(row["value"], row["low"], row["high"], places=same)
         n = f"{row['n']:,} {plural(row['unit'], row['n'])}"
-        cells = [escape(row["what"]), text, n, escape(row["method"])]
-        rows.append(
-            [Cell(cell if row["honest"] else f"<s>{cell}</s>", "" if row["honest"] else "muted") for cell in cells]
-        )
+        cells = [Cell(row["what"]), value, Cell(n), Cell(row["method"])]
+        rows.append(cells if row["honest"] else [replace(cell, kind="muted", tag="s") for cell in cells])
     note = (
         "Crossed out: assumes independent observations where there are none. Folds share training rows, rows of a "
         "group are correlated, if folds differ significantly, the rows are not one homogeneous sample, and below "
@@ -63,30 +62,33 @@ def by_fold(study: Validation) -> Html:
     same = {label: page.places(study, label) for label in labels}
     rows = [_fold(row, same, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
     pooled = [
-        number(study.estimate(chosen, study.subject).value, same[chosen.label]) for chosen in study.settings.metrics
+        number_cell(study.estimate(chosen, study.subject).value, same[chosen.label])
+        for chosen in study.settings.metrics
     ]
     rest: list[Cell | str] = ["", ""] if gap is not None else []
-    tested = f"{study.split.tested:,}"
+    tested = number_cell(study.split.tested, 0)
     if study.holdout:
         return tables.table(
             f"{study.subject}, the one test set", head, rows, "One holdout: there are no folds to pool."
         )
-    rows.append(["<strong>pooled</strong>", "", tested, "", *(f"<strong>{value}</strong>" for value in pooled), *rest])
+    strong = [replace(cell, tag="strong") for cell in (Cell("pooled"), *pooled)]
+    rows.append([strong[0], "", tested, "", *strong[1:], *rest])
     mean = diagnostics.mean_of_folds(study)
-    means = [number(mean[label], same[label]) for label in labels]
+    means = [number_cell(mean[label], same[label]) for label in labels]
     if gap is not None:
         places = same[study.primary.label]
-        rest = [number(mean["on_train"], places), signed(diagnostics.mean_gap(study), places)]
+        rest = [number_cell(mean["on_train"], places), number_cell(diagnostics.mean_gap(study), places, signed)]
     rows.append(["mean of folds", "", "", "", *means, *rest])
-    apart = [label for label, whole, mean in zip(labels, pooled, means, strict=True) if whole != mean]
+    apart = [label for label, whole, mean in zip(labels, pooled, means, strict=True) if whole.text != mean.text]
     return tables.table(f"{study.subject}, fold by fold", head, rows, f"{_unlike(study)}{_apart(study, apart)}")
 
 
 def _fold(row: dict[str, Any], places: dict[str, int], gap: float | None) -> list[Cell | str]:
-    cells: list[Cell | str] = [escape(row["fold"]), f"{row['train']:,}" if row["train"] else "?", f"{row['test']:,}"]
-    cells += [number(row["label"], 3), *(number(row[label], same) for label, same in places.items())]
+    train = number_cell(row["train"], 0) if row["train"] else "?"
+    cells: list[Cell | str] = [str(row["fold"]), train, number_cell(row["test"], 0)]
+    cells += [number_cell(row["label"], 3), *(number_cell(row[label], same) for label, same in places.items())]
     primary = next(iter(places.values()))
-    return cells + ([] if gap is None else [number(row["on_train"], primary), signed(gap, primary)])
+    return cells + ([] if gap is None else [number_cell(row["on_train"], primary), number_cell(gap, primary, signed)])
 
 
 def _unlike(study: Validation) -> str:
@@ -118,8 +120,8 @@ def paired(study: Validation) -> Html:
         limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed, whole)
         pooled.append([name, limits, p_cell(row["p_pooled"])])
         limits = with_interval(row["by_fold"], row["low"], row["high"], signed, by_fold)
-        folded.append([name, limits, f"<s>{p_cell(row['p_naive'])}</s>", p_cell(row["p"])])
-        decides[-1] += [p_cell(row["adjusted"]), Cell(row["verdict"], "text")]
+        folded.append([name, limits, replace(p_cell(row["p_naive"]), tag="s"), p_cell(row["p"])])
+        decides[-1] += [p_cell(row["adjusted"]), Cell(row["verdict"], kind="text")]
     label, level = study.primary.label, f"{study.settings.level:.0%} interval"
     c = study.compare(study.primary, (study.subject, study.paired["second"].iloc[0]))
     n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"

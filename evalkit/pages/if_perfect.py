@@ -2,8 +2,7 @@
 
 import math
 
-from evalkit.drawing.tables import p_cell
-from evalkit.numbers import number
+from evalkit.numbers import number, p_value
 
 NO_LIMITS = (
     "Estimates of miscalibration, discrimination and ECE are biased upwards, so they have no valid interval. "
@@ -11,11 +10,11 @@ NO_LIMITS = (
 )
 
 
-def if_perfect(expected: float, p: float, places: int) -> str:
+def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
     """What the metric would be on average if every score were right, with so many decimals, and the p of that.
 
     Empty where it is unknown.
     """
     if math.isnan(expected):
-        return ""
-    return f'<br><span class="muted">if perfect {number(expected, places)},<br>p {p_cell(p)}</span>'
+        return ()
+    return (f"if perfect {number(expected, places)},\np {p_value(p)}",)

@@ -4,7 +4,7 @@ from typing import Any
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Column, Html, Results, each, limits, of_rows, p_cell, text, words
+from evalkit.drawing.tables import Column, Html, Results, count, each, limits, of_rows, p_column, text, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed
@@ -82,12 +82,12 @@ def checks(study: Interleaving) -> Html:
     several = len(study.systems) > 2
     arm: dict[str, Column] = {"arm": words("system")} if several else {}
     columns: dict[str, Column] = {
-        "position": text("position", str),
+        "position": count("position", str),
         **arm,
         "items" if several else f"items of {study.systems[0]}": each(lambda row: f"{row['count']:,} of {row['n']:,}"),
         "share": limits("share"),
-        "p": text("p", p_cell),
-        "adjusted p": text("adjusted", p_cell),
+        "p": p_column("p"),
+        "adjusted p": p_column("adjusted"),
     }
     note = "p: chi-square test against a fair coin, one coin per session; adjusted by Holm over the positions. "
     note += f"Below {experiment.BROKEN}: broken."
@@ -95,8 +95,8 @@ def checks(study: Interleaving) -> Html:
     balance = tables.folded("The balance of teams in numbers", by_position)
     counts = {
         "check": text("check"),
-        "count": text("count", "{:,.0f}".format),
-        "of": text("of", "{:,.0f}".format),
+        "count": count("count", "{:,.0f}".format),
+        "of": count("of", "{:,.0f}".format),
         "share": text("share", "{:.1%}".format),
     }
     return tables.stack([balance, of_rows("Checks of the log", study.checks, counts)])

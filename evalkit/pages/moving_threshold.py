@@ -6,7 +6,7 @@ from typing import Any
 
 from evalkit import places as places_of
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, escape, with_interval
+from evalkit.drawing.tables import Cell, Html, escape, number_cell, with_interval
 from evalkit.numbers import decimals, number
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.moving_threshold import METRICS as TARGETS
@@ -34,8 +34,8 @@ def moved(study: BinaryStudy) -> Html:
     cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[["threshold", "cost"]]
     rows: list[list[Cell | str]] = [
         [
-            Cell(escape(name)),
-            moves.named(float(c.threshold)),
+            Cell(name),
+            Cell(moves.named(float(c.threshold)), numbers=(float(c.threshold),)),
             *(_count(float(getattr(c, cell))) for cell in CELLS),
             *(_cell(cells[name][metric], same) for metric, same in zip(METRICS, places, strict=True)),
             f"{moves.named(best)} ({number(cost, places[-1])})",
@@ -69,7 +69,7 @@ def _places(of_systems: Sequence[Any]) -> int:
     return decimals(*([getattr(e, side) for e in of_systems] for side in ("value", "low", "high")))
 
 
-def _cell(e: Any, places: int) -> str:
+def _cell(e: Any, places: int) -> Cell:
     return with_interval(e.value, e.low, e.high, places=places)
 
 
@@ -78,8 +78,8 @@ def _whole(study: BinaryStudy) -> list[int]:
     return [2 if study.facts.weighted else 0 for _ in CELLS]
 
 
-def _count(weight: float) -> str:
-    return number(weight, 0 if weight.is_integer() else 2)
+def _count(weight: float) -> Cell:
+    return number_cell(weight, 0 if weight.is_integer() else 2)
 
 
 def _note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:

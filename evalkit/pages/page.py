@@ -12,7 +12,7 @@ from evalkit import places as places_of
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, escape, minus, p_cell, with_interval
+from evalkit.drawing.tables import Cell, Html, joined, minus, number_cell, p_cell, with_interval
 from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, shortened, signed
 from evalkit.numbers import listed as in_line
 from evalkit.pages import pieces
@@ -45,12 +45,12 @@ def estimates(
     cells = [_cells(study, chosen.label) for chosen in columns]
     rows = [
         [
-            Cell(escape(name), mark=marks.letters.get(name, "")),
+            Cell(name, mark=marks.letters.get(name, "")),
             *(replace(of[name], mark=marks.of(chosen.label, name)) for of, chosen in zip(cells, columns, strict=True)),
         ]
         for name in order
     ]
-    heads = [Cell(f"{metric_link(chosen)}\u00a0{_ARROWS[chosen.metric.best]}".strip()) for chosen in columns]
+    heads = [joined(metric_link(chosen), _arrow(chosen)) for chosen in columns]
     of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
     best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. " if len(order) > 1 else ""
     below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
@@ -110,9 +110,9 @@ def beaten(study: Study) -> Marks:
     return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
 
 
-def metric_link(chosen: Chosen) -> str:
-    """A metric's name as HTML, with a link to its definition."""
-    return places_of.link(chosen.label, places_of.definition(chosen.metric.name))
+def metric_link(chosen: Chosen) -> Cell:
+    """A metric's name with a link to its definition."""
+    return Cell(chosen.label, markup=places_of.link(chosen.label, places_of.definition(chosen.metric.name)))
 
 
 def evidence(study: Study) -> str:
@@ -127,8 +127,8 @@ def evidence_of_best_two(study: Study) -> str:
 
 def reference(study: Study, name: str, of: Callable[[Chosen], float], metrics: Sequence[Chosen]) -> list[Cell]:
     """A row below the systems: what needs no model, with the decimals of each metric."""
-    cells = [number(of(chosen), places(study, chosen.label)) for chosen in metrics]
-    return [Cell(cell, "muted") for cell in (name, *cells)]
+    cells = [number_cell(of(chosen), places(study, chosen.label)) for chosen in metrics]
+    return [replace(cell, kind="muted") for cell in (Cell(name), *cells)]
 
 
 def sample(study: Study, rows: int) -> str:
@@ -138,7 +138,12 @@ def sample(study: Study, rows: int) -> str:
     return f"{sample_sizes([diagnostics.most_units(study)], study.unit_name)} with {counted(rows, 'row')}"
 
 
-_ARROWS = {"high": "↑", "low": "↓", "neither": ""}
+_ARROWS = {"high": "\u00a0↑", "low": "\u00a0↓", "neither": ""}
+
+
+def _arrow(chosen: Chosen) -> str:
+    """Behind the name of a metric, which of its values are better."""
+    return _ARROWS[chosen.metric.best]
 
 
 def _cells(study: Study, label: str) -> dict[str, Cell]:
@@ -152,13 +157,12 @@ def _cells(study: Study, label: str) -> dict[str, Cell]:
 
 def _estimate(row: Mapping[Any, Any], same: int, usual: int | None, lead: str | None) -> Cell:
     """One estimate. same: its decimals. usual: the n that is not printed. lead: the best value as it is printed."""
-    text = with_interval(row["value"], row["low"], row["high"], places=same)
+    cell, below = with_interval(row["value"], row["low"], row["high"], places=same), []
     if diagnostics.moved_by_ties(row):
-        ends = " to ".join(number(row[end], same) for end in ("worst_ties", "best_ties"))
-        text += f'<br><span class="muted">ties {ends}</span>'
+        below.append(f"ties {' to '.join(number(row[end], same) for end in ('worst_ties', 'best_ties'))}")
     if row["n"] != usual:
-        text += f'<br><span class="muted">n = {row["n"]:,}</span>'
-    return Cell(text, "lead" if number(row["value"], same) == lead else "")
+        below.append(f"n = {row['n']:,}")
+    return replace(cell, below=tuple(below), kind="lead" if cell.text == lead else "")
 
 
 def drawn(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
@@ -235,7 +239,7 @@ def _comparison_table(
     caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
     same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
-    arrows = {chosen.label: _ARROWS[chosen.metric.best] for chosen in study.settings.metrics}
+    arrows = {chosen.label: _arrow(chosen) for chosen in study.settings.metrics}
     frame = frame.assign(few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows))
     extra = [name.format(units=plural(study.unit_name, 2)) for column, name in _EXTRAS.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
@@ -245,15 +249,15 @@ def _comparison_table(
 
 
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
-    cells = [Cell(minus(row["first"], row["second"]))]
-    cells += [Cell(f"{escape(row['metric'])}\u00a0{row['arrow']}".strip(), "text")] if many else []
-    few = f' <span class="muted">n = {row["n"]:,}</span>' if row["few"] == row["few"] else ""
+    cells = [minus(row["first"], row["second"])]
+    cells += [Cell(f"{row['metric']}{row['arrow']}", kind="text")] if many else []
+    few = f"n = {row['n']:,}" if row["few"] == row["few"] else ""
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
-    cells.append(Cell(difference + few, mark="*" if row["verdict"] in ("better", "worse") else ""))
-    cells += [Cell(p_cell(row[name])) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
+    cells.append(replace(difference, beside=few, mark="*" if row["verdict"] in ("better", "worse") else ""))
+    cells += [p_cell(row[name]) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
-    return [*cells, Cell(row["verdict"], "text")]
+    return [*cells, Cell(row["verdict"], kind="text")]
 
 
 def differences(study: Study) -> Picture | Html:
@@ -346,13 +350,13 @@ def _inside(study: Study) -> str:
 
 def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
     first = part.iloc[0]
-    name = f"{first['segment']} {first['slice']}"
-    head = places_of.link(name + places_of.END, places_of.LISTED, "slice") if study.listed_under else escape(name)
-    cells = [Cell(head), Cell(f"{max(part['n']):,}")]
-    cells += [Cell(with_interval(r["value"], r["low"], r["high"], places=places)) for _, r in part.iterrows()]
+    name, n = f"{first['segment']} {first['slice']}", max(part["n"])
+    link = places_of.link(name + places_of.END, places_of.LISTED, "slice") if study.listed_under else ""
+    cells = [Cell(name, markup=link), Cell(f"{n:,}", numbers=(n,))]
+    cells += [with_interval(r["value"], r["low"], r["high"], places=places) for _, r in part.iterrows()]
     if differ is not None:
         limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed, differ)
-        cells += [Cell(limits), Cell(p_cell(first["adjusted"]))]
+        cells += [limits, p_cell(first["adjusted"])]
     return cells
 
 

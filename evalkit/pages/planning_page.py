@@ -4,10 +4,10 @@ from typing import Any
 
 from evalkit.drawing import claim_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Column, Html, each, escape, of_rows, text, value
+from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import signed, signed_percent, thousands
+from evalkit.numbers import signed, signed_percent
 from evalkit.pages import pieces
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
 
@@ -46,11 +46,11 @@ def needed(study: Planning) -> Html:
         "design": text("design"),
         "effect": value("effect", signed),
         "sd per user": value("sd"),
-        "95% agree": text("agree_95", _about),
-        "80% power": text("power_80", _about),
-        "95% power": text("power_95", _about),
+        "95% agree": count("agree_95", _about),
+        "80% power": count("power_80", _about),
+        "95% power": count("power_95", _about),
         "noise": text("error", "±{:.0%}".format),
-        "times": text("times", _times),
+        "times": count("times", _times),
     }
     note = (
         "95% agree: the sign is right in 95% of experiments, the published criterion; power: two-sided at 0.05. "
@@ -65,11 +65,11 @@ def worlds(study: Planning) -> Html:
     """What the ratio depends on: the click model and heavy users."""
     columns: dict[str, Column] = {
         "world": text("world"),
-        "interleaving": text("interleaving", _about),
-        "best raw A/B": each(lambda row: f"{_about(row['raw'])}<br>{escape(row['raw_metric'])}"),
-        "best A/B with CUPED": each(lambda row: f"{_about(row['cuped'])}<br>{escape(row['cuped_metric'])}"),
-        "raw ratio": text("raw_times", _times),
-        "CUPED ratio": text("cuped_times", _times),
+        "interleaving": count("interleaving", _about),
+        "best raw A/B": each(lambda row: _of_metric(row["raw"], row["raw_metric"])),
+        "best A/B with CUPED": each(lambda row: _of_metric(row["cuped"], row["cuped_metric"])),
+        "raw ratio": count("raw_times", _times),
+        "CUPED ratio": count("cuped_times", _times),
     }
     note = (
         "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio depends "
@@ -79,17 +79,21 @@ def worlds(study: Planning) -> Html:
     return tables.folded("The same under other assumptions", by_world)
 
 
+def _of_metric(users: float, metric: str) -> Cell:
+    """A number of users, and the metric that needs so many."""
+    text = _about(users)
+    return Cell(f"{text} {metric}", markup=f"{text}<br>{escape(metric)}")
+
+
 @pieces.of_a_part
 def stages(study: Planning) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
     first = study.stages.iloc[0]
     columns: dict[str, Column] = {
         "design": each(
-            lambda row: escape(
-                f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"]
-            )
+            lambda row: f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"]
         ),
-        "users": text("users", thousands),
+        "users": count("users"),
         "the best one wins": text("best_wins", "{:.0%}".format),
         "effect chosen": text("chosen", "{:.0%}".format),
     }

@@ -1,12 +1,13 @@
 """Scores taken as probabilities: the reliability diagram of each system, and the tables of calibration."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
 from evalkit.drawing import plots, score_plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html, by_system, limits
+from evalkit.drawing.tables import Cell, Html, by_system, limits
 from evalkit.numbers import decimals, listed, number
 from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
 from evalkit.studies.binary import FITTED, BinaryStudy
@@ -95,8 +96,8 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
     return by_system(caption, rows, "part", limits("value"), note)
 
 
-def _part(rows: tables.Rows) -> list[str]:
+def _part(rows: tables.Rows) -> list[Cell]:
     """The values with their limits, or beside what perfect calibration would show."""
     places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
     cells = zip(limits("value")(rows), rows, strict=True)
-    return [f"{cell}{if_perfect(row['expected'], row['p'], places)}" for cell, row in cells]
+    return [replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells]

@@ -2,7 +2,7 @@
 
 import math
 
-from evalkit.drawing.tables import Html, of_rows, text, value
+from evalkit.drawing.tables import Html, count, of_rows, text, value
 from evalkit.numbers import percent, plural
 from evalkit.pages import pieces
 from evalkit.studies.diagnostics import rank_tiers
@@ -20,7 +20,10 @@ def tiers(study: Study) -> Html:
     ranks = frame["rank_low"].astype(str) + "–" + frame["rank_high"].astype(str)
     frame = frame.assign(rank=ranks.where(frame["rank_low"] != frame["rank_high"], frame["rank_low"].astype(str)))
     columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
-    columns |= {"tier": text("tier"), f"{plural(study.unit_name, 2)} to tell it from the next": text("needed", _count)}
+    columns |= {
+        "tier": count("tier", str),
+        f"{plural(study.unit_name, 2)} to tell it from the next": count("needed", _count),
+    }
     note = (
         f"Rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all pairs), "
         "a joint test that may separate other systems than the verdicts, which are by Holm correction. "

@@ -8,7 +8,7 @@ import pandas as pd
 
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html, Results, escape, of_rows, text, value
+from evalkit.drawing.tables import Cell, Html, Results, escape, number_cell, of_rows, text, value
 from evalkit.numbers import counted, decimals, number, percent, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.explorers import Explored
@@ -101,22 +101,22 @@ def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterato
         yield f"Mean overlap@{study.depth} {shared}, mean RBO {biased}."
 
 
-def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[str]]:
+def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
     """The columns of how alike the two lists of each query are; none if the items are not at hand."""
     if not len(study.likeness):
         return {}
     rows = study.likeness.iloc[frame["number"]]
     heads = {"overlap": f"overlap@{study.depth}", "rbo": "RBO"}
-    return {head: [number(value, 2) for value in rows[name]] for name, head in heads.items()}
+    return {head: [number_cell(value, 2) for value in rows[name]] for name, head in heads.items()}
 
 
-def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[str]]:
+def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
     """The columns of one metric: each system, and for the metric that decides their difference."""
     values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
     places = decimals(value for column in values.values() for value in column)
-    columns = {f"{label} {name}": [number(value, places) for value in column] for name, column in values.items()}
+    columns = {f"{label} {name}": [number_cell(value, places) for value in column] for name, column in values.items()}
     if label == study.primary.label and len(values) > 1:
-        columns["difference"] = [signed(value, places) for value in frame["difference"]]
+        columns["difference"] = [number_cell(value, places, signed) for value in frame["difference"]]
     return columns
 
 

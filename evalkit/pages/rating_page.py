@@ -6,10 +6,10 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, forecast_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
+from evalkit.drawing.tables import Html, Results, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, measured
-from evalkit.numbers import counted, listed, number, plural, signed, thousands
+from evalkit.numbers import counted, listed, number, plural, signed
 from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.shared_findings import beaten, contrary, few_units, picked, power, rows_read, skewed, slices, weights
 from evalkit.studies import diagnostics, mean_reliability
@@ -92,13 +92,7 @@ def bias_plot(study: Rating) -> Picture:
 
 def tenths(study: Rating) -> Html:
     """The leader by tenths of its forecast."""
-    columns = {
-        "decile": text("tenth", str),
-        "n": text("n", thousands),
-        "mean forecast": value("forecast"),
-        "mean actual": value("actual"),
-        "bias": limits("bias", show=signed),
-    }
+    columns = "decile=tenth i | n n | mean forecast=forecast # | mean actual=actual # | bias ±[]"
     caption = f"{study.leader} by decile of its forecast, with {study.settings.level:.0%} intervals"
     return of_rows(caption, study.tenths[study.tenths["system"] == study.leader], columns)
 
@@ -112,12 +106,7 @@ def spread(study: Rating) -> Html:
 
 def extremes(study: Rating) -> Html:
     """The rows that the leader misses by most."""
-    columns = {
-        "row": text("id"),
-        "actual": value("actual"),
-        "forecast": value("forecast"),
-        "error": value("error", signed),
-    }
+    columns = "row=id | actual # | forecast # | error ±"
     return of_rows(f"Rows with the largest errors of {study.leader}", study.extremes(), columns)
 
 

@@ -1,11 +1,12 @@
 """What other splits of the same rows, and other selections of columns, would have said: parts of the page."""
 
+from dataclasses import replace
 from typing import Any
 
 from evalkit.drawing import curve_plots, plots, tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Column, Html, escape, of_rows, p_cell, text, value, with_interval
-from evalkit.numbers import counted, number, of_frame, plural, signed, thousands
+from evalkit.drawing.tables import Cell, Html, number_cell, of_rows, p_cell, with_interval
+from evalkit.numbers import counted, number, of_frame, plural, signed
 from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
 from evalkit.studies import fold_scores as diagnostics
@@ -27,13 +28,13 @@ def selection(study: Validation) -> Html:
     rows: list[list[Cell | str]] = []
     same = of_frame(study.selection, "value")
     for row in study.selection.to_dict("records"):
-        crossed = "<s>{}</s>" if wrong and row["columns"] != INSIDE else "{}"
-        value = crossed.format(with_interval(row["value"], row["low"], row["high"], places=same))
-        more = ["", ""]
+        crossed = "s" if wrong and row["columns"] != INSIDE else ""
+        value = replace(with_interval(row["value"], row["low"], row["high"], places=same), tag=crossed)
+        more: list[Cell | str] = ["", ""]
         if row["columns"] != INSIDE:
             more = [with_interval(row["difference"], row["difference_low"], row["difference_high"], signed)]
             more += [p_cell(row["adjusted"])]
-        rows.append([escape(words.get(row["columns"], "as given")), value, *more])
+        rows.append([words.get(row["columns"], "as given"), value, *more])
     first = study.selection.iloc[0]
     note = (
         "F: association of a single column with the target. The two selections by F differ only in the rows that they "
@@ -51,15 +52,7 @@ def other_splits(study: Validation) -> Html:
     """How far the estimates of each way of splitting lie apart."""
     if study.other is None:
         return Html("")
-    columns: dict[str, Column] = {
-        "split": text("way"),
-        "fits": text("fits", thousands),
-        "estimates": text("estimates", thousands),
-        "mean": value("mean"),
-        "standard deviation": value("sd"),
-        "lowest": value("lowest"),
-        "highest": value("highest"),
-    }
+    columns = "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
     caption = f"{study.primary.label} of {study.subject}, the same {len(study.facts):,} rows split in other ways"
     summary = of_rows(caption, study.other.summary, columns, _lesson(study))
     return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
@@ -98,7 +91,7 @@ def _bootstrap(study: Validation) -> list[Html]:
         "no_information": "with features that carry no information",
     }
     accuracy = diagnostics.accuracies(b)
-    rows: list[list[Cell | str]] = [[escape(text), number(accuracy[name])] for name, text in items.items()]
+    rows: list[list[Cell | str]] = [[text, number_cell(accuracy[name])] for name, text in items.items()]
     return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
 
 
@@ -115,8 +108,11 @@ def _ignoring(study: Validation) -> list[Html]:
     )
     rows: list[list[Cell | str]] = [
         [split, with_interval(honest.value, honest.low, honest.high)],
-        [f"<s>rows at random, {what} ignored</s>", f"<s>{with_interval(blind.value, blind.low, blind.high)}</s>"],
-        ["difference", signed(diagnostics.promised(honest, blind))],
+        [
+            Cell(f"rows at random, {what} ignored", tag="s"),
+            replace(with_interval(blind.value, blind.low, blind.high), tag="s"),
+        ],
+        ["difference", number_cell(diagnostics.promised(honest, blind), show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
     return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]

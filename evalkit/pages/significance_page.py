@@ -7,8 +7,22 @@ import pandas as pd
 
 from evalkit.drawing import tables
 from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Column, Html, Results, each, escape, of_rows, p_cell, pair, text, value, words
-from evalkit.numbers import interval, number, percent, plural, signed, signed_percent
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    Results,
+    count,
+    each,
+    number_cell,
+    of_rows,
+    p_column,
+    pair,
+    text,
+    value,
+    words,
+)
+from evalkit.numbers import interval, percent, plural, signed, signed_percent
 from evalkit.pages import first_screen, page, pieces, record, shares_page, significance_findings
 from evalkit.pages import significance_plots as pictures
 from evalkit.pages.pieces import also
@@ -77,7 +91,7 @@ def other_tests(study: Significance) -> Html:
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
     known = {test: words for test, words in SENTENCES.items() if frame[test].notna().any()}
-    columns |= {head: text(test, p_cell) for test, (head, _) in known.items()}
+    columns |= {head: p_column(test) for test, (head, _) in known.items()}
     note = "; ".join(f"{head}: {text}" for head, text in known.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
@@ -134,7 +148,7 @@ def _equivalence(study: Significance) -> Html:
     inside = percent(equivalence_level(study))
 
     def within(row: Mapping[str, Any], side: int) -> Cell:
-        return Cell("yes" if diagnostics.within_margin(study, row)[side] else "not established", "text")
+        return Cell("yes" if diagnostics.within_margin(study, row)[side] else "not established", kind="text")
 
     columns: dict[str, Column] = {
         "first − second": pair,
@@ -158,8 +172,8 @@ def needed(study: Significance) -> Html:
     columns: dict[str, Column] = {
         "true difference": value("difference"),
         "which is": words("which"),
-        f"{units} for 80%": text("n_80", _count),
-        f"{units} for 90%": text("n_90", _count),
+        f"{units} for 80%": count("n_80", _count),
+        f"{units} for 90%": count("n_90", _count),
     }
     caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, at α = "
     caption += f"{diagnostics.family_alpha(study):.2g} (Holm's first step over all comparisons)"
@@ -195,11 +209,11 @@ def _coin() -> Html:
     frame = lessons.coin()
     rows: list[page.Row] = [
         [
-            f"{int(r['heads'])}",
-            number(r["one_sided"], 4),
-            Cell("rejected" if r["one_sided"] < 0.05 else "not rejected", "text"),
-            number(r["two_sided"], 4),
-            Cell("rejected" if r["two_sided"] < 0.05 else "not rejected", "text"),
+            number_cell(r["heads"], 0),
+            number_cell(r["one_sided"], 4),
+            Cell("rejected" if r["one_sided"] < 0.05 else "not rejected", kind="text"),
+            number_cell(r["two_sided"], 4),
+            Cell("rejected" if r["two_sided"] < 0.05 else "not rejected", kind="text"),
         ]
         for r in frame[frame["heads"] >= 7].to_dict("records")
     ]
@@ -244,10 +258,10 @@ def _duality(study: Either) -> Html:
 def _wrong() -> Html:
     rows: list[page.Row] = [
         [
-            Cell(escape(r["setting"])),
-            Cell(escape(r["wrong"]), "text"),
+            r["setting"],
+            Cell(r["wrong"], kind="text"),
             f"{r['wrong_rate']:.0%}",
-            Cell(escape(r["right"]), "text"),
+            Cell(r["right"], kind="text"),
             f"{r['right_rate']:.0%}",
         ]
         for r in lessons.wrong().to_dict("records")
@@ -260,10 +274,10 @@ def _wrong() -> Html:
 
 def _looks() -> Html:
     columns: dict[str, Column] = {
-        "analyses": text("looks", str),
+        "analyses": count("looks", str),
         "false positives at 0.05 each": text("rate", "{:.1%}".format),
-        "Pocock: p at each analysis": each(lambda row: number(row["pocock"], 4)),
-        "O'Brien–Fleming: p at the last": each(lambda row: number(row["obrien_fleming"], 4)),
+        "Pocock: p at each analysis": each(lambda row: number_cell(row["pocock"], 4)),
+        "O'Brien–Fleming: p at the last": each(lambda row: number_cell(row["obrien_fleming"], 4)),
     }
     note = (
         "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses are "

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from evalkit import places as places_of
 from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, escape
+from evalkit.drawing.tables import Cell, Html, Results, joined
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import counted, estimate, number, p_value, plural, signed
 from evalkit.pages import first_screen, folds_page, page, pieces, record, validation_findings
+from evalkit.pages.first_screen import link
 from evalkit.studies import checks
 from evalkit.studies import fold_scores as diagnostics
 from evalkit.studies.out_of_fold import Validation
@@ -91,14 +91,15 @@ def _extent(study: Validation) -> str:
 def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
     gate = (
-        [tables.verdict("pass" if study.gate["passed"] else "fail", f"gate: {escape(study.gate['rule'])}")]
+        [tables.verdict("pass" if study.gate["passed"] else "fail", Cell(f"gate: {study.gate['rule']}"))]
         if study.gate
         else []
     )
-    lines = [_estimate(study), *_training_gap(study), *_baseline(study), escape(f"Split: {study.split.rule}.")]
-    lines += [f"{escape(finding.message)} {tables.code(finding)}" for finding in validation_findings.unchecked(study)]
-    findings = f" ({places_of.link('evidence', LEAKS)})" if study.findings else ""
-    main = f"{TRUST if study.word == 'cannot tell' else ''}{escape(_reason(study))}{findings}"
+    lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.split.rule}.")]
+    unchecked = validation_findings.unchecked(study)
+    lines += [joined(f"{finding.message} ", Cell("", markup=tables.code(finding))) for finding in unchecked]
+    findings = (" (", link("evidence", LEAKS), ")") if study.findings else ()
+    main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
     card = tables.verdict(study.word, main, *lines)
     return tables.stack([*gate, tables.answer(_answer(study)), first_screen.gloss(study), card])
 
@@ -144,32 +145,28 @@ def _more(findings: list[Finding]) -> str:
     return f" (and {len(findings[1:])} more below)" if len(findings) > 1 else ""
 
 
-def _estimate(study: Validation) -> str:
+def _estimate(study: Validation) -> Cell:
     first = study.answer
     value = estimate(first["value"], first["low"], first["high"])
     unit = f"{first['n']:,} {plural(first['unit'], first['n'])}"
-    named = (
-        f"{'Not to be relied on: ' if study.word == 'fail' else ''}{page.metric_link(study.primary)} of "
-        f"{escape(study.subject)}"
-    )
+    named = f" of {study.subject}"
     if not study.fitted and len(study.systems) > 2:
         named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
-    how = f"{escape(first['what'])} ({escape(first['method'])})"
-    return f"{named}: {value}, {unit}, {how}; {places_of.link('evidence', folds_page.INTERVALS)}."
+    how = f"{named}: {value}, {unit}, {first['what']} ({first['method']}); "
+    unsound = "Not to be relied on: " if study.word == "fail" else ""
+    return joined(unsound, page.metric_link(study.primary), how, link("evidence", folds_page.INTERVALS), ".")
 
 
-def _training_gap(study: Validation) -> list[str]:
+def _training_gap(study: Validation) -> list[Cell]:
     gap = study.training_gap
     if gap is None:
         return []
     train = study.split.train[0]
-    return [
-        f"Training gap ({escape(study.primary.label)} on {train:,} training rows minus that on {study.split.tested:,} "
-        f"test rows): {estimate(gap.value, gap.low, gap.high, signed)} ({gap.method})."
-    ]
+    text = f"Training gap ({study.primary.label} on {train:,} training rows minus that on {study.split.tested:,} test "
+    return [Cell(f"{text}rows): {estimate(gap.value, gap.low, gap.high, signed)} ({gap.method}).")]
 
 
-def _baseline(study: Validation) -> list[str]:
+def _baseline(study: Validation) -> list[Cell]:
     rows = study.paired[study.paired["second"] == study.baseline] if len(study.paired) else study.paired
     if not len(rows):
         return []
@@ -177,12 +174,9 @@ def _baseline(study: Validation) -> list[str]:
     e = study.estimate(study.primary, study.baseline)
     value, low, high = ("by_fold", "low", "high") if study.few_pooled else ("pooled", "pooled_low", "pooled_high")
     difference = estimate(row[value], row[low], row[high], signed)
-    answer = f"<strong>{row['verdict']}</strong> {first_screen.BETWEEN[row['verdict']]} {escape(study.baseline)}"
-    return [
-        f"{answer}, which uses no features and reaches {number(e.value)}: {difference}, "
-        f"adjusted p {escape(p_value(row['adjusted']))} ({escape(row['method'])}); "
-        f"{places_of.link('evidence', folds_page.PAIRED)}."
-    ]
+    text = f" {first_screen.BETWEEN[row['verdict']]} {study.baseline}, which uses no features and reaches "
+    text += f"{number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} ({row['method']}); "
+    return [joined(Cell(row["verdict"], tag="strong"), text, link("evidence", folds_page.PAIRED), ".")]
 
 
 # The data and what leaks
@@ -205,16 +199,9 @@ def leakage(study: Validation) -> Html:
 
 def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
     named = study.examples_of(finding, EXAMPLES)
-    severity = f"<strong>{finding.severity}</strong>" if finding.severity == SEVERE else finding.severity
-    rows = f"{finding.count:,} of {finding.of:,}"
-    return [
-        severity,
-        Cell(finding.kind.code, "text"),
-        Cell(escape(finding.name), "text"),
-        rows,
-        Cell(escape(finding.message), "text"),
-        Cell(escape(", ".join(named)), "text"),
-    ]
+    severity = Cell(finding.severity, tag="strong" if finding.severity == SEVERE else "")
+    texts = [finding.kind.code, finding.name, f"{finding.count:,} of {finding.of:,}", finding.message, ", ".join(named)]
+    return [severity, *(Cell(text, kind="" if i == 2 else "text") for i, text in enumerate(texts))]
 
 
 # The end
