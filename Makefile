@@ -8,7 +8,7 @@ REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
 SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
-.PHONY: report test test-spark test-page test-wheel large release lint lab outputs bench trust clean
+.PHONY: report test test-spark test-page test-wheel night large release lint lab outputs bench trust clean
 # One command makes all reports that are older than what they are made from: which is quicker than one each.
 report: $(REPORTS)
 	@! test -s reports/.stale || { $(BIN)/evalkit report $$(sort -u reports/.stale) -o reports; \
@@ -20,23 +20,24 @@ reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
 # A worker takes the tests of a module one after another, so that what they share is made once.
 test: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/page tests evalkit
-	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 
-# Spark for real on this machine, in the same environment, by two processes; brings a Java where there is none.
+# Spark for real on this machine, in the same environment; brings a Java where there is none.
 test-spark: $(VENV)/.spark
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/spark
+	$(BIN)/python -m pytest -q tests/spark
 
 # The sample pages and some others in Chromium: axe on a desk and on a phone, light and dark. Brings Debian's Chromium, and axe from npm.
-test-page: report .page/.ok .page/pages/.ok
+test-page: .page/.ok $(VENV)/.ok
 	$(BIN)/python -m pytest -q -n auto tests/page
-
-.page/pages/.ok: tests/page/more_pages.py $(NOTEBOOKS) $(SOURCES) $(SAMPLES) $(VENV)/.ok
-	$(BIN)/python tests/page/more_pages.py .page/pages
-	touch $@
 
 # The wheel as a user has it: built, installed into a new environment, used from an empty folder.
 test-wheel: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py
+
+# What takes too long for every change: long simulations, 1,000 examples a property, large tables, Jupyter's own run of
+# the notebooks, and the wheel with dependencies of its own.
+night: $(VENV)/.spark large release
+	$(BIN)/python -m pytest -q -n auto --hypothesis-profile night -m "slow or hypothesis" --ignore tests/page tests evalkit
+	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 
 # Large tables made from seeds, held and read block by block, against stored numbers: tests/frozen/large.py says how.
 large: $(VENV)/.ok

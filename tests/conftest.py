@@ -1,20 +1,15 @@
-"""hypothesis without a time limit and with the same examples on every run; sample reports, made once a process."""
+"""hypothesis without a time limit and with the same examples on every run; sample reports, made once for all tests."""
 
+import made_once
 import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("night", deadline=None, max_examples=1000)
 settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
-def sample_reports(tmp_path_factory):
-    """The folder of the reports of all bundled samples, made by one command."""
-    from evalkit import __main__ as command
-    from evalkit.parameters import REPORTS
-
-    folder = tmp_path_factory.mktemp("samples")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        assert command.main(["report", *sorted(REPORTS), "-o", "reports"]) == 0
-    return folder / "reports"
+def sample_reports():
+    """The folder of the reports of all bundled samples."""
+    return made_once.reports()

@@ -1,11 +1,11 @@
 """The architecture, read from the imports: each module stands on lower floors, and starting costs nothing."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
@@ -23,6 +23,15 @@ FLOORS = {
     9: "commands __main__",
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
+BROUGHT = {
+    "IPython",
+    "joblib",
+    "jupyter_client",
+    "nbformat",
+    "threadpoolctl",
+    "traitlets",
+}  # by packages that are declared
+OPTIONAL = {"openpyxl"}
 HEAVY = ("duckdb", "matplotlib", "pandas", "papermill", "pyarrow", "scipy", "sklearn")
 
 
@@ -43,15 +52,20 @@ def imported(path: Path) -> set[str]:
     return found - {"__version__"}
 
 
+def packages(path: Path) -> set[str]:
+    """The modules that a file imports by their whole names, at the top or inside a function."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return names | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+
+
 def test_every_module_has_a_floor():
     assert not {name_of(path) for path in MODULES} - set(FLOOR)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_imports_only_from_its_floor_or_below(path):
-    here = name_of(path)
-    above = {name for name in imported(path) if FLOOR[name] > FLOOR[here]}
-    assert not above, f"{here} (floor {FLOOR[here]}) imports {sorted(above)} from above"
+def test_a_module_imports_only_from_its_floor_or_below():
+    of = {path: {name for name in imported(path) if FLOOR[name] > FLOOR[name_of(path)]} for path in MODULES}
+    assert not {str(path.relative_to(PACKAGE)): names for path, names in of.items() if names}
 
 
 READING = {0: "tables", 1: "engines", 2: "inputs", 3: "reductions"}  # the floors inside reading/
@@ -71,11 +85,10 @@ def test_every_folder_of_reading_has_a_floor():
     assert not [path for path in (PACKAGE / "reading").glob("*.py") if path.name != "__init__.py"]
 
 
-@pytest.mark.parametrize("path", READERS, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_reader_imports_only_from_its_own_folder_or_from_below(path):
-    here = path.parent.name
-    others = imported_of_reading(path) - {here}
-    assert all(INSIDE[other] < INSIDE[here] for other in others), f"{here} imports {sorted(others)}"
+def test_a_reader_imports_only_from_its_own_folder_or_from_below():
+    for path in READERS:
+        others = imported_of_reading(path) - {path.parent.name}
+        assert all(INSIDE[other] < INSIDE[path.parent.name] for other in others), f"{path} imports {sorted(others)}"
 
 
 def test_no_circle_on_one_floor():
@@ -95,9 +108,18 @@ def test_no_circle_on_one_floor():
         visit(name, ())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_is_short_enough_to_read(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 600
+def test_modules_are_short_enough_to_read():
+    assert not [path for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > 600]
+
+
+def test_every_package_that_is_imported_is_declared():
+    """The wheel brings it, or one of its extras; the quick test of the wheel borrows what is installed already."""
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = (*project["dependencies"], *project["optional-dependencies"]["spark"])
+    declared = {re.split(r"[>=]", line)[0].replace("-", "_") for line in lines}
+    declared |= {"sklearn", "yaml", "evalkit"}  # the names of packages that are called otherwise
+    used = {name.split(".")[0] for path in MODULES for name in packages(path)} - set(sys.stdlib_module_names)
+    assert not used - declared - BROUGHT - OPTIONAL
 
 
 def test_import_loads_nothing_heavy():

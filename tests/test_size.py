@@ -30,7 +30,7 @@ LINES = {
     "top": 1_014,
 }
 MODULES = 298
-TESTS = 26_230
+TESTS = 26_312
 
 
 @cache

@@ -1,8 +1,8 @@
 """Build the wheel, install it as a user does, and use it from an empty folder: `make test-wheel`, `make release`.
 
-python tests/try_wheel.py                one environment, one report, one run of papermill
-python tests/try_wheel.py --release      all reports, on each Python from 3.11 that is there, and with the oldest
-                                         versions of the dependencies that pyproject.toml allows
+python tests/try_wheel.py                one report and one run of papermill, with the dependencies of this environment
+python tests/try_wheel.py --release      all reports, with dependencies of their own, on each Python from 3.11 that is
+                                         there, and with the oldest versions that pyproject.toml allows
 """
 
 import os
@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import tomllib
@@ -30,10 +31,12 @@ USED = (
     *("nbclient", "ipykernel", "jupyter_client", "psutil", "pyyaml"),
 )
 IN_PYTHON = """
+import sys
 from pathlib import Path
 import evalkit as ek
 import polars
 assert (Path(ek.__file__).parent / "py.typed").is_file()
+assert Path(sys.prefix) in Path(ek.__file__).parents
 label, a, b = [0, 1] * 20, [i / 39 for i in range(40)], [0.5, 0.6, 0.7, 0.1] * 10
 study = ek.classification(y_true=label, y_score={"a": a, "b": b})
 print(study)
@@ -52,14 +55,16 @@ def main(arguments: Sequence[str]) -> None:
     release = "--release" in arguments
     with tempfile.TemporaryDirectory(prefix="wheel-") as place:
         wheel = build(Path(place))
-        pythons = found_pythons() if release else {"3.11+": sys.executable}
+        if not release:
+            borrow(Path(place), wheel)
+            return
+        pythons = found_pythons()
         for version, python in pythons.items():
-            attempt(Path(place), wheel, f"Python {version}", python, REPORTS if release else QUICKEST)
-        if release:
-            oldest = Path(place) / "oldest.txt"
-            oldest.write_text("\n".join(lowest()) + "\n")
-            version, python = next(iter(pythons.items()))
-            attempt(Path(place), wheel, f"oldest dependencies, Python {version}", python, REPORTS, oldest)
+            attempt(Path(place), wheel, f"Python {version}", python)
+        oldest = Path(place) / "oldest.txt"
+        oldest.write_text("\n".join(lowest()) + "\n")
+        version, python = next(iter(pythons.items()))
+        attempt(Path(place), wheel, f"oldest dependencies, Python {version}", python, oldest)
 
 
 def build(place: Path) -> Path:
@@ -73,10 +78,24 @@ def build(place: Path) -> Path:
     return wheel
 
 
-def attempt(
-    place: Path, wheel: Path, name: str, python: str, reports: Sequence[str], constraints: Path | None = None
-) -> None:
-    """Install the wheel into a new environment, then use it in an empty folder."""
+def borrow(place: Path, wheel: Path) -> None:
+    """Use the wheel in a new environment that sees the packages of this one, but not its evalkit."""
+    environment, folder = place / "venv", place / "work"
+    run([sys.executable, "-m", "venv", str(environment)])
+    python = str(environment / "bin" / "python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check"]
+    run([*pip, "install", "-q", "--no-deps", str(wheel)])
+    run([*pip, "install", "-q", "--only-binary", ":all:", *BESIDE])
+    library = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
+    (Path(library) / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    os.environ["JUPYTER_PATH"] = str(Path(sys.prefix) / "share" / "jupyter")  # templates of nbconvert, kernels
+    run([*pip, "check"])
+    folder.mkdir()
+    use(environment / "bin", folder, QUICKEST)
+
+
+def attempt(place: Path, wheel: Path, name: str, python: str, constraints: Path | None = None) -> None:
+    """Install the wheel and what it needs into a new environment, then use it in an empty folder."""
     start, environment, folder = time.perf_counter(), place / f"venv {name}", place / f"work {name}"
     run([python, "-m", "venv", str(environment)])
     options = ["-c", str(constraints)] if constraints else []
@@ -84,7 +103,7 @@ def attempt(
     run([*pip, "install", "-q", "--only-binary", ":all:", *options, str(wheel), *BESIDE])
     installed = time.perf_counter()
     folder.mkdir()
-    use(environment / "bin", folder, reports)
+    use(environment / "bin", folder, REPORTS)
     print(f"{name}: installed in {installed - start:.0f} s, tried in {time.perf_counter() - installed:.0f} s")
     listed = run([*pip, "freeze"]).lower()
     print("  " + ", ".join(line for line in listed.splitlines() if line.split("==")[0] in (*USED, *BESIDE)))
@@ -104,7 +123,7 @@ def use(programs: Path, folder: Path, reports: Sequence[str]) -> None:
     made = {path.stem for path in (folder / "reports").glob("*.html")}
     assert made == set(reports), made
     (folder / "mine.ipynb").write_text(try_it("evalkit", "notebook", "classification"), encoding="utf-8")
-    try_it("papermill", "--engine", "evalkit", "mine.ipynb", "out.ipynb", "-p", "preds", "own.csv")
+    try_it("python", "-m", "papermill", "--engine", "evalkit", "mine.ipynb", "out.ipynb", "-p", "preds", "own.csv")
     assert (folder / "out.html").is_file()
     try_it("python", "-c", IN_PYTHON)
     assert (folder / "mine.html").is_file()

@@ -3,18 +3,29 @@
 import json
 import math
 import re
+from functools import cache
+from pathlib import Path
 
-from conftest import ROOT
+import more_pages
+from made_once import REPORTS, once, reports
 
-REPORTS = ROOT / "reports"
-
-
-def page(name):
-    return (REPORTS / f"{name}.html").read_text("utf-8")
+OTHERS = ("multiclass", "multilabel", "many", "users")
+PAGES = (*REPORTS, *OTHERS)
 
 
-def results(name):
-    return json.loads((REPORTS / f"{name}.json").read_text("utf-8"))
+@cache
+def path(name: str) -> Path:
+    """The file of a page of a bundled sample or of another table."""
+    folder = reports() if name in REPORTS else once("pages", more_pages.make)
+    return folder / f"{name}.html"
+
+
+def page(name: str) -> str:
+    return path(name).read_text("utf-8")
+
+
+def results(name: str) -> dict:
+    return json.loads(path(name).with_suffix(".json").read_text("utf-8"))
 
 
 def value(text):

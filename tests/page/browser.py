@@ -9,28 +9,44 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from made_once import ROOT
+
+AXE = ROOT / ".page" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr"),
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=60000", "--window-size=1280,900", "--dump-dom"),
 )
 DARK = {"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"}
+# The look at a page ends in the dark: its rules for dark screens then hold for all, and axe measures contrasts again.
 PROBE = """
 <script>%s</script>
 <script>
-var looked = window.axe ? axe.run(document, {resultTypes: ["violations"]}) : Promise.resolve({violations: []});
 function all(selector) { return [].slice.call(document.querySelectorAll(selector)); }
-looked.then(function (found) {
+function faults(only) {
+  if (!window.axe) return Promise.resolve([]);
+  return axe.run(document, Object.assign({resultTypes: ["violations"]}, only)).then(function (found) {
+    return found.violations.map(function (v) {
+      return v.id + " (" + v.impact + "): " + v.nodes.map(function (n) { return n.html.slice(0, 120); }).join("; ");
+    });
+  });
+}
+function background() { return getComputedStyle(document.body).backgroundColor; }
+function darken() {
+  [].slice.call(document.styleSheets).forEach(function (sheet) {
+    [].slice.call(sheet.cssRules).forEach(function (rule) {
+      if (rule.media && /prefers-color-scheme: dark/.test(rule.media.mediaText)) rule.media.mediaText = "screen";
+    });
+  });
+}
+faults().then(function (violations) {
   var root = document.documentElement;
   var seen = {
     frame: window.name,
-    violations: found.violations.map(function (v) {
-      return v.id + " (" + v.impact + "): " + v.nodes.map(function (n) { return n.html.slice(0, 120); }).join("; ");
-    }),
+    violations: violations,
     sideways: root.scrollWidth - window.innerWidth,
     width: window.innerWidth,
     height: document.body.scrollHeight,
-    dark: matchMedia("(prefers-color-scheme: dark)").matches,
     requests: performance.getEntriesByType("resource").map(function (e) { return e.name; }),
     idle: all('.scroll[tabindex="0"]').filter(function (box) { return box.scrollWidth <= box.clientWidth; }).length,
     cut: all("table").filter(function (table) {
@@ -43,14 +59,20 @@ looked.then(function (found) {
     }).map(function (text) { return text.textContent; }),
     astray: all('a[href^="#"]').map(function (a) { return a.hash.slice(1); }).filter(function (id) {
       return !document.getElementById(id);
-    })
+    }),
+    grounds: [background()]
   };
-  var term = document.querySelector("a.term");
-  if (term) location.hash = term.hash;
-  setTimeout(function () {
-    seen.folded = Boolean(term) && !document.getElementById(term.hash.slice(1)).closest("details").open;
-    parent.postMessage(JSON.stringify(seen), "*");
-  }, 50);
+  darken();
+  seen.grounds.push(background());
+  faults({runOnly: ["color-contrast"]}).then(function (violations) {
+    seen.in_the_dark = violations;
+    var term = document.querySelector("a.term");
+    if (term) location.hash = term.hash;
+    setTimeout(function () {
+      seen.folded = Boolean(term) && !document.getElementById(term.hash.slice(1)).closest("details").open;
+      parent.postMessage(JSON.stringify(seen), "*");
+    }, 50);
+  });
 });
 </script>
 """
@@ -82,12 +104,12 @@ class Seen:
     console: list[str]
 
 
-def look(page: str, axe: str, folder: Path, theme: str, views: Sequence[View]) -> Seen:
-    """A page in a theme in several views, all in one browser."""
-    frames = [FRAME % (i, view.width, html.escape(_probed(page, axe, view))) for i, view in enumerate(views)]
+def look(page: str, folder: Path, views: Sequence[View]) -> Seen:
+    """A page in several views, all in one browser."""
+    frames = [FRAME % (i, view.width, html.escape(_probed(page, view))) for i, view in enumerate(views)]
     framed = folder / "framed.html"
     framed.write_text(LISTENER + "".join(frames), encoding="utf-8")
-    command = ["chromium", *FLAGS, DARK[theme], f"--user-data-dir={folder / 'profile'}", framed.as_uri()]
+    command = ["chromium", *FLAGS, DARK["light"], f"--user-data-dir={folder / 'profile'}", framed.as_uri()]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     told = [json.loads(html.unescape(text)) for text in re.findall(r'<pre class="probe">(.*?)</pre>', ran.stdout, re.S)]
     assert len(told) == len(views), ran.stderr[-2000:]
@@ -95,10 +117,11 @@ def look(page: str, axe: str, folder: Path, theme: str, views: Sequence[View]) -
     return Seen(sorted(told, key=lambda seen: seen["frame"]), console)
 
 
-def _probed(page: str, axe: str, view: View) -> str:
+def _probed(page: str, view: View) -> str:
     """The page with the probe behind it; without scripts its own are left out."""
     if view.scripts:
-        return page + PROBE % axe.replace("</script>", "<\\/script>")
+        axe = AXE.read_text("utf-8").replace("</script>", "<\\/script>")
+        return page + PROBE % axe
     return SCRIPT.sub("", page) + PROBE % ""
 
 

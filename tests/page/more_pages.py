@@ -1,17 +1,15 @@
-"""Write pages of other tables than the bundled samples: `python tests/page/more_pages.py FOLDER`.
+"""Pages of other tables than the bundled samples.
 
 Several classes, several labels, 126 systems against a baseline, and an A/B test alone.
 """
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from made_once import report
 
-ROOT = Path(__file__).resolve().parents[2]
 SYSTEMS, QUERIES, ITEMS, USERS = 126, 30, 8, 1500
 
 
@@ -56,17 +54,10 @@ def parameters(folder: Path) -> dict[str, list[str]]:
 
 def write(folder: Path, name: str, arguments: list[str]) -> None:
     """Write one page and its results as NAME.html and NAME.json."""
-    command = [sys.executable, "-m", "evalkit", "report", *arguments, "-o", str(folder / name)]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    for ending in ("html", "json"):
-        (folder / name / f"{arguments[0]}.{ending}").replace(folder / f"{name}.{ending}")
+    report(*arguments, "--name", name, "-o", str(folder))
 
 
-def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def make(folder: Path) -> None:
+    """Write all pages, two at once."""
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda page: write(folder, *page), parameters(folder).items()))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())

@@ -7,19 +7,30 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from answers import page, quiet, results, value
-from browser import DARK, ask, printed
-from conftest import PAGES, ROOT
+from answers import PAGES, page, quiet, results, value
+from browser import ask, printed
 from frozen.compare import records
+from made_once import ROOT
 
 from evalkit.numbers import number
 
 # Tables -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_sorts_by_its_numbers_and_back(tmp_path):
-    script = "return sorts(captioned('Metrics that need no threshold'), 1);"
-    (first, down), (second, up), (third, back) = quiet(ask(page("classification"), script, tmp_path))
+TABLES = """
+const table = captioned("Metrics that need no threshold"), sorted = sorts(table, 1);
+return {sorted, losses: sorts(table, 4)[0], names: sorts(table, 0)[0],
+  copied: copied(captioned("Paired differences in roc_auc"))};
+"""
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    return quiet(ask(page("classification"), TABLES, tmp_path_factory.mktemp("tables")))
+
+
+def test_a_table_sorts_by_its_numbers_and_back(tables):
+    (first, down), (second, up), (third, back) = tables["sorted"]
     assert (first, second, third) == ("descending", "ascending", None)
     sizes = [value(row[1]) for row in down]
     assert sizes == sorted(sizes, reverse=True)
@@ -29,18 +40,15 @@ def test_a_table_sorts_by_its_numbers_and_back(tmp_path):
     assert named == sorted(aucs, key=aucs.get, reverse=True)
 
 
-def test_the_first_press_brings_the_best_to_the_top_and_names_in_their_order(tmp_path):
-    script = (
-        "const table = captioned('Metrics that need no threshold'); return [sorts(table, 4)[0], sorts(table, 0)[0]];"
-    )
-    (lowest, losses), (rising, names) = quiet(ask(page("classification"), script, tmp_path))
+def test_the_first_press_brings_the_best_to_the_top_and_names_in_their_order(tables):
+    (lowest, losses), (rising, names) = tables["losses"], tables["names"]
     assert lowest == rising == "ascending"
     assert [value(row[4]) for row in losses] == sorted(value(row[4]) for row in losses)
     assert [row[0] for row in names] == sorted(row[0] for row in names)
 
 
-def test_a_table_is_copied_with_its_intervals(tmp_path):
-    texts = quiet(ask(page("classification"), "return copied(captioned('Paired differences in roc_auc'));", tmp_path))
+def test_a_table_is_copied_with_its_intervals(tables):
+    texts = tables["copied"]
     rows = list(csv.DictReader(io.StringIO(texts["CSV"])))
     pairs = [row for row in records(results("classification")["comparisons"]) if row["metric"] == "roc_auc"]
     assert [row["first − second"] for row in rows] == [f"{row['first']} − {row['second']}" for row in pairs]
@@ -156,11 +164,10 @@ return $$("figure").filter(figure => figure.tabIndex === 0).map(walk);
 """
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_every_figure_speaks_to_the_keyboard_and_to_the_pointer(path, tmp_path):
-    told = ask(path.read_text("utf-8"), WALK, tmp_path)
-    figures = quiet(told)
-    assert len(figures) == len(re.findall(r"<figure>(?:(?!</figure>).)*data-series", path.read_text("utf-8"), re.S)) > 0
+@pytest.mark.parametrize("name", PAGES)
+def test_every_figure_speaks_to_the_keyboard_and_to_the_pointer(name, tmp_path):
+    figures = quiet(ask(page(name), WALK, tmp_path))
+    assert len(figures) == len(re.findall(r"<figure>(?:(?!</figure>).)*data-series", page(name), re.S)) > 0
     for seen in figures:
         assert re.search(r"\d", seen["first"])
         assert re.search(r"\d", seen["other"])
@@ -209,10 +216,9 @@ return {alone: legend[1].dataset.key, screen, print: faint(), dark: matchMedia("
 """
 
 
-@pytest.mark.parametrize("theme", DARK)
-def test_one_system_alone_stays_alone_in_the_dark_and_in_print(theme, tmp_path):
-    seen = quiet(ask(page("classification"), ALONE, tmp_path, theme=theme))
-    assert (seen["dark"], seen["rules"] > 1) == (theme == "dark", True)
+def test_one_system_alone_stays_alone_in_the_dark_and_in_print(tmp_path):
+    seen = quiet(ask(page("classification"), ALONE, tmp_path, theme="dark"))
+    assert (seen["dark"], seen["rules"] > 1) == (True, True)
     for drawn in (seen["screen"], seen["print"]):
         assert {opacity for system, opacity in drawn if system == seen["alone"]} == {"1"}
         assert {opacity for system, opacity in drawn if system != seen["alone"]} == {"0.15"}

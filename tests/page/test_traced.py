@@ -1,13 +1,12 @@
 """Every number of a page's first screen stands in its JSON: unrounded there, and rounded here in the same way."""
 
 import html
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from conftest import PAGES
+from answers import PAGES, page, results
 
 NUMBER = re.compile(
     r"(?P<p>(?:p|adjusted) )?(?P<bound><)?(?P<sign>[+−])?"
@@ -178,17 +177,12 @@ def faults_of_validation(screen: Screen, results: dict[str, Any]) -> list[str]:
     return answers + [fault for line in lines for fault in untraced(line, [*names, "10-fold", ".632"], known)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_number_of_the_first_screen_is_in_the_json(page):
-    results = json.loads(page.with_suffix(".json").read_text("utf-8"))
-    assert faults(page.read_text("utf-8"), results) == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_number_that_is_not_in_the_json_is_found(page):
-    results, text = json.loads(page.with_suffix(".json").read_text("utf-8")), page.read_text("utf-8")
+@pytest.mark.parametrize("name", PAGES)
+def test_every_number_of_the_first_screen_is_in_the_json_and_no_other(name):
+    text = page(name)
+    assert faults(text, results(name)) == []
     place = text.index('<div class="verdict')
     number = re.compile(r"\d\.\d+").search(text, place)
     assert number is not None
     wrong = text[: number.start()] + number[0][:-1] + str((int(number[0][-1]) + 5) % 10) + text[number.end() :]
-    assert faults(wrong, results) != []
+    assert faults(wrong, results(name)) != []
