@@ -6,12 +6,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from evalkit.catalogue.multilabel import ROWS
+from evalkit.catalogue.class_metrics import LABELS
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import Classification
 from evalkit.studies import classification
 
-METRICS = ",".join(metric.name for metric in ROWS)
+METRICS = ",".join(metric.name for metric in LABELS.values())
 CASES = {
     "plain": {},
     "weights": {"columns": "{weight: heavy}"},

@@ -12,7 +12,7 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import TEXTS
-from evalkit.catalogue.ranking import auc
+from evalkit.catalogue.unit_metrics import auc
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings, from_grades
 from evalkit.reading.inputs import runs
@@ -27,7 +27,7 @@ NAMES = [one.label for one in CHOSEN]
 
 def test_every_metric_has_words_and_no_words_are_of_none():
     rows = {(of, name): row for of, table in lookup.TABLES.items() for name, row in table.items()}
-    assert set(rows) == {(structure, name) for structure, texts in TEXTS.items() for name in texts}
+    assert set(rows) == {(structure, name) for structure in lookup.TABLES for name in TEXTS[structure]}
     assert all(row.formula and row.undefined and row.equals and row.plain for row in rows.values())
 
 

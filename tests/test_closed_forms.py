@@ -9,13 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import ANY_TIME
 
-from evalkit.catalogue import elsewhere, lookup
+from evalkit.catalogue import lookup, row_metrics
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.score_kinds import (
-    Calibration,
-    Depth,
-    Gap,
-)
+from evalkit.catalogue.score_kinds import Calibration, Depth, Gap
 from evalkit.metrics.counts import average_precision, count, f_score
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import closed_forms, inference
@@ -143,8 +139,8 @@ def test_further_numbers_of_the_page_lie_in_their_range(data):
     a, _, label = (np.array(column) for column in zip(*data, strict=True))
     plain = Rows(label.astype(np.int64), a / 8, 0.5)
     weights = 1.0 + np.arange(len(label)) % 7
-    metrics = [elsewhere.lift_at(depth) for depth in DEPTHS]
-    metrics += [of(rate) for _, of in elsewhere.MOVED for rate in (0.05, 0.5)]
+    metrics = [row_metrics.lift_at(depth) for depth in DEPTHS]
+    metrics += [of(rate) for _, of in row_metrics.MOVED for rate in (0.05, 0.5)]
     for metric, sample in product(metrics, (plain, replace(plain, weight=weights))):
         e = estimate(Chosen(metric), sample)
         if np.isfinite(e.low + e.value):
@@ -167,7 +163,7 @@ def test_the_effects_of_a_depth_are_those_of_a_weight():
     label = (rng.random(400) < 0.3).astype(np.int64)
     sample = Rows(label, np.round(rng.normal(0, 1, 400) + label, 1), 0.5)
     for depth in DEPTHS:
-        moved = Depth(elsewhere.lift_at(depth).kind.of, depth=depth).effects(sample, None).rows
+        moved = Depth(row_metrics.lift_at(depth).kind.of, depth=depth).effects(sample, None).rows
         assert moved.sum() == pytest.approx(0, abs=1e-9)
 
 

@@ -9,7 +9,7 @@ from online_samples import SMALL, users
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import directions
+from evalkit.catalogue import lookup
 from evalkit.findings.kinds import ASSUMED_DIRECTION
 from evalkit.pages import experiment_page, significance_findings
 from evalkit.studies import interleaving
@@ -64,7 +64,7 @@ def test_a_name_that_says_nothing_is_told_with_what_to_set(name, read):
 
 
 def test_whole_words_decide_and_no_part_of_one():
-    assert {directions.of(name) for name in ("glossy", "lossless", "water", "costume", "timer", "interrogate")} == {
+    assert {lookup.direction(name) for name in ("glossy", "lossless", "water", "costume", "timer", "interrogate")} == {
         None
     }
     both = {
@@ -74,7 +74,7 @@ def test_whole_words_decide_and_no_part_of_one():
         "1-wer": "high",
         "p95_latency": "low",
     }
-    assert {name: directions.of(name) for name in both} == both
+    assert {name: lookup.direction(name) for name in both} == both
 
 
 @pytest.fixture(scope="module")

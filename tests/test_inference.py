@@ -13,9 +13,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import (
     Share,
 )
-from evalkit.catalogue.score_kinds import (
-    Calibration,
-)
+from evalkit.catalogue.score_kinds import Calibration
 from evalkit.metrics import counts
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.catalogue import preferences
+from evalkit.catalogue import unit_metrics
 from evalkit.online import interleaving, sessions
 
 A, B = [1, 2, 3], [2, 3, 1]
@@ -79,7 +79,7 @@ def test_equal_rankings_share_one_half_for_ever():
     assert (neutral.team == interleaving.NO_TEAM).all()
     gained = interleaving.credit(neutral, np.ones(shown.item.shape))
     side, _ = sessions.sides(np.arange(len(gained)), gained)
-    assert preferences.session_wins(side).value == 0.5
+    assert unit_metrics.session_wins(side).value == 0.5
 
 
 @st.composite

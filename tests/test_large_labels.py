@@ -11,9 +11,9 @@ from large_labels import CASES, METRICS, NAMES, SHARDS, frame, held, summed
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.combined_kinds import Combined
+from evalkit.catalogue.class_metrics import LABELS
 from evalkit.catalogue.kinds import RatioOfRows
-from evalkit.catalogue.multilabel import ROWS
+from evalkit.catalogue.metric import Combined
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page, first_screen, multilabel_page, page
@@ -24,8 +24,10 @@ from evalkit.studies.multilabel import MultiLabelStudy
 
 LIMITS = ("low", "high", "p", "adjusted", "detectable", "difference_low", "difference_high")
 COUNTS = ("n", "tp", "fp", "fn", "tn")
-RATIOS = [metric.name for metric in ROWS if isinstance(metric.kind, RatioOfRows)]  # jackknife in memory
-MEANS = [metric.name for metric in ROWS if isinstance(metric.kind, Combined)]  # there tests of units use the kurtosis
+RATIOS = [metric.name for metric in LABELS.values() if isinstance(metric.kind, RatioOfRows)]  # jackknife in memory
+MEANS = [
+    metric.name for metric in LABELS.values() if isinstance(metric.kind, Combined)
+]  # there tests of units use the kurtosis
 
 
 def same(a, b, rel=1e-10, *, but=(), column="metric"):

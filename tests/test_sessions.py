@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, codes
-from evalkit.catalogue import preferences
+from evalkit.catalogue import unit_metrics
 from evalkit.metrics.sums import Sums
 from evalkit.online import sessions, simulation
 from evalkit.reading.tables.coded import Coded
@@ -85,13 +85,13 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcom
 def test_two_estimands_two_answers():
     # nine users take 3 of their 5 items from A, a tenth 15 of 50
     (side, _) = sessions.sides(np.arange(10), np.array([[3.0, 2]] * 9 + [[15, 35]]))
-    assert preferences.user_share(side).mean() == pytest.approx(0.57)
-    assert preferences.credit_share(side).value == pytest.approx(42 / 95)
+    assert unit_metrics.user_share(side).mean() == pytest.approx(0.57)
+    assert unit_metrics.credit_share(side).value == pytest.approx(42 / 95)
 
 
 def test_a_unit_without_credit_has_no_share():
     (side, _) = sessions.sides(["u", "v"], np.array([[0.0, 0], [1, 0]]))
-    assert preferences.user_share(side).tolist() == pytest.approx([np.nan, 1], nan_ok=True)
+    assert unit_metrics.user_share(side).tolist() == pytest.approx([np.nan, 1], nan_ok=True)
 
 
 def test_the_real_rankings_with_simulated_clicks():
@@ -113,7 +113,7 @@ def test_the_real_rankings_with_simulated_clicks():
         got = {
             "clicks_A": first.sum(),
             "clicks_B": second.sum(),
-            "delta_AB_chapelle": preferences.session_wins(kept.sides[0]).value - 0.5,
+            "delta_AB_chapelle": unit_metrics.session_wins(kept.sides[0]).value - 0.5,
             "outcome_wins_over_wins_plus_losses": wins / (wins + losses),
             "sessions": len(first),
             "sessions_with_click": len(first) - silent,

@@ -19,7 +19,7 @@ import evalkit as ek
 from evalkit import __main__ as command
 from evalkit import kernels
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import within_units
+from evalkit.catalogue import row_metrics
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import REPORTS, Ranking
 from evalkit.studies import (
@@ -220,7 +220,7 @@ def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
 
 
 def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
-    assert not within_units.GAUC.kind.termed
+    assert not row_metrics.GAUC.kind.termed
 
 
 # Whether it is written ------------------------------------------------------------------------------------------------

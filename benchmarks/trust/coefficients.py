@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalkit.catalogue.elsewhere import INTERCEPT, SLOPE
 from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.row_metrics import INTERCEPT, SLOPE
 from evalkit.limits import USUAL
 from evalkit.metrics.recalibration import expit
 from evalkit.metrics.rows import Rows

@@ -10,36 +10,37 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import (
-    binary,
-    forecasts,
-    multiclass,
-    multilabel,
-    own_files,
-    preferences,
-    ranking,
-    within_units,
-)
+from evalkit.catalogue.class_metrics import CLASSES, LABELS
+from evalkit.catalogue.metric import TEXTS
 from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
-from evalkit.catalogue.own import OwnMetric
-from evalkit.catalogue.own_inputs import INPUTS
+from evalkit.catalogue.own import OwnMetric, load
+from evalkit.catalogue.own_functions import INPUTS
+from evalkit.catalogue.row_metrics import COUNTS, FORECASTS
+from evalkit.catalogue.unit_metrics import INTERLEAVING, RANKINGS
 from evalkit.parameters.kinds import did_you_mean
 
-TABLES: dict[str, dict[str, Metric]] = {}
-for _metric in (
-    *ranking.ROWS,
-    *binary.ROWS,
-    *within_units.ROWS,
-    *multiclass.ROWS,
-    *multilabel.ROWS,
-    *forecasts.ROWS,
-    *preferences.ROWS,
-):
-    TABLES.setdefault(_metric.structure, {})[_metric.name] = _metric
+TABLES: dict[str, dict[str, Metric]] = {
+    "rankings": RANKINGS,
+    "counts": COUNTS,
+    "classes": CLASSES,
+    "labels": LABELS,
+    "forecasts": FORECASTS,
+    "interleaving": INTERLEAVING,
+}
+HEADS = {
+    "rankings": "Ranking",
+    "counts": "Binary classification",
+    "classes": "Multi-class classification",
+    "labels": "Multi-label classification",
+    "forecasts": "Rating and forecasts",
+    "interleaving": "Interleaving",
+}
+READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
+USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 OF_FILE = re.compile(r"\s*(.+\.py):(\w+)(?:@(.*?))?\s*")
-TABLE = TABLES["rankings"]
-ALIASES = binary.ALIASES | multiclass.ALIASES | multilabel.ALIASES | preferences.ALIASES | ranking.ALIASES
+TABLE = RANKINGS
+ALIASES: dict[str, str] = TEXTS["aliases"]
 
 
 def find(name: Any, structure: str) -> Chosen:
@@ -91,7 +92,7 @@ def _cut(text: str | None, name: str) -> int | None:
 def _loaded(name: Any) -> Chosen:
     """An own metric as it was passed, or from its file. Raises ParameterError for anything else."""
     if isinstance(name, str) and (file := OF_FILE.fullmatch(name)):
-        return Chosen(own_files.load(file[1], file[2]), _cut(file[3], name))
+        return Chosen(load(file[1], file[2]), _cut(file[3], name))
     chosen = name if isinstance(name, Chosen) else Chosen(name)
     if not isinstance(chosen.metric, OwnMetric):
         raise ParameterError(
@@ -165,18 +166,6 @@ def possible(
     return metrics
 
 
-HEADS = {
-    **ranking.HEADS,
-    **binary.HEADS,
-    **multiclass.HEADS,
-    **multilabel.HEADS,
-    **forecasts.HEADS,
-    **preferences.HEADS,
-}
-READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
-USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
-
-
 def markdown() -> str:
     """The tables of metrics as docs/metrics.md prints them, one for each structure."""
     return "\n\n".join(f"**{HEADS[name]}**\n\n{_table(list(TABLES[name].values()))}" for name in HEADS)
@@ -191,3 +180,37 @@ def _table(metrics: list[Metric]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+UNCLEAR = {"err", "top"}  # `err` is an error or the expected reciprocal rank
+BEST = {name: row.best for table in TABLES.values() for name, row in table.items()}
+CATALOGUE = BEST | {alias: BEST[name] for alias, name in ALIASES.items()}
+KNOWN = {name: best for name, best in CATALOGUE.items() if best != "neither" and len(name) > 1 and name not in UNCLEAR}
+KNOWN |= {word: best for best, words in TEXTS["directions"].items() for word in words.split()}
+LONGEST_FIRST = "|".join(sorted(KNOWN, key=len, reverse=True))
+PHRASE = re.compile(rf"(?:^|(?<=_))({LONGEST_FIRST})(?=_|$)")
+TURNED = re.compile(rf"(neg|negative|negated|minus|inverse|inv)_|1_(?=({LONGEST_FIRST})$)")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+OTHER = {"low": "high", "high": "low"}
+
+
+def direction(name: str) -> str | None:
+    """Return "high" or "low", which values the name says are better; None where it says nothing, or both.
+
+    >>> [direction(name) for name in ("log_loss", "val WER", "latency_ms", "neg_log_loss", "ndcg@10", "accuracyTop1", "score")]
+    ['low', 'low', 'low', 'high', 'high', 'high', 'high']
+    >>> [direction(name) for name in ("closeness", "terrain", "value", "minutes", "cost_reduction", "err")]
+    [None, None, None, None, None, None]
+    """
+    base = name.split("@")[0].strip()
+    words, minus = "_".join(WORD.findall(base)).lower(), base.startswith(("-", "−"))
+    exact = next((known for known in (base.lower(), words) if known in CATALOGUE and not minus), None)
+    if exact:
+        return CATALOGUE[exact] if CATALOGUE[exact] != "neither" and exact not in UNCLEAR else None
+    sides = {KNOWN[phrase] for phrase in PHRASE.findall(words)} or {
+        "high" for word in words.split("_") if word == "score"
+    }
+    if len(sides) != 1:
+        return None
+    turned = minus or (words not in KNOWN and TURNED.match(words))
+    return OTHER[sides.pop()] if turned else sides.pop()

@@ -14,10 +14,14 @@ The names of the function's arguments say what it is computed from: those of row
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import cache, wraps
 from numbers import Real
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -25,8 +29,7 @@ import numpy as np
 from evalkit.arrays import Bools, ParameterError
 from evalkit.catalogue.kinds import CELLS, Kind, OwnShare, Share
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.own_functions import Function, arguments_of, names_of
-from evalkit.catalogue.own_inputs import INPUTS, Input
+from evalkit.catalogue.own_functions import INPUTS, Function, Input, arguments_of, names_of
 from evalkit.catalogue.score_kinds import Decision
 from evalkit.metrics.counts import Counts
 
@@ -290,3 +293,37 @@ def _metric(
 
 def _many(unit: str) -> str:
     return "queries" if unit == "query" else f"{unit}s"
+
+
+def load(file: str, name: str) -> OwnMetric:
+    """The metric of this name in a Python file; it says the file's name and SHA-256.
+
+    Raises ParameterError for a file that cannot be read or run, and for a name that is no metric of it.
+    """
+    path = Path(file).expanduser()
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise ParameterError(f"metrics: cannot read {file}: {error.strerror}") from None
+    metrics = _of_file(file, source)
+    if name not in metrics:
+        has = ", ".join(metrics) or "none; a metric is a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
+        raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
+    return metrics[name].read_from(path.name, hashlib.sha256(source).hexdigest())
+
+
+@cache
+def _of_file(file: str, source: bytes) -> dict[str, OwnMetric]:
+    """The metrics of a file, by the names of its variables."""
+    module = ModuleType(f"own_metrics_{Path(file).stem}")
+    module.__file__ = file
+    sys.modules[module.__name__] = module  # while it runs: dataclasses look themselves up there
+    try:
+        exec(compile(source, file, "exec"), vars(module))
+    except ParameterError as error:
+        raise ParameterError(f"{error} ({file})") from None
+    except (Exception, SystemExit) as error:
+        raise ParameterError(f"metrics: {file} raised {type(error).__name__}: {error}") from error
+    finally:
+        del sys.modules[module.__name__]  # so that functions are sent to workers by value
+    return {name: value for name, value in vars(module).items() if isinstance(value, OwnMetric)}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from evalkit.catalogue.binary import ROC_AUC
+from evalkit.catalogue.row_metrics import ROC_AUC
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, Results, by_system, count, limits, of_rows, text, value
 from evalkit.findings import kinds

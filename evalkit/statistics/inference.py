@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats
-from evalkit.catalogue.combined_kinds import Combined, Harmonic, Weighted
-from evalkit.catalogue.forecast_kinds import OfMeans, Quantile
 from evalkit.catalogue.kinds import (
     Agreement,
     Kind,
@@ -29,7 +27,7 @@ from evalkit.catalogue.kinds import (
     Smooth,
     Transformed,
 )
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import Chosen, Combined, Harmonic, Weighted
 from evalkit.catalogue.score_kinds import (
     Area,
     AtRate,
@@ -40,9 +38,11 @@ from evalkit.catalogue.score_kinds import (
     Depth,
     Gap,
     Lift,
+    OfMeans,
     OfShares,
     Order,
     Overlap,
+    Quantile,
     Skill,
 )
 from evalkit.metrics.sums import both

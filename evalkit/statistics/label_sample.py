@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats
-from evalkit.catalogue.combined_kinds import Weighted
 from evalkit.catalogue.kinds import Loss, Share
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Chosen, Metric, Weighted
 from evalkit.metrics import cells as tables_of
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows

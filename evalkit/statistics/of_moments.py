@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ParameterError, ratio
-from evalkit.catalogue.forecast_kinds import Middle, OfMeans, Quantile
 from evalkit.catalogue.kinds import Centre, Effects, Loss, RatioOfRows
 from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.score_kinds import Middle, OfMeans, Quantile
 from evalkit.limits import Limits
 from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample

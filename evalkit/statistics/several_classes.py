@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, Ints
+from evalkit.catalogue.class_metrics import against_rest
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.multiclass import against_rest
 from evalkit.metrics import counts, grid, kept
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts

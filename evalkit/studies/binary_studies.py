@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import lookup, within_units
+from evalkit.catalogue import lookup, row_metrics
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, counts, grid
@@ -30,7 +30,7 @@ from evalkit.studies.thresholds import Rule
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 NOTHING = counts.count([], [])
 UNITS = 2**23  # whose values are kept side by side, of a metric within units
-WITHIN = [Chosen(metric) for metric in within_units.ROWS]
+WITHIN = [Chosen(metric) for metric in row_metrics.COUNTS.values() if metric.needs == row_metrics.OF_UNITS]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,10 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, ROC_AUC
+from evalkit.catalogue.class_metrics import against_rest
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.multiclass import against_rest
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, labels
 from evalkit.metrics.block import Block

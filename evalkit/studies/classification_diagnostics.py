@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from evalkit.catalogue import lookup
-from evalkit.catalogue.binary import ROC_AUC
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.within_units import GAUC
+from evalkit.catalogue.row_metrics import GAUC, ROC_AUC
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.reading.tables.precision import Precision
 from evalkit.statistics import methods

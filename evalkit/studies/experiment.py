@@ -11,7 +11,7 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import Floats, ParameterError
-from evalkit.catalogue import directions, lookup
+from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import Metric
@@ -382,7 +382,7 @@ def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, .
 def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     """A metric made of one column, its mean over users, or of two, the ratio of their sums."""
     parts = logs.measured(name)
-    best = best or directions.of(parts[0])
+    best = best or lookup.direction(parts[0])
     alone = len(parts) == 1
     what = f"mean of {name} over users" if alone else f"Σ {parts[0]} / Σ {parts[1]} over users, users as units"
     plain = f"the mean of {name} in each arm" if alone else f"all {parts[0]} of an arm divided by all its {parts[1]}"

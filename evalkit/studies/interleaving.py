@@ -14,7 +14,7 @@ from evalkit import parameters
 from evalkit.arrays import InputError, Ints, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
-from evalkit.catalogue.preferences import Side
+from evalkit.catalogue.unit_metrics import Side
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import sums

@@ -8,10 +8,9 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue import lookup
-from evalkit.catalogue.binary import AVERAGE_PRECISION, ROC_AUC
-from evalkit.catalogue.combined_kinds import Combined, Weighted
 from evalkit.catalogue.kinds import Loss, Share
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, ROC_AUC
 from evalkit.metrics import curves, grid
 from evalkit.metrics.counts import Counts
 from evalkit.reading.inputs import pairing

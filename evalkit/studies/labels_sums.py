@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError, ratio
-from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, ROC_AUC
-from evalkit.catalogue.combined_kinds import Combined
 from evalkit.catalogue.kinds import Share
-from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.metric import Chosen, Combined
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts

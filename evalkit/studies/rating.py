@@ -16,9 +16,9 @@ import pandas as pd
 from evalkit import parameters
 from evalkit.arrays import Floats, codes, ratio
 from evalkit.catalogue import lookup
-from evalkit.catalogue.forecast_kinds import Quantile
 from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.score_kinds import Quantile
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import mean_calibration
 from evalkit.metrics.block import Block

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats
-from evalkit.catalogue.binary import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.catalogue.kinds import (
     Kind,
     Loss,
     Share,
 )
 from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.drawing.shown import Shown
 from evalkit.metrics import counts
 from evalkit.metrics.counts import Counts

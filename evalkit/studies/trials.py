@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Floats, ParameterError
-from evalkit.catalogue import directions
+from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import PerUnit, Proportion
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.drawing.shown import Shown
@@ -57,7 +57,7 @@ class Shares(Shown, Study):
         if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         metric = replace(
-            named(SHARE, "low" if p.lower_is_better else directions.of(data.columns["successes"]) or "high"),
+            named(SHARE, "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"),
             kind=Proportion(absent),
             formula="successes / trials",
             undefined="there is no trial",
@@ -146,7 +146,7 @@ def named(name: str, best: str | None = None) -> Metric:
     >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
     ('low', 'low', 'high', True)
     """
-    best = best or directions.of(name)
+    best = best or lookup.direction(name)
     formula, undefined = "the mean of the values in the input", "the input holds no value"
     about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best or "high", "unit": "", "assumed": not best}
     return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)

@@ -1,0 +1,264 @@
+"""Metrics of rows: of two classes and within units, at another base rate, and of forecasts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints, codes, ratio
+from evalkit.catalogue.kinds import Centre, Loss, OwnShare, Ratio, RatioOfRows, Share, Transformed
+from evalkit.catalogue.metric import Metric, described, rows_of
+from evalkit.catalogue.score_kinds import (
+    Area,
+    AtRate,
+    AtRates,
+    Calibration,
+    Coefficient,
+    Decision,
+    Depth,
+    Gap,
+    Lift,
+    OfMeans,
+    OfShares,
+    Order,
+    Overlap,
+    Quantile,
+    Skill,
+)
+from evalkit.metrics import calibration, counts, curves, grouped, influence, losses, recalibration
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.grouped import GroupedCounts
+from evalkit.metrics.influence import average_precision_bias, average_precision_bins, average_precision_moves
+from evalkit.metrics.rows import Rows
+from evalkit.metrics.sums import Sums
+
+Rule = Callable[[Bools, Bools], tuple[Bools, Bools]]
+Importance = Callable[[GroupedCounts], Floats | Ints]
+OF_UNITS = "scores of units"
+
+
+# Two classes ----------------------------------------------------------------------------------------------------------
+
+
+def _share(rule: Rule, kind: type[Share] = Share) -> Share:
+    """A share of rows. rule: (label, decision) -> which rows count, and which of them are hits."""
+    return kind(lambda y, d: rule(y == 1, d == 1))
+
+
+def _loss(loss: Callable[[Any, Floats], Floats], worst: float = np.inf) -> Loss:
+    """The mean over rows of a loss of actual value and forecast, or of label and probability.
+
+    worst: the loss of a row that is certain and wrong.
+    """
+    return Loss(lambda rows, k: loss(rows.actual, rows.scores), worst)
+
+
+def _one_minus(of: Metric) -> Transformed:
+    return Transformed(of, lambda x: 1 - x, lambda x: -1.0)
+
+
+def _twice_less_one(of: Metric) -> Transformed:
+    return Transformed(of, lambda x: 2 * x - 1, lambda x: 2.0)
+
+
+def _f(beta: float) -> Overlap:
+    return Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
+
+
+def _within(importance: Importance) -> Ratio:
+    """The mean of the units' AUC: what a unit counts stands in its first row; one of a single class takes no part."""
+
+    def of(rows: Rows, k: int | None, level: float) -> Sums:
+        code, _ = codes(np.zeros(len(rows)) if rows.unit is None else rows.unit)  # without units the rows are one
+        g = _grouped(rows, code)
+        weight = np.zeros(len(rows))
+        weight[np.unique(code, return_index=True)[1]] = importance(g)
+        return Sums(weight * g.auc[code], np.where(np.isnan(g.auc[code]), np.nan, weight))
+
+    return Ratio(of, within=True)
+
+
+def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
+    if rows.weight is None:
+        return grouped.auc_by_group(rows.actual, rows.scores, code)
+    return grouped.weighted_auc_by_group(rows.actual, rows.scores, code, rows.weight)
+
+
+ROC_AUC = described("roc_auc", "counts", Area(counts.auc, influence.auc_bins))
+AVERAGE_PRECISION = described(
+    "average_precision",
+    "counts",
+    Order(counts.average_precision, average_precision_bins, average_precision_moves, average_precision_bias),
+)
+_ACCURACY = described("accuracy", "counts", _share(lambda y, d: (np.ones_like(y), y == d)))
+RECALL = described("recall", "counts", _share(lambda y, d: (y, d)))
+_SPECIFICITY = described("specificity", "counts", _share(lambda y, d: (~y, ~d)))
+PRECISION = described("precision", "counts", _share(lambda y, d: (d, y), OwnShare))
+F1 = described("f1", "counts", _f(1))
+_BALANCED = described("balanced_accuracy", "counts", OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY)))
+GAUC = described("gauc", "counts", _within(lambda g: g.impressions))
+COUNTS = rows_of(
+    "counts",
+    {
+        "roc_auc": ROC_AUC,
+        "gini": _twice_less_one(ROC_AUC),
+        "average_precision": AVERAGE_PRECISION,
+        "average_precision_interpolated": Order(curves.average_precision_interpolated),
+        "pr_auc_davis_goadrich": Order(curves.pr_auc_davis_goadrich),
+        "pr_auc_trapezoid": Order(curves.pr_auc_trapezoid),
+        "partial_auc_mcclish_10": Order(lambda c: curves.partial_auc_mcclish(c, 0.1)),
+        "break_even": Order(curves.break_even),
+        "ks": Gap(counts.ks, influence.ks_bins),
+        "log_loss": _loss(losses.log, losses.WORST),
+        "brier": _loss(losses.brier),
+        "brier_skill": Skill(calibration.brier_skill, calibration.brier_skill_bins),
+        "calibration_in_the_large": _loss(lambda label, probability: probability - label),
+        "ece_10": Calibration(calibration.ece_10),
+        "miscalibration": Calibration(calibration.miscalibration),
+        "accuracy": _ACCURACY,
+        "error_rate": _one_minus(_ACCURACY),
+        "balanced_accuracy": _BALANCED,
+        "precision": PRECISION,
+        "recall": RECALL,
+        "specificity": _SPECIFICITY,
+        "false_positive_rate": _one_minus(_SPECIFICITY),
+        "false_negative_rate": _one_minus(RECALL),
+        "negative_predictive_value": _share(lambda y, d: (~d, ~y), OwnShare),
+        "f1": F1,
+        "f2": _f(2),
+        "f05": _f(0.5),
+        "jaccard": Overlap(counts.jaccard),
+        "mcc": Decision(counts.mcc),
+        "kappa": Decision(counts.kappa),
+        "youden": _twice_less_one(_BALANCED),
+        "lift": Lift(curves.lift, share=PRECISION),
+        "predicted_rate": _share(lambda y, d: (np.ones_like(y), d)),
+        "gauc": GAUC,
+        "gauc_positives": _within(lambda g: g.positives),
+        "gauc_uniform": _within(lambda g: np.ones(len(g.group))),
+    },
+)
+
+
+# Two classes, beside the metrics: at another base rate, among the highest scores, after recalibration ----------------
+
+
+BASE_RATE = Metric("base_rate", "counts", Share(lambda y, d: (np.ones(len(y), dtype=bool), y == 1)), "", "", "")
+
+
+def _precision_at(rate: float) -> Metric:
+    def of(recall: float, false: float) -> float:
+        return float(ratio(rate * recall, rate * recall + (1 - rate) * false))
+
+    return Metric("precision", "counts", AtRates(_of_rates(of), rates=of), "", "", "")
+
+
+def _f1_at(rate: float) -> Metric:
+    def of(recall: float, false: float) -> float:
+        return float(ratio(2 * rate * recall, rate * (1 + recall) + (1 - rate) * false))
+
+    return Metric("f1", "counts", AtRates(_of_rates(of), rates=of), "", "", "")
+
+
+def _of_rates(of: Callable[[float, float], float]) -> Callable[[Counts], float]:
+    return lambda c: of(float(counts.recall(c)), float(counts.false_positive_rate(c)))
+
+
+def _average_precision_at(rate: float) -> Metric:
+    """The rates of both classes stay as they are, so a row moves it by what it adds above its class's mean."""
+
+    def of(c: Counts) -> float:
+        return counts.average_precision(curves.at_base_rate(c, rate)) if c.positives and c.negatives else np.nan
+
+    def terms(c: Counts) -> Floats:
+        moved = curves.at_base_rate(c, rate)
+        bins = average_precision_bins(moved) * np.array([[1.0], [ratio(moved.negatives, c.negatives)]])
+        mean = [
+            ratio(np.dot(rows, side), rows.sum()) for rows, side in zip((c.positive, c.negative), bins, strict=True)
+        ]
+        return bins - np.array(mean)[:, None]
+
+    return Metric("average_precision", "counts", AtRate(of, terms, rate=rate), "", "", "")
+
+
+# What the base rate moves: the metric in the data, and at a base rate.
+MOVED: tuple[tuple[Metric, Callable[[float], Metric]], ...] = (
+    (AVERAGE_PRECISION, _average_precision_at),
+    (PRECISION, _precision_at),
+    (F1, _f1_at),
+)
+
+
+def lift_at(depth: float) -> Metric:
+    """The lift among so large a share of the rows, those with the highest scores."""
+
+    def of(c: Counts) -> float:
+        return float(curves.lift(curves.at_depth(c, depth * c.total)))
+
+    return Metric("lift", "counts", Depth(of, depth=depth), "", "", "", high=1 / depth)
+
+
+def _coefficient(name: str, of: Callable[[Counts], float], terms: Callable[[Counts], Floats]) -> Metric:
+    return Metric(name, "counts", Coefficient(of, terms), "", "", "", low=-np.inf, high=np.inf)
+
+
+# Of the logistic regression of the labels on the logit of the score.
+SLOPE = _coefficient("slope", recalibration.slope, recalibration.slope_bins)
+INTERCEPT = _coefficient("intercept", recalibration.intercept, recalibration.intercept_bins)
+
+
+# Forecasts ------------------------------------------------------------------------------------------------------------
+
+
+def _wape(f: Rows) -> tuple[Floats, Floats]:
+    """|actual − forecast| and |actual|, whose sums give the percentage error of the total, in which zeros count."""
+    return losses.absolute(f.actual, f.scores), np.abs(f.actual)
+
+
+def _r2_numbers(f: Rows, centre: Centre) -> tuple[Floats, Floats, Floats]:
+    around = f.actual - centre[0]
+    return losses.squared(f.actual, f.scores), around, around * around
+
+
+def _r2(means: Floats) -> tuple[Floats, Floats]:
+    """1 − mean (actual − forecast)² / the variance of the actual values."""
+    squared, mean, square = means
+    variance = square - mean**2
+    quotient = ratio(squared, variance)
+    return 1 - quotient, ratio(np.array([-np.ones_like(quotient), -2 * mean * quotient, quotient]), variance)
+
+
+def _correlation_numbers(f: Rows, centre: Centre) -> tuple[Floats, ...]:
+    a, b = f.actual - centre[0], f.scores - centre[1]
+    return a, b, a * a, b * b, a * b
+
+
+def _squared_correlation(means: Floats) -> tuple[Floats, Floats]:
+    """cov² / (variance of the actual values · variance of the forecasts)."""
+    a, b, aa, bb, ab = means
+    of_a, of_b, both = aa - a * a, bb - b * b, ab - a * b
+    value = ratio(both**2, of_a * of_b)
+    by_a, by_b, by_both = -ratio(value, of_a), -ratio(value, of_b), 2 * ratio(value, both)
+    slopes = [-2 * a * by_a - b * by_both, -2 * b * by_b - a * by_both, by_a, by_b, by_both]
+    return value, np.array(slopes, dtype=np.float64)
+
+
+_MSE = described("mse", "forecasts", _loss(losses.squared))
+FORECASTS = rows_of(
+    "forecasts",
+    {
+        "mae": _loss(losses.absolute),
+        "rmse": Transformed(_MSE, lambda x: float(np.sqrt(x)), lambda x: float(ratio(1, 2 * np.sqrt(x)))),
+        "mse": _MSE,
+        "bias": _loss(losses.error),
+        "median_absolute_error": Quantile(lambda f: losses.absolute(f.actual, f.scores)),
+        "mape": _loss(losses.absolute_percentage),
+        "wape": RatioOfRows(_wape),
+        "smape": _loss(losses.symmetric_percentage),
+        "mase": Loss(lambda f, k: losses.scaled(f.actual, f.scores, f.beside["naive_mae"])),
+        "pinball": Loss(lambda f, k: losses.quantile(f.actual, f.scores, k / 100)),
+        "poisson_deviance": _loss(losses.poisson),
+        "r2": OfMeans(_r2_numbers, _r2),
+        "r2_correlation": OfMeans(_correlation_numbers, _squared_correlation),
+    },
+)

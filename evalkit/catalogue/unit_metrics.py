@@ -1,0 +1,151 @@
+"""Metrics of units: of ranked lists, one value per query, and of interleaved sessions, one per user and arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Floats, Ints, ratio
+from evalkit.catalogue.kinds import PerUnit, Ratio
+from evalkit.catalogue.metric import rows_of
+from evalkit.metrics import gains, grouped, rankings
+from evalkit.metrics.rankings import Rankings
+from evalkit.metrics.sums import Sums
+
+
+def _plain(function: Callable[..., Any]) -> PerUnit:
+    """The mean of a metric of the grades alone, which the relevance level does not move."""
+    return PerUnit(lambda r, k, level: function(r, k))
+
+
+def _gain(function: Callable[..., Any], gain: gains.Gain) -> PerUnit:
+    return PerUnit(lambda r, k, level: function(r, k, gain))
+
+
+def _binary_ndcg(r: Rankings, k: int | None, level: float) -> Floats:
+    return gains.ndcg(r, k, gains.binary(level))
+
+
+def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """Per query: the chance that a relevant returned item stands above a non-relevant one; a tie counts ½.
+
+    >>> from evalkit.metrics.rankings import from_grades
+    >>> auc(from_grades([[1, 0, 1, 0], [1, 1]]))
+    array([0.75,  nan])
+    """
+    g = _grouped(r, level)
+    return _spread(r, g.group, g.auc)
+
+
+def _grouped(r: Rankings, level: float) -> grouped.GroupedCounts:
+    step = -np.cumsum(~r.retrieved.tied).astype(float)
+    return grouped.auc_by_group(r.retrieved.grade >= level, step, r.retrieved.owner)
+
+
+def _spread(r: Rankings, query: Ints, values: Floats) -> Floats:
+    """Values of some queries as one value a query, NaN for the others."""
+    every = np.full(len(r), np.nan)
+    every[query] = values
+    return every
+
+
+def _gauc(weight: str) -> Ratio:
+    def compute(r: Rankings, k: int | None, level: float) -> Sums:
+        g = _grouped(r, level)
+        w = np.where(np.isnan(g.auc), np.nan, getattr(g, weight).astype(float))
+        return Sums(_spread(r, g.group, w * g.auc), _spread(r, g.group, w))
+
+    return Ratio(compute)
+
+
+RANKINGS = rows_of(
+    "rankings",
+    {
+        "precision": PerUnit(rankings.precision),
+        "recall": PerUnit(rankings.recall),
+        "r_precision": PerUnit(rankings.r_precision),
+        "hit_rate": PerUnit(rankings.hit_rate),
+        "hit_ratio": Ratio(rankings.hit_ratio),
+        "hit_ratio_k": Ratio(rankings.hit_ratio_k),
+        "average_precision": PerUnit(rankings.average_precision),
+        "average_precision_min": PerUnit(rankings.average_precision_min),
+        "average_precision_hits": PerUnit(rankings.average_precision_hits),
+        "average_precision_interpolated": PerUnit(rankings.average_precision_interpolated),
+        "reciprocal_rank": PerUnit(rankings.reciprocal_rank),
+        "ndcg": _gain(gains.ndcg, gains.linear),
+        "ndcg_exp": _gain(gains.ndcg, gains.exponential),
+        "ndcg_binary": PerUnit(_binary_ndcg),
+        "dcg": _gain(gains.dcg, gains.linear),
+        "dcg_exp": _gain(gains.dcg, gains.exponential),
+        "cg": _plain(gains.cg),
+        "rbp": PerUnit(rankings.rbp),
+        "err": _plain(gains.err),
+        "bpref": PerUnit(rankings.bpref),
+        "judged": _plain(rankings.judged),
+        "auc": PerUnit(auc),
+        "gauc": _gauc("impressions"),
+        "gauc_positives": _gauc("positives"),
+    },
+)
+
+
+# Interleaved sessions -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Side:
+    """One arm, one row a unit; `evalkit.online.sessions.sides` makes it.
+
+    `credit` is the arm's, `whole` that of all arms; `beaten` the share of the other arms that got less from the unit, a
+    tie half, and `won` the same added up over the unit's `sessions`.
+    """
+
+    credit: Floats
+    whole: Floats
+    beaten: Floats
+    won: Floats
+    sessions: Floats
+
+
+def user_share(side: Side) -> Floats:
+    """The arm's share of the user's credit. NaN where the user gave none.
+
+    >>> user_share(Side(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))).round(3)
+    array([0.667,   nan])
+    """
+    return ratio(side.credit, side.whole)
+
+
+def user_preference(side: Side) -> Floats:
+    """1 where the user gave the arm more credit than the other, ½ where as much, 0 where less. NaN where none.
+
+    Of several other arms the mean.
+
+    >>> user_preference(Side(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2))))
+    array([0.75,  nan])
+    """
+    return np.where(side.whole > 0, side.beaten, np.nan)
+
+
+def session_wins(side: Side) -> Sums:
+    """(wins + ties / 2) / sessions of all users: Δ_AB + ½."""
+    return Sums(side.won, side.sessions)
+
+
+def credit_share(side: Side) -> Sums:
+    """The arm's share of all credit: heavy users count by what they use."""
+    return Sums(side.credit, side.whole)
+
+
+INTERLEAVING = rows_of(
+    "interleaving",
+    {
+        "user_share": PerUnit(lambda side, k, level: user_share(side)),
+        "user_preference": PerUnit(lambda side, k, level: user_preference(side)),
+        "session_wins": Ratio(lambda side, k, level: session_wins(side)),
+        "credit_share": Ratio(lambda side, k, level: credit_share(side)),
+    },
+)
