@@ -1,14 +1,11 @@
-"""The notebooks are thin, executed and clean, and what they store is what they give."""
+"""The notebooks are thin, executed and clean: what nbval compares is worth comparing."""
 
 import ast
 import json
 import re
 from pathlib import Path
 
-import nbformat
 import pytest
-
-from evalkit.report import RESULTS
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -75,19 +72,3 @@ def test_small_and_without_this_machine(path):
     text = path.read_text(encoding="utf-8")
     assert len(text) < 400_000
     assert not re.search(r"/(home|root|tmp|Users|work)/", text)
-
-
-def outputs(path: Path) -> dict[str, list]:
-    """What each cell shows, without the results for pipelines, which stored notebooks leave out."""
-    shown = {}
-    for cell in nbformat.read(path, as_version=4).cells:
-        kept = [{**output, "data": {**output.get("data", {})}} for output in cell.get("outputs", [])]
-        for output in kept:
-            output["data"].pop(RESULTS, None)
-        shown[cell.id] = [{key: value for key, value in output.items() if key != "metadata"} for output in kept]
-    return shown
-
-
-@each
-def test_the_stored_outputs_are_those_of_a_run(path, sample_reports):
-    assert outputs(path) == outputs(sample_reports / path.name)
