@@ -383,7 +383,7 @@ def significance(
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
-) -> evalkit.studies.significance_study.Significance | evalkit.studies.trials.Shares:
+) -> evalkit.studies.paired.Significance | evalkit.studies.significance.Shares:
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.

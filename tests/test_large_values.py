@@ -9,9 +9,9 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import significance_findings, significance_page, significance_plots
-from evalkit.studies import significance_study, units
+from evalkit.studies import paired, units
 
-PLAIN = ("systems", "order", "pairs", "units", "rows", "unit_name", "opponents", "family", "alone", "tests_are")
+PLAIN = ("systems", "order", "pairs", "units", "unit_name", "opponents", "family", "alone", "tests_are")
 FRAMES = ("effects", "other_tests", "needed", "power_curve")
 LABELS = ["new", "old", "base"]
 
@@ -25,11 +25,11 @@ def same_studies(kept, read, rtol=1e-12):
     for one, other in zip(frames(kept), frames(read), strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=rtol, atol=1e-14)
     assert kept.each_difference() == read.each_difference()
-    assert significance_study.mean_ranks(kept) == significance_study.mean_ranks(read)
+    assert paired.mean_ranks(kept) == paired.mean_ranks(read)
 
 
 def frames(study):
-    return [study.estimates, study.comparisons, *(getattr(significance_study, name)(study) for name in FRAMES)]
+    return [study.estimates, study.comparisons, *(getattr(paired, name)(study) for name in FRAMES)]
 
 
 def told(study):
@@ -164,14 +164,14 @@ def test_more_values_than_are_kept_are_refused_with_their_number(make, rows):
         return Limits(reading=Reading(rows=100, shard=500, row=10**9, kept=kept))
 
     given = {"metrics": "quality"} if make is long else {}
-    assert summed(make(), limits(3 * rows), **given).rows == rows
+    assert len(summed(make(), limits(3 * rows), **given).data) == rows
     with pytest.raises(InputError, match="1,500 units with 3 values each are more than the 4,499 values that are kept"):
         summed(make(), limits(3 * rows - 1), **given)
 
 
 def test_the_file_of_units_counts_units_not_clusters(monkeypatch):
     study = summed(of_users(wide()), unit="user")
-    assert study.units < study.rows == study.units_held().size
+    assert study.units < len(study.data) == study.units_held().size
     monkeypatch.setattr(units, "MOST", study.units * len(study.systems))
     assert study.units_wanted() is None
 

@@ -12,7 +12,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import page, significance_page
 from evalkit.statistics import folds, methods, proportions
 from evalkit.statistics import significance as sig
-from evalkit.studies import significance, significance_study
+from evalkit.studies import paired, significance
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -81,7 +81,7 @@ def uneven() -> pd.DataFrame:
 
 def test_the_tests_beside_the_flips_are_of_the_same_mean():
     study = significance.read(uneven(), unit="user")
-    row, others = study.comparisons.iloc[0], significance_study.other_tests(study).iloc[0]
+    row, others = study.comparisons.iloc[0], paired.other_tests(study).iloc[0]
     assert row["difference"] > 0.8
     assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
     assert others["t"] == pytest.approx(
@@ -98,7 +98,7 @@ def test_the_tests_beside_the_flips_are_of_the_same_mean():
 
 def test_sizes_of_differences_are_of_units():
     study = significance.read(uneven(), unit="user")
-    sizes, d = significance_study.effects(study).iloc[0], study.differences()
+    sizes, d = paired.effects(study).iloc[0], study.differences()
     assert (sizes["wins"], sizes["ties"], sizes["losses"]) == (10, 0, 10)
     assert sizes["standardised"] == pytest.approx(d.mean() / d.std())
     assert sizes["difference"] == pytest.approx(study.comparisons.iloc[0]["difference"])

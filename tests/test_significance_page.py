@@ -17,7 +17,7 @@ from evalkit.drawing import claim_plots, plots
 from evalkit.drawing.tables import Html
 from evalkit.metrics.distribution import Held
 from evalkit.pages import first_screen, page, ranking_page, significance_page, significance_plots
-from evalkit.studies import ranking, significance, significance_study
+from evalkit.studies import paired, ranking, significance
 
 ROOT = Path(__file__).resolve().parents[1]
 PIECES = (
@@ -87,7 +87,7 @@ def axes(draw, monkeypatch, *data, **options):
 
 
 def test_the_pictures_hold_their_data(sample, monkeypatch):
-    frame = significance_study.power_curve(sample)
+    frame = paired.power_curve(sample)
     ax = axes(claim_plots.power, monkeypatch, frame, observed=0.0086, margin=0.05, xlabel="true difference")
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
     assert {"n = 25", "n = 100", "n = 400"} <= set(lines)

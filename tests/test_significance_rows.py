@@ -6,8 +6,8 @@ import pytest
 from significance_tables import rng
 
 from evalkit.statistics import significance as tests
-from evalkit.studies import significance, significance_study
-from evalkit.studies.significance_study import RESAMPLES
+from evalkit.studies import paired, significance
+from evalkit.studies.paired import RESAMPLES
 
 UNITS = 1_200  # above those whose bootstrap draws Poisson counts first
 
@@ -25,7 +25,7 @@ def table():
 def test_pairs_that_share_bootstrap_samples_have_the_p_of_each_alone(table, unit, monkeypatch):
     monkeypatch.setattr("evalkit.studies.significance_study.DIFFERENCES", 4 * UNITS)  # some pairs at a time
     study = significance.read(table, unit=unit, columns={"unit": "id"}, systems="a,b,c,d,e")
-    other = significance_study.other_tests(study).set_index(["first", "second"])["bootstrap"]
+    other = paired.other_tests(study).set_index(["first", "second"])["bootstrap"]
     assert len(other) == 10
     for pair in study.pairs:
         total, count = study.summed(pair, study.primary)

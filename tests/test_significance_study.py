@@ -12,7 +12,7 @@ from significance_tables import long, rng, told, wide
 from evalkit.arrays import InputError
 from evalkit.pages import first_screen, page, significance_page, significance_plots
 from evalkit.statistics import multiplicity, signflip
-from evalkit.studies import ranking, significance, significance_study
+from evalkit.studies import paired, ranking, significance
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -59,7 +59,7 @@ def test_trec_covid_against_the_reference():
     study = significance.read(str(folder / "runs"), str(folder / "qrels.txt"), metrics="ndcg@10,map,p@10,mrr")
     expected = json.loads((folder / "expected" / "compare.json").read_text())
     measures = {"ndcg@10": "ndcg_cut_10", "average_precision": "map", "precision@10": "P_10"}
-    tests = significance_study.other_tests(study).set_index(["metric", "first", "second"])
+    tests = paired.other_tests(study).set_index(["metric", "first", "second"])
     for metric, name in measures.items():
         for row in expected["pairs"][name]:
             key = (metric, row["a"], row["b"])
@@ -69,7 +69,7 @@ def test_trec_covid_against_the_reference():
             assert found["tukey"] == pytest.approx(row["p_tukey_hsd_twoway"], abs=1e-6)
             assert found["bh"] == pytest.approx(row["p_bh"], rel=1e-6)
             assert found["sign"] == pytest.approx(row["p_sign"], rel=1e-6)
-    ranks = significance_study.mean_ranks(study)
+    ranks = paired.mean_ranks(study)
     assert ranks["friedman"] == pytest.approx(expected["omnibus"]["ndcg_cut_10"]["friedman_p"], rel=1e-6)
 
 

@@ -10,7 +10,7 @@ from evalkit import parameters
 from evalkit.arrays import InputError
 from evalkit.pages import significance_findings
 from evalkit.studies import classification, inspection, interleaving, ranking, rating, significance, validation
-from evalkit.studies.significance_study import Significance
+from evalkit.studies.paired import Significance
 
 MODULES = (classification, interleaving, ranking, rating, significance, validation)
 READ = {module.__name__.rpartition(".")[2]: module.read for module in MODULES}

@@ -17,10 +17,10 @@ from evalkit.studies import (
     decision_curve,
     diagnostics,
     interleaving,
+    paired,
     ranking,
     rating,
     significance,
-    significance_study,
     validation,
 )
 
@@ -323,10 +323,10 @@ def _equivalence(of: Any) -> Iterator[Number]:
 
 
 def _other_tests(of: Any) -> Iterator[Number]:
-    frame = significance_study.other_tests(of)
+    frame = paired.other_tests(of)
     for name in ("t", "bootstrap", "wilcoxon", "sign", "tukey"):
         yield Number("other test", name, np.nan, np.nan, np.nan, frame[name].iloc[0])
-    ranks = significance_study.mean_ranks(of)
+    ranks = paired.mean_ranks(of)
     for name in ("friedman", "iman_davenport") if ranks else ():
         p = getattr(ranks[name], "p_value", ranks[name])
         yield Number("other test", name, np.nan, np.nan, np.nan, float(p))

@@ -10,11 +10,11 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, interval, listed, p_value, percent, signed
 from evalkit.pages import first_screen, page, record
 from evalkit.pages.shared_findings import columns_read
+from evalkit.statistics import proportions
 from evalkit.studies import lessons
-from evalkit.studies import significance_diagnostics as diagnostics
 from evalkit.studies.diagnostics import FEW, equivalence_level
-from evalkit.studies.significance_study import Significance
-from evalkit.studies.trials import Shares
+from evalkit.studies.paired import Significance
+from evalkit.studies.significance import Shares
 
 Either = Significance | Shares
 PAIRS = 3  # pairs that a line names
@@ -23,7 +23,7 @@ WIDE = (plots.WIDTH, 2.9)
 
 def title(study: Shares) -> Html:
     """The title and what was asked."""
-    n = diagnostics.trials(study)
+    n = study.trials
     against = f" against a share of {study.null:g}" if study.null is not None else ""
     against = against or (" against each other" if len(study.systems) > 1 else "")
     asked = f"What can be claimed about {listed(study.data.systems)}{against}, from {counted(n, 'trial')}?"
@@ -62,7 +62,7 @@ def null_distribution(study: Shares) -> Picture | Html:
         return Html("")
     if study.null is None:
         return Html("")
-    n, shares = study.counts(study.opponents[0])[1], diagnostics.null_shares(study)
+    n, shares = study.counts(study.opponents[0])[1], study.null_shares()
     if shares is None:
         return tables.paragraph(
             f"{n:,} trials: p is from the score test; the probabilities of single outcomes are not drawn."
@@ -90,7 +90,7 @@ def findings(study: Shares) -> list[Finding]:
 
 
 def _trials(study: Shares) -> list[Finding]:
-    n, small = diagnostics.trials(study), diagnostics.small_systems(study)
+    n, small = study.trials, study.small
     findings = [kinds.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)]
     text = f"Fewer than {FEW} trials: {listed(small)}."
     return findings + ([kinds.FEW_UNITS.warning(text, len(small))] if small else [])
@@ -99,12 +99,12 @@ def _trials(study: Shares) -> list[Finding]:
 def _score_test(study: Shares) -> list[Finding]:
     pairs = study.beyond_exact if study.alternative == "two-sided" else []
     exact = "Fisher's test" if study.null is None else "the exact binomial test"
-    text = f"Above {diagnostics.EXACT:,} trials the score test replaces {exact}, from which it differs"
+    text = f"Above {proportions.EXACT:,} trials the score test replaces {exact}, from which it differs"
     return [kinds.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))] if pairs else []
 
 
 def _two_methods(study: Shares) -> list[Finding]:
-    rows = diagnostics.two_answers(study).to_dict("records")
+    rows = study.two_answers.to_dict("records")
     claims = [
         f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
     ]

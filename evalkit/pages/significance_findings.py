@@ -19,11 +19,12 @@ from evalkit.pages.shared_findings import (
     unmatched,
     unshared,
 )
-from evalkit.studies import significance_diagnostics as diagnostics
+from evalkit.statistics import multiplicity
+from evalkit.statistics.flip_tail import TAIL
+from evalkit.studies import paired
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.significance_diagnostics import Agreement
-from evalkit.studies.significance_study import FOLDS, Significance
-from evalkit.studies.trials import Shares
+from evalkit.studies.paired import FOLDS, Agreement, Significance
+from evalkit.studies.significance import Shares
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 PAIRS = 3  # pairs that a line names
@@ -40,7 +41,7 @@ def of(study: Significance) -> list[Finding]:
 
 
 def _data(study: Significance) -> list[Finding]:
-    columns, rows, units = columns_read(study.data.columns), study.rows, study.units
+    columns, rows, units = columns_read(study.data.columns), len(study.data), study.units
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
     text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
@@ -68,7 +69,7 @@ def _known(study: Significance) -> list[Finding]:
     if not study.data.known:
         return []
     text = "The input is an earlier report: its differences are tested again, its systems' values are used unchanged."
-    findings, means = [kinds.EARLIER_REPORT.note(text)], diagnostics.other_means(study)
+    findings, means = [kinds.EARLIER_REPORT.note(text)], paired.other_means(study)
     if means:
         text = f"The mean of these differences is {number(means[0], 4)}, but the systems' values differ by "
         text += f"{number(means[1], 4)}: the values are over rows, are ratios of sums, or include units that only one "
@@ -81,12 +82,12 @@ def _scales(study: Significance) -> list[Finding]:
         kinds.OTHER_SCALES.warning(
             f"On {metric}, {large} has about {number(times, 2)} times the values of {small}: have both one unit?"
         )
-        for metric, large, small, times in diagnostics.other_scales(study)
+        for metric, large, small, times in paired.other_scales(study)
     ]
 
 
 def _undefined(study: Significance) -> list[Finding]:
-    several = diagnostics.undefined(study)
+    several = paired.undefined(study)
     text = f"Units without a value are left out of the system's mean and of its comparisons: {counts(several)}."
     return [kinds.UNDEFINED_VALUES.warning(text, max(several.values()))] if several else []
 
@@ -112,12 +113,12 @@ def _clusters(study: Significance) -> list[Finding]:
 
 def _few(study: Significance) -> list[Finding]:
     least = int(study.comparisons["n"].min())
-    floor = f" No exact p below {p_value(diagnostics.least_p(least))} is possible." if study.flips else ""
+    floor = f" No exact p below {p_value(2.0 ** (1 - least))} is possible." if study.flips else ""
     return few_units(study, least, floor)
 
 
 def _equal(study: Significance) -> list[Finding]:
-    pairs, same = diagnostics.equal_units(study)
+    pairs, same = paired.equal_units(study)
     if not len(pairs):
         return []
     rows = pairs.head(PAIRS).to_dict("records")
@@ -134,7 +135,7 @@ def _of(row: dict) -> str:
 
 
 def _tail(study: Significance) -> list[Finding]:
-    n = diagnostics.sampled_tails(study)
+    n = int(study.comparisons["method"].str.contains(TAIL, regex=False).sum())
     text = (
         f"{n:,} of {len(study.comparisons):,} p-values are too small for plain Monte Carlo draws and were estimated by "
     )
@@ -143,7 +144,7 @@ def _tail(study: Significance) -> list[Finding]:
 
 
 def _tests(study: Significance) -> list[Finding]:
-    tests = diagnostics.agreement(study)
+    tests = paired.agreement(study)
     if tests is None:
         return []
     return [*_beside_t(study, tests), *_ranked(tests)]
@@ -179,8 +180,9 @@ def _both(rows: Sequence[dict]) -> str:
 def _looked(study: Significance) -> list[Finding]:
     if study.looks == 1:
         return []
-    each, cost = f"{alpha(study):.2g}", f"{diagnostics.false_positives(study):.1%}"
+    rate = multiplicity.false_positive_rate(study.looks, level=study.settings.level)
+    each, cost = f"{alpha(study):.2g}", f"{rate:.1%}"
     cases = f"{cost} of experiments without a difference would be significant."
     text = f"{study.looks} analyses of growing data: at {each} each, {cases}"
-    corrected = f"Here every p and interval is corrected: each analysis has level {diagnostics.look_alpha(study):.2g}."
+    corrected = f"Here every p and interval is corrected: each analysis has level {1 - study.test_level:.2g}."
     return [kinds.LOOKS.warning(f"{text} {corrected}", study.looks)]

@@ -1,5 +1,6 @@
 """The words and tables that only the significance page has, each from the study's frames."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,12 +28,10 @@ from evalkit.pages import first_screen, page, pieces, record, shares_page, signi
 from evalkit.pages import significance_plots as pictures
 from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import Either
-from evalkit.studies import lessons
-from evalkit.studies import significance_diagnostics as diagnostics
-from evalkit.studies import significance_study as extras
+from evalkit.studies import lessons, paired
 from evalkit.studies.diagnostics import alpha, equivalence_level, most_units, rank_tiers
-from evalkit.studies.significance_study import Significance
-from evalkit.studies.trials import Shares
+from evalkit.studies.paired import Significance
+from evalkit.studies.significance import Shares
 
 pieces.listed(__name__)
 
@@ -87,7 +86,7 @@ def estimates(study: Either) -> Html:
 @also(Shares, pieces.nothing)
 def other_tests(study: Significance) -> Html:
     """The same pairs by every other test, folded."""
-    if not len(study.headline) or not len(frame := extras.other_tests(study)):
+    if not len(study.headline) or not len(frame := paired.other_tests(study)):
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
     known = {test: words for test, words in SENTENCES.items() if frame[test].notna().any()}
@@ -107,7 +106,7 @@ def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     if not len(study.headline):
         return Html("")
-    frame = extras.effects(study)
+    frame = paired.effects(study)
     deciding = frame["metric"] == study.primary.label
     note = (
         "Relative: as a share of the second's value. d_z: mean / standard deviation of the differences. P(first "
@@ -148,7 +147,7 @@ def _equivalence(study: Significance) -> Html:
     inside = percent(equivalence_level(study))
 
     def within(row: Mapping[str, Any], side: int) -> Cell:
-        return Cell("yes" if diagnostics.within_margin(study, row)[side] else "not established", kind="text")
+        return Cell("yes" if paired.within_margin(study, row)[side] else "not established", kind="text")
 
     columns: dict[str, Column] = {
         "first − second": pair,
@@ -166,7 +165,7 @@ def _equivalence(study: Significance) -> Html:
 @also(Shares, pieces.nothing)
 def needed(study: Significance) -> Html:
     """How many units would show which difference."""
-    if not len(study.headline) or not len(frame := extras.needed(study)):
+    if not len(study.headline) or not len(frame := paired.needed(study)):
         return Html("")
     units = plural(study.unit_name, 2)
     columns: dict[str, Column] = {
@@ -176,13 +175,13 @@ def needed(study: Significance) -> Html:
         f"{units} for 90%": count("n_90", _count),
     }
     caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, at α = "
-    caption += f"{diagnostics.family_alpha(study):.2g} (Holm's first step over all comparisons)"
+    caption += f"{1 - study.family_level:.2g} (Holm's first step over all comparisons)"
     note = "Plan for a difference that would matter: the observed one is as uncertain as the verdict."
     return of_rows(caption, frame, columns, note)
 
 
 def _count(n: float) -> str:
-    return f"{diagnostics.whole(n):,}"
+    return f"{math.ceil(round(n, 6)):,}"
 
 
 # The teaching half ------------------------------------------------------------------------------------------------
@@ -321,14 +320,14 @@ def results(study: Significance) -> Results:
     if len(study.headline):
         more = {
             "looks": {"looks": study.looks, "level_of_each": study.test_level},
-            "effects": extras.effects(study).to_dict("records"),
-            "other_tests": extras.other_tests(study).to_dict("records"),
-            "ranks": extras.mean_ranks(study),
+            "effects": paired.effects(study).to_dict("records"),
+            "other_tests": paired.other_tests(study).to_dict("records"),
+            "ranks": paired.mean_ranks(study),
             "tiers": rank_tiers(study).to_dict("records"),
-            "needed": extras.needed(study).to_dict("records"),
-            "power": extras.power_curve(study).to_dict("list"),
-            "null_distribution": extras.null_histogram(study),
-            "p_curve": extras.p_curve(study),
+            "needed": paired.needed(study).to_dict("records"),
+            "power": paired.power_curve(study).to_dict("list"),
+            "null_distribution": paired.null_histogram(study),
+            "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
     return shares_page.published(study, significance_findings.of(study), more)

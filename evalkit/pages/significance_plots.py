@@ -9,11 +9,10 @@ from evalkit.numbers import interval, number, p_value, percent, plural, signed
 from evalkit.pages import page, pieces, shares_page
 from evalkit.pages.pieces import also
 from evalkit.pages.shares_page import WIDE, Either
-from evalkit.studies import lessons
-from evalkit.studies import significance_diagnostics as diagnostics
-from evalkit.studies import significance_study as extras
-from evalkit.studies.significance_study import Significance
-from evalkit.studies.trials import Shares
+from evalkit.studies import lessons, paired
+from evalkit.studies.diagnostics import alpha
+from evalkit.studies.paired import Significance
+from evalkit.studies.significance import Shares
 
 pieces.listed(__name__)
 
@@ -87,7 +86,7 @@ def null_distribution(study: Significance) -> Picture | Html:
 @also(Shares, pieces.nothing)
 def ranks(study: Significance) -> Picture | Html:
     """The critical-difference diagram of three systems or more, with the limits of its approximations."""
-    summary = extras.mean_ranks(study)
+    summary = paired.mean_ranks(study)
     if summary is None:
         return Html("")
     k, n = len(summary["mean_ranks"]), summary["units"]
@@ -96,9 +95,7 @@ def ranks(study: Significance) -> Picture | Html:
     listed = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     more = f" The figure shows the {page.DRAWN} best." if len(means) < k else ""
     rough = (
-        f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
-        if diagnostics.ranked_roughly(k, n)
-        else ""
+        f" With k · n below {paired.LITTLE} both p-values are rough approximations." if k * n < paired.LITTLE else ""
     )
     caption = (
         f"Mean ranks by {study.primary.label} of k = {k} systems over n = {n:,} {plural(study.unit_name, n)} (Friedman "
@@ -116,12 +113,12 @@ def ranks(study: Significance) -> Picture | Html:
 @also(Shares, pieces.nothing)
 def power(study: Significance) -> Picture | Html:
     """What true difference so many units show, and what a quarter or four times as many would."""
-    if not len(study.headline) or not len(frame := extras.power_curve(study)):
+    if not len(study.headline) or not len(frame := paired.power_curve(study)):
         return Html("")
     of = study.paired(study.primary, study.opponents)
     caption = (
         f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
-        f"{diagnostics.family_alpha(study):.2g} (Holm's first step), from the spread of these differences (standard "
+        f"{1 - study.family_level:.2g} (Holm's first step), from the spread of these differences (standard "
         f"deviation {number(of.spread)}); "
         f"n = {of.n:,} {plural(study.unit_name, of.n)} as here, a quarter, four times as many. Horizontal: 80%."
     )
@@ -141,18 +138,18 @@ def duality(study: Significance) -> Picture | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
     if not len(study.headline) or not study.flips:
         return Html("")
-    row, alpha = study.headline.iloc[0], diagnostics.look_alpha(study)
+    row, each = study.headline.iloc[0], 1 - study.test_level
     test = "t" if study.many else "sign flips"
-    zero = "outside" if float(row["p"]) < diagnostics.alpha(study) else "inside"
+    zero = "outside" if float(row["p"]) < alpha(study) else "inside"
     caption = (
-        f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {alpha:.4g} "
+        f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {each:.4g} "
         f"form the "
         f"{percent(study.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies {zero}, "
         f"{_p(study)}."
     )
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
-        "alpha": alpha,
+        "alpha": each,
         "limits": tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
         "label": f"mean difference in {study.primary.label} under the null",
     }

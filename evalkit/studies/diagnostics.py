@@ -1,7 +1,7 @@
 """What the findings of several reports are measured by: sizes of units and slices, thresholds beyond the scores."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -15,7 +15,7 @@ from evalkit.reading.tables import precision
 from evalkit.reading.tables.precision import DOUBLE, Precision
 from evalkit.statistics import inference, intervals, power, tiers
 from evalkit.statistics.means import skewness_of_rows
-from evalkit.statistics.statistic import Layout
+from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import Study, cached
 
 SAME = 1e-9  # by how much values differ that only rounding tells apart
@@ -142,7 +142,7 @@ def skew(study: Study) -> Skew | None:
 
 
 def _skews(study: Study, chosen: Chosen) -> Iterator[Skew]:
-    """The comparisons by sign flips, those of one system with others on as many units at cached."""
+    """The comparisons by sign flips, those of one system with others on as many units at once."""
     flipped = ((pair, inference.flipped(*(study.measure(chosen, name) for name in pair))) for pair in study.pairs)
     tested = ((pair, d) for pair, d in flipped if d is not None and d.size)
     for (_, units), some in groupby(tested, key=lambda each: (each[0][0], each[1].size)):
@@ -293,8 +293,11 @@ def _needed(differences: Floats, level: float) -> float:
 def _table(study: Study) -> Floats | None:
     """Units × systems of the primary metric, the units that all systems have; None where there are no such units."""
     sides = [side for name in study.order for side in study.measure(study.primary, name).shared_means()]
-    if len(sides) < len(study.order):
-        return None
+    return complete(sides) if len(sides) == len(study.order) else None
+
+
+def complete(sides: Sequence[OfUnits]) -> Floats:
+    """Units × systems, of the units that all systems have; of several rows their mean."""
     values = np.column_stack([side.sums.per_unit for side in sides])
     keep, unit = ~np.isnan(values).any(axis=1), sides[0].unit
     if unit is None:

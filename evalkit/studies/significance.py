@@ -3,14 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import PerUnit
+from evalkit.catalogue.kinds import PerUnit, Proportion
 from evalkit.catalogue.lookup import Chosen, Metric
+from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits, Reading
+from evalkit.numbers import plural
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import aligned, trec_eval, unit_kinds
@@ -18,16 +23,24 @@ from evalkit.reading.inputs import units as reading_units
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_cells import Asked, Cells, Held
-from evalkit.reading.inputs.units import UnitValues
+from evalkit.reading.inputs.units import Trials, UnitValues
 from evalkit.reading.reductions import losses, tabled
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources
-from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
-from evalkit.studies import ranking, study
-from evalkit.studies.significance_study import SEVERAL, Significance
-from evalkit.studies.trials import Shares, absent, named
+from evalkit.statistics import proportions
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import Hits, Known, Statistic
+from evalkit.studies import ranking, study, units
+from evalkit.studies.diagnostics import FEW, alpha
+from evalkit.studies.paired import SEVERAL, Significance
+from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.units import Units
 
+SHARE = "share of successes"
+DRAWN = 2000  # more numbers of successes than a picture can show
 SAMPLE: dict[str, Any] = {
     "preds": "data/digits_retrieval/runs",
     "qrels": "data/digits_retrieval/qrels.txt",
@@ -82,7 +95,7 @@ class Input:
 
 
 @parameters.reader(parameters.Significance)
-def read(p: parameters.Significance) -> Significance | Shares:
+def read(p: parameters.Significance) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
@@ -97,7 +110,7 @@ def read(p: parameters.Significance) -> Significance | Shares:
 
 
 @sources.naming_files
-def study_of(p: parameters.Significance, limits: Limits = USUAL) -> Significance | Shares:
+def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significance | Shares":
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
@@ -293,3 +306,174 @@ def _refuse_own(content: str, names: Iterable[Any]) -> None:
             f"metrics: {own[0]} has nothing to be computed from, preds holds {KINDS[content]}; "
             "name the metric of these values"
         )
+
+
+# Successes of trials --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NullShares:
+    """Numbers of successes, their probability under the null, which of them p adds up, the one seen, the step drawn."""
+
+    k: Floats
+    probability: Floats
+    added: Bools
+    seen: int
+    step: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shares(Shown, Study):
+    """The study of shares. With a null it is one more system, known exactly, against which all others stand."""
+
+    report: ClassVar[str] = "significance"
+
+    data: Trials
+    null: float | None
+    alternative: str
+
+    differences_are: ClassVar[str] = "Differences"
+    value_is: ClassVar[str] = "Share"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was read."""
+        return self.data.sources
+
+    @classmethod
+    def of(cls, data: Trials, p: parameters.Significance) -> "Shares":
+        """The study of a table; raises ParameterError for parameters that do not go together, or an unknown metric."""
+        null = p.null
+        if null is None and p.alternative != "two-sided":
+            raise ParameterError(f"alternative: {p.alternative!r} needs a null share, such as null=0.5")
+        if null is not None and p.baseline:
+            raise ParameterError(
+                "baseline: with null every system is compared with the null share; set only one of the two"
+            )
+        if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
+            raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
+        metric = replace(
+            named(SHARE, "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"),
+            kind=Proportion(absent),
+            formula="successes / trials",
+            undefined="there is no trial",
+            equals="statsmodels proportion_confint",
+        )
+        systems = data.systems + ((cls.label(null),) if null is not None else ())
+        p = replace(p, baseline=cls.label(null) if null else p.baseline)
+        shared = study.settings(p, [Chosen(metric)])
+        study.check_systems(shared, systems)
+        return cls(shared, systems, {}, p.given, data, null, p.alternative)
+
+    @staticmethod
+    def label(null: float | None) -> str:
+        """What the null share is called among the systems."""
+        return f"null {null:g}"
+
+    @property
+    def unit_name(self) -> str:
+        """One trial."""
+        return "trial"
+
+    @property
+    def sided(self) -> str:
+        """The side of the test."""
+        return self.alternative
+
+    @property
+    def family(self) -> str:
+        """The comparisons that were made, counted."""
+        pairs = len(self.pairs)
+        return f"{pairs} {plural('comparison', pairs)} on the {SHARE}; Holm"
+
+    def counts(self, system: str) -> tuple[int, int]:
+        """Successes and trials of a system."""
+        i = self.data.systems.index(system)
+        return int(self.data.successes[i]), int(self.data.trials[i])
+
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+        """The share of successes; the null share as it is known."""
+        if system in self.data.systems:
+            return Hits(chosen, *self.counts(system))
+        assert self.null is not None
+        return Known(
+            chosen, Estimate(self.null, np.nan, np.nan, self.settings.level, int(self.data.trials.max()), "given")
+        )
+
+    def units_held(self) -> Units:
+        """Successes and trials of each system; of the null share itself."""
+        blocks = [units.known(name, self.primary, *map(float, self.counts(name))) for name in self.data.systems]
+        if self.null is not None:
+            blocks.append(units.known(self.label(self.null), self.primary, self.null))
+        return Units(1, blocks)
+
+    def inference_options(self, key: int) -> Options:
+        """What intervals and tests depend on beside the data."""
+        return replace(super().inference_options(key), alternative=self.alternative)
+
+    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+        """Fisher's exact p beside the score test."""
+        if self.null is not None:
+            return {}
+        return {"p_fisher": proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1])).p_value}
+
+    def null_shares(self) -> NullShares | None:
+        """What the null share gives, around the number seen; None of so many trials that p is from the score test.
+
+        All numbers of successes that count, or of more than `DRAWN` those in equal steps from the one seen.
+        """
+        assert self.null is not None
+        seen, n = self.counts(self.opponents[0])
+        if n > proportions.EXACT:
+            return None
+        low, high = proportions.likely(n, self.null)
+        step = -(-(high - low + 1) // DRAWN)
+        k = np.union1d(np.arange(low + (seen - low) % step, high + 1, step), [seen]).astype(float)
+        probability = np.exp(proportions.log_binomial(k, n, self.null))
+        either = probability <= probability[k == seen] * (1 + 1e-7)
+        added = {"greater": k >= seen, "less": k <= seen}.get(self.alternative, either)
+        return NullShares(k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1)
+
+    @property
+    def trials(self) -> int:
+        """All trials."""
+        return int(self.data.trials.sum())
+
+    @property
+    def small(self) -> list[str]:
+        """The systems with few trials."""
+        return [name for name, n in zip(self.data.systems, self.data.trials, strict=True) if n < FEW]
+
+    @property
+    def two_answers(self) -> pd.DataFrame:
+        """The comparisons whose test and whose interval, each the better one for itself, answer differently."""
+        if not len(self.comparisons):
+            return self.comparisons
+        outside = (self.comparisons["low"] > 0) | (self.comparisons["high"] < 0)
+        return self.comparisons[(self.comparisons["p"] < alpha(self)) != outside]
+
+    @property
+    def beyond_exact(self) -> list[str]:
+        """The comparisons of so many trials that the exact two-sided test gives way to the score test."""
+        many = {pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems) for pair in self.pairs}
+        return [" − ".join(pair) for pair, n in many.items() if n > proportions.EXACT]
+
+
+def named(name: str, best: str | None = None) -> Metric:
+    """A metric of which only the name and the values are known; without `best`, as the name says, else more is better.
+
+    >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
+    ('low', 'low', 'high', True)
+    """
+    best = best or lookup.direction(name)
+    formula, undefined = "the mean of the values in the input", "the input holds no value"
+    about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best or "high", "unit": "", "assumed": not best}
+    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
+
+
+def absent(*_: Any) -> Any:
+    """Raise: the input holds values, nothing computes them."""
+    raise AssertionError("none, the values come from the input")
+
+
+# Shares of trials

@@ -1,9 +1,10 @@
-"""The significance study: values of several systems on the same units, and what may be claimed of them."""
+"""The study of paired values: several systems on the same units, and what may be claimed of their differences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,17 +37,17 @@ from evalkit.statistics.intervals import Estimate, standard_error
 from evalkit.statistics.joint_flips import Pairs
 from evalkit.statistics.methods import Options, Paired
 from evalkit.statistics.power import Effect, effect
-from evalkit.statistics.ranks import Ranked
 from evalkit.statistics.resampling import resampled_each
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
+from evalkit.studies.diagnostics import alpha, complete
 from evalkit.studies.study import EVERY, Member, Study, cached
 from evalkit.studies.units import Listed, Units
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 RESAMPLES = 2_000
-DIFFERENCES = 2**21  # of units, held at cached while pairs share the samples of a bootstrap: 16 MB
+DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a bootstrap: 16 MB
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 FOLDS = ("fold", "split", "repeat", "seed", "run")
@@ -84,18 +85,9 @@ class Significance(Shown, Study):
         return len(self.data) if self.data.cluster is None else len(self.data.cluster[1])
 
     @property
-    def rows(self) -> int:
-        """How many values a system can have."""
-        return len(self.data)
-
-    @property
     def many(self) -> bool:
         """Whether units are too many to list each, and to resample or flip them all: normal draws take their place."""
         return self.units > self.settings.limits.reading.listed
-
-    def undefined(self, chosen: Chosen, system: str) -> int:
-        """How many of them a system lacks."""
-        return int((~self.values(chosen, system).defined).sum())
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a row."""
@@ -161,21 +153,8 @@ class Significance(Shown, Study):
         if self.unit is None:
             return Pairs.of(table, *sides.T, metric=metric)
         unit = self.unit[keep]
-
-        def added(columns: Floats) -> Floats:
-            return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
-
+        added = partial(np.apply_along_axis, lambda column: intervals.by_unit(column, unit)[0], 0)
         return Pairs.of(table, *sides.T, metric=metric, added=added)
-
-    def other_tests(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, float]:
-        """The p-values of a pair by other tests but the bootstrap, by their names."""
-        total, count = self.summed(pair, chosen)
-        d = np.sort(total / count, kind="stable")
-        return {
-            "t": self.paired(chosen, pair).p_value,
-            "wilcoxon": ranks.wilcoxon_p(d),
-            "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
-        }
 
     def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
         """The test of the mean that is compared: over units, or over the rows of whole units; none of very many.
@@ -185,7 +164,7 @@ class Significance(Shown, Study):
         p: dict[tuple[str, str], float] = {}
         if self.many:
             return p
-        some = max(1, DIFFERENCES // max(self.rows, 1))
+        some = max(1, DIFFERENCES // max(len(self.data), 1))
         with progress("resampling", len(self.pairs), "pairs") as draw:
             for start in range(0, len(self.pairs), some):
                 draw(start)
@@ -195,45 +174,16 @@ class Significance(Shown, Study):
 
     def _bootstrap(self, summed: list[tuple[Floats, Floats]]) -> list[float]:
         """The p-values of differences of units, each with its number of rows."""
-        options: dict[str, Any] = {"rng": self.rng(5), "resamples": RESAMPLES}
+        test: Callable[..., Comparison]
         if self.unit is None:
-            means = [np.sort(total / count, kind="stable")[:, None] for total, count in summed]
-            drawn = resampled_each(means, rng=lambda: self.rng(5), resamples=RESAMPLES)
-            tests = (
-                significance.paired_bootstrap(d[:, 0], sums=s, **options) for d, s in zip(means, drawn, strict=True)
-            )
+            test = significance.paired_bootstrap
+            rows = [np.sort(total / count, kind="stable")[:, None] for total, count in summed]
         else:
-            columns = [np.column_stack([total, count, np.zeros(total.size), count]) for total, count in summed]
-            drawn = resampled_each(columns, rng=lambda: self.rng(5), resamples=RESAMPLES)
-            tests = (
-                significance.paired_ratio_bootstrap(*c.T, sums=s, **options)
-                for c, s in zip(columns, drawn, strict=True)
-            )
-        return [test.p_value for test in tests]
-
-    def tukey(self, chosen: Chosen) -> Floats | None:
-        """Tukey's p-values of all pairs, systems in order, by the units that all systems have; None below two."""
-        values = self._table(chosen)
-        if len(values) < 2:
-            return None
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return ranks.blocked_tukey(values)
-
-    def ranked(self) -> Ranked | None:
-        """How the systems rank by the primary metric on the units that all have; None below two of these."""
-        values = self._table(self.primary)
-        if len(values) < 2:
-            return None
-        return ranks.ranked(values if self.primary.metric.best == "high" else -values)
-
-    def _table(self, chosen: Chosen) -> Floats:
-        """A metric, units × systems in order; units where one system has none are left out."""
-        values = np.column_stack([self.values(chosen, name).per_unit for name in self.order])
-        keep = ~np.isnan(values).any(axis=1)
-        if self.unit is None:
-            return values[keep]
-        sums = [intervals.by_unit(column, self.unit[keep]) for column in values[keep].T]
-        return np.column_stack([total / count for total, count in sums])
+            test = significance.paired_ratio_bootstrap
+            rows = [np.column_stack([total, count, np.zeros(total.size), count]) for total, count in summed]
+        options: dict[str, Any] = {"rng": self.rng(5), "resamples": RESAMPLES}
+        drawn = resampled_each(rows, rng=lambda: self.rng(5), resamples=RESAMPLES)
+        return [test(*columns.T, sums=sums, **options).p_value for columns, sums in zip(rows, drawn, strict=True)]
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -277,15 +227,13 @@ class Significance(Shown, Study):
         return replace(super().inference_options(key), test_to_train=self.test_to_train or 0.0, many=self.many)
 
     def _compare(self, chosen: Chosen, pair: tuple[str, str], member: Member) -> Comparison:
-        """The comparison, as it is after all looks."""
-        c = super()._compare(chosen, pair, member)
-        return c if self.looks == 1 else self._repeated(c)
-
-    def _repeated(self, c: Comparison) -> Comparison:
-        """The comparison after several looks: its interval held the difference at all of them at the level asked for.
+        """The comparison; after several looks its interval held the difference at all of them at the level asked for.
 
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989, doi:10.1111/j.2517-6161.1989.tb01432.x.
         """
+        c = super()._compare(chosen, pair, member)
+        if self.looks == 1:
+            return c
         p, level = _over_looks(c.p_value, self.looks), self.settings.level
         difference = replace(c.difference, level=level)
         inside = replace(c.equivalence, level=round(2 * level - 1, 12))
@@ -309,7 +257,12 @@ class Significance(Shown, Study):
         every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
         if not every:
             return pd.DataFrame()
-        adjusted = significance.adjust(self._tested(every), significance.holm)
+        tests = list[Comparison]()
+        with progress("comparing", len(every), "pairs") as draw:
+            for chosen, pair in every:
+                draw(len(tests))
+                tests.append(self.compare(chosen, pair))
+        adjusted = significance.adjust(tests, significance.holm)
         rows = [self.row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
         frame = pd.DataFrame(rows)
         frame["equivalence_low"] = [c.equivalence.low for c in adjusted]
@@ -319,15 +272,6 @@ class Significance(Shown, Study):
             frame.insert(at, "max_t", np.maximum(self.over_looks(joint), frame["p"]))
         return frame
 
-    def _tested(self, every: Sequence[tuple[Chosen, tuple[str, str]]]) -> list[Comparison]:
-        """The comparisons of a family, one by one; long work shows how many are done."""
-        tests = list[Comparison]()
-        with progress("comparing", len(every), "pairs") as draw:
-            for chosen, pair in every:
-                draw(len(tests))
-                tests.append(self.compare(chosen, pair))
-        return tests
-
     # One pair closely: the first of the headline
 
     @property
@@ -336,7 +280,12 @@ class Significance(Shown, Study):
         return not (self.is_ratio(self.primary) or self.test_to_train)
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
-        """The p-value of every mean difference around the headline's: those with p ≥ α make the interval."""
+        """The p-value of every mean difference around the headline's: those with p ≥ α make the interval.
+
+        Nothing where it is not known.
+        """
+        if not self.flips:
+            return pd.DataFrame()
         row = self.headline.iloc[0]
         ends = [row[name] if np.isfinite(row[name]) else row["difference"] for name in ("low", "high")]
         reach = max(1.6 * max(row["difference"] - ends[0], ends[1] - row["difference"]), 1.2 * abs(row["difference"]))
@@ -456,8 +405,16 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
     with progress("other tests", len(study.pairs), "pairs") as draw:
         for done, pair in enumerate(study.pairs):
             draw(done)
-            tests = {"t": np.nan, "bh": np.nan, "bootstrap": bootstrap.get(pair, np.nan)}
-            tests |= {"tukey": tukey.get(pair, np.nan)} | study.other_tests(chosen, pair)
+            total, count = study.summed(pair, chosen)
+            d = np.sort(total / count, kind="stable")
+            tests = {
+                "t": study.paired(chosen, pair).p_value,
+                "bh": np.nan,
+                "bootstrap": bootstrap.get(pair, np.nan),
+                "tukey": tukey.get(pair, np.nan),
+                "wilcoxon": ranks.wilcoxon_p(d),
+                "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
+            }
             rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1]} | tests)
     for row, adjusted in zip(rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True):
         row["bh"] = float(adjusted)
@@ -465,13 +422,18 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
 
 
 def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
-    p = study.tukey(chosen) if 3 <= len(study.order) <= MOST_OF_TUKEY else None
-    if p is None:
+    values = _complete(study, chosen) if 3 <= len(study.order) <= MOST_OF_TUKEY else ()
+    if len(values) < 2:
         return {}
-    by_pair = {}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p, by_pair = ranks.blocked_tukey(values), {}
     for i, j in combinations(range(len(study.order)), 2):
         by_pair[study.order[i], study.order[j]] = by_pair[study.order[j], study.order[i]] = float(p[i, j])
     return by_pair
+
+
+def _complete(study: Significance, chosen: Chosen) -> Floats:
+    return complete([study.measure(chosen, name) for name in study.order])
 
 
 @cached
@@ -479,9 +441,10 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, of three systems or more on two units or more."""
     if len(study.order) < 3 or study.test_to_train or study.primary.metric.best == "neither":
         return None
-    ranked = study.ranked()
-    if ranked is None:
+    values = _complete(study, study.primary)
+    if len(values) < 2:
         return None
+    ranked = ranks.ranked(values if study.primary.metric.best == "high" else -values)
     return {
         "mean_ranks": dict(zip(study.order, map(float, ranked.means), strict=True)),
         "units": ranked.units,
@@ -523,11 +486,6 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
     return {"low": edges[:-1], "high": edges[1:], "share": np.histogram(draws, edges)[0] / draws.size}
 
 
-def p_curve(study: Significance) -> dict[str, list[float]]:
-    """p of every mean difference around the headline's; empty if that is not known."""
-    return study.p_curve().to_dict("list") if study.flips else {}
-
-
 @cached
 def needed(study: Significance) -> pd.DataFrame:
     """How many units show which true difference with 80 and 90% power: the margin, what was seen, what would show."""
@@ -544,3 +502,91 @@ def needed(study: Significance) -> pd.DataFrame:
             sizes = {f"n_{p}": power.required_n(d, sd, level=study.family_level, power=p / 100) for p in (80, 90)}
             rows.append({"which": name, "difference": d} | sizes)
     return pd.DataFrame(rows)
+
+
+# What the tests take for granted, measured ----------------------------------------------------------------------------
+
+
+SCALE = 30  # times as large, from which two systems could have two units
+TIED = 0.5  # share of equal units from which few of them decide
+CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
+LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
+RANKED = ("wilcoxon", "sign")
+
+
+def other_means(study: Significance) -> tuple[float, float] | None:
+    """The mean of the differences, and the difference of the two values, which may be means over something else.
+
+    None where the two are the same.
+    """
+    values = [study.estimate(study.primary, name).value for name in study.opponents]
+    of_differences, between_values = study.distribution().mean, values[0] - values[1]
+    apart = abs(of_differences - between_values)
+    return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
+
+
+def other_scales(study: Significance) -> list[tuple[str, str, str, float]]:
+    """Metrics whose values could have two units: metric, the systems with larger and smaller values, how many times.
+
+    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter, as the systems differ too. Both
+    means and root mean squares have to: means alone differ by any factor where they are near 0, or where a system hits
+    a few units alone. Where no values are above 1, nothing is taken for per cent.
+    """
+    scales, z = [], NormalDist().inv_cdf((1 + study.settings.level) / 2)
+    for metric, rows in study.estimates[study.estimates["value"] != 0].groupby("metric", sort=False):
+        size, spread = np.abs(rows["value"].to_numpy()), (rows["high"] - rows["low"]).to_numpy() / 2
+        deviation = np.nan_to_num(spread / z * np.sqrt(rows["n"].to_numpy()))
+        root = np.hypot(size, deviation)
+        large, small = int(size.argmax()), int(size.argmin())
+        if min(size[large] / size[small], root[large] / root[small]) >= SCALE and root[large] > 1:
+            systems = rows["system"].tolist()
+            scales.append((str(metric), systems[large], systems[small], float(size[large] / size[small])))
+    return scales
+
+
+def undefined(study: Significance) -> dict[str, int]:
+    """Rows without a value, by system and metric, without zeros."""
+    several = {
+        f"{name} {chosen.label}": int((~study.values(chosen, name).defined).sum())
+        for chosen in study.settings.metrics
+        for name in study.order
+    }
+    return {name: n for name, n in several.items() if n}
+
+
+def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
+    """The pairs equal by the primary metric on more than half of their units (`of`); True if all have as many units."""
+    pairs = effects(study)
+    pairs = pairs[pairs["metric"] == study.primary.label]
+    pairs = pairs.assign(of=pairs["wins"] + pairs["ties"] + pairs["losses"])
+    return pairs[(pairs["ties"] > TIED * pairs["of"]) & (pairs["of"] > 0)], pairs["of"].nunique() == 1
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Comparisons with a t-test, those in which it disagrees, and how many each test of ranks answers differently."""
+
+    compared: int
+    apart: pd.DataFrame
+    otherwise: dict[str, int]
+    every: int
+
+
+def agreement(study: Significance) -> Agreement | None:
+    """The other tests beside the one that decides, before Holm's correction; None where there are none."""
+    tests = other_tests(study)
+    if not len(tests):
+        return None
+    joined = study.comparisons.merge(tests, on=["metric", "first", "second"])
+    joined = joined.assign(**{name: study.over_looks(joined[name].to_numpy(float)) for name in ("t", *RANKED)})
+    known = joined.dropna(subset=["p", "t"])
+    apart = known[(known["p"] < alpha(study)) != (known["t"] < alpha(study))]
+    other = {name: int(((joined[name] < alpha(study)) != (joined["p"] < alpha(study))).sum()) for name in RANKED}
+    return Agreement(len(known), apart, {name: n for name, n in other.items() if n}, len(joined))
+
+
+def within_margin(study: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
+    """Whether the interval of the two one-sided tests lies within the margin, and above its worse end."""
+    margin, low, high = study.settings.margin or 0.0, row["equivalence_low"], row["equivalence_high"]
+    worst = low if study.primary.metric.best == "high" else -high
+    return -margin < low and high < margin, worst > -margin
