@@ -9,7 +9,7 @@ import pytest
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import diversity as page
-from evalkit.reading.inputs import retrieved
+from evalkit.reading.inputs import lists as listed
 from evalkit.studies import beyond_relevance, ranking
 
 FIGURES = json.loads((Path(__file__).parent / "oracles" / "lists.json").read_text(encoding="utf-8"))
@@ -108,7 +108,7 @@ def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
     study = ranking.read(runs())
     assert not len(beyond_relevance.measures(study))
     assert not page.of_lists(study).html
-    monkeypatch.setattr(retrieved, "KEPT", 1)
+    monkeypatch.setattr(listed, "KEPT", 1)
     assert "Not computed" in page.of_lists(read()).html
 
 

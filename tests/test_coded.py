@@ -7,7 +7,7 @@ import pytest
 
 from evalkit.arrays import InputError
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.tables.coded import Coded, encoded
+from evalkit.reading.tables.table import Coded, encoded
 
 CELLS = ["b", None, "a", "b", None, "c"]
 

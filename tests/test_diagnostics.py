@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.pages import shared_findings
-from evalkit.reading.tables.precision import DOUBLE, SINGLE
+from evalkit.reading.tables.rules import DOUBLE, SINGLE
 from evalkit.studies import diagnostics, rating
 
 

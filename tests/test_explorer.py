@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evalkit.pages import ranking_page
-from evalkit.reading.inputs import retrieved
+from evalkit.reading.inputs import lists as listed
 from evalkit.studies import ranking
 
 
@@ -73,7 +73,7 @@ def test_each_query_has_the_overlap_of_its_two_lists_and_those_side_by_side():
 
 
 def test_without_items_at_hand_there_are_values_and_no_lists(monkeypatch):
-    monkeypatch.setattr(retrieved, "KEPT", 30 * 2 * retrieved.SHALLOWEST - 1)
+    monkeypatch.setattr(listed, "KEPT", 30 * 2 * listed.SHALLOWEST - 1)
     study = ranking.read(table())
     piece = ranking_page.explorer(study)
     assert piece.html.count("<details") == 1
@@ -84,8 +84,8 @@ def test_without_items_at_hand_there_are_values_and_no_lists(monkeypatch):
 
 
 def test_no_more_rows_of_a_list_are_kept_than_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(retrieved, "SHALLOWEST", 2)
-    monkeypatch.setattr(retrieved, "KEPT", 30 * 2 * 3)
+    monkeypatch.setattr(listed, "SHALLOWEST", 2)
+    monkeypatch.setattr(listed, "KEPT", 30 * 2 * 3)
     first = ranking.read(table()).top("x", 4, 10)
     monkeypatch.undo()
     assert first == ranking.read(table()).top("x", 4, 3)

@@ -7,10 +7,10 @@ import pyarrow.feather
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading.inputs import ratings
+from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables import duck
-from evalkit.reading.tables.formats import FORMATS
 from evalkit.reading.tables.parts import File, stamp
+from evalkit.reading.tables.sources import FORMATS
 
 RATED = pd.DataFrame({"id": ["a", "b", "c"], "actual": [1.0, 2.0, 4.0], "forecast": [1.5, 2.5, 3.0]})
 
@@ -39,15 +39,15 @@ def test_a_format_of_its_own_is_read_like_any_other(folder):
     RATED.to_feather("a.feather")
     (folder / "out/lang=de").mkdir(parents=True)
     RATED.to_feather("out/lang=de/b.feather")
-    assert ratings.read("a.feather").forecast["system"].tolist() == [1.5, 2.5, 3.0]
-    assert ratings.read("out", attributes=["lang"]).rows.text["attribute lang"].tolist() == ["de"] * 3
+    assert outcomes.read_ratings("a.feather").forecast["system"].tolist() == [1.5, 2.5, 3.0]
+    assert outcomes.read_ratings("out", attributes=["lang"]).rows.text["attribute lang"].tolist() == ["de"] * 3
 
 
 def test_a_format_of_its_own_is_refused_like_any_other(folder):
     RATED.to_feather("a.feather")
     RATED.assign(id=["d", "e", "f"], forecast=["1", "2", "high"]).to_feather("b.feather")
     with pytest.raises(InputError, match=r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"):
-        ratings.read(["a.feather", "b.feather"])
+        outcomes.read_ratings(["a.feather", "b.feather"])
     RATED[["id"]].to_feather("c.feather")
     with pytest.raises(InputError, match=r"^c.feather: no column for the actual .* and for the forecast "):
-        ratings.read("c.feather")
+        outcomes.read_ratings("c.feather")

@@ -17,9 +17,9 @@ from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.measured import Depth
+from evalkit.reading.reductions.sharded import Depth
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.delimited import Csv
+from evalkit.reading.tables.text_files import Csv
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]

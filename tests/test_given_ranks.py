@@ -17,7 +17,7 @@ from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.measured import BestTies, Depth, InterpolatedPrecision, PerQuery, Unjudged, WorstTies
+from evalkit.reading.reductions.sharded import BestTies, Depth, InterpolatedPrecision, PerQuery, Unjudged, WorstTies
 from evalkit.studies import ranking, significance
 
 EVERY = [

@@ -15,7 +15,7 @@ from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.measured import PerQuery
+from evalkit.reading.reductions.sharded import PerQuery
 from evalkit.reading.tables import sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 

@@ -12,7 +12,7 @@ from large_tables import CASES, LESS, SHARDS, classified, frame, grids, text
 from evalkit.limits import USUAL, Reading
 from evalkit.pages import classification_page
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.tables.slices import groups, slices
+from evalkit.reading.tables.table import groups, slices
 
 SCHEMA = Path(__file__).parents[1] / "evalkit" / "schema.json"
 

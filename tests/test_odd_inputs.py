@@ -13,7 +13,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import folders, sources
+from evalkit.reading.tables import sources
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "iterdir", closed)
-    assert refusal(sources.parts, tmp_path) == f"{str(tmp_path)[: folders.NAME]}: cannot be read: Permission denied"
+    assert refusal(sources.parts, tmp_path) == f"{str(tmp_path)[: sources.NAME]}: cannot be read: Permission denied"
 
 
 # Columns ----------------------------------------------------------------------------------------------------------

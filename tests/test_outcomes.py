@@ -8,7 +8,7 @@ from large_tables import classified
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Limits, Reading
-from evalkit.reading.inputs import outcomes, ratings
+from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
 from evalkit.studies import rating
 
@@ -166,11 +166,11 @@ def test_the_kind_can_be_named():
 
 def test_forecasts():
     frame = pd.DataFrame({"actual": [1.0, 2.0], "forecast_a": [1.5, 2.5], "forecast_b": [0, 1]})
-    data = ratings.read(frame)
+    data = outcomes.read_ratings(frame)
     assert data.rows.systems == ("a", "b")
     assert data.forecast["a"].tolist() == [1.5, 2.5]
     long = pd.DataFrame({"y_true": [1.0, 2.0], "y_pred": [1.5, 2.5]})
-    assert ratings.read(long).rows.columns == {"actual": "y_true", "forecast": "y_pred"}
+    assert outcomes.read_ratings(long).rows.columns == {"actual": "y_true", "forecast": "y_pred"}
 
 
 def test_weights():
@@ -262,9 +262,9 @@ def test_refuses_parameters(options, message):
 
 def test_a_forecast_needs_its_columns():
     with pytest.raises(InputError, match=r"data frame: no column for the forecast \(forecast, y_pred, prediction\)"):
-        ratings.read(pd.DataFrame({"actual": [1.0]}))
+        outcomes.read_ratings(pd.DataFrame({"actual": [1.0]}))
     with pytest.raises(InputError, match=r"data frame: no column for the actual"):
-        ratings.read(pd.DataFrame({"forecast": [1.0]}))
+        outcomes.read_ratings(pd.DataFrame({"forecast": [1.0]}))
 
 
 def test_parts_must_name_the_same_systems(tmp_path):
@@ -288,8 +288,8 @@ def test_a_score_beside_scores_of_systems_is_not_taken_alone(own):
 def test_a_forecast_beside_forecasts_of_systems_is_not_taken_alone():
     frame = pd.DataFrame({"actual": [0.5, 1, 2], "y_pred": [1.0, 2, 3], "forecast_a": [1.0, 1, 1]})
     with pytest.raises(InputError, match="a forecast column, 'y_pred', and one forecast for each system, 'forecast_a'"):
-        ratings.read(frame)
-    assert list(ratings.read(frame, columns={"forecast": "y_pred"}).forecast) == ["system"]
+        outcomes.read_ratings(frame)
+    assert list(outcomes.read_ratings(frame, columns={"forecast": "y_pred"}).forecast) == ["system"]
 
 
 @pytest.mark.parametrize("large_too", [False, True], ids=["memory", "large"])

@@ -12,7 +12,7 @@ from large_tables import SMALL, classified, limited
 from evalkit.limits import USUAL
 from evalkit.metrics import grid
 from evalkit.pages import classification_page, validation_page
-from evalkit.reading.tables import precision, sources
+from evalkit.reading.tables import rules, sources
 from evalkit.studies import classification, ranking, validation
 
 AT = 0.7
@@ -78,7 +78,7 @@ def test_a_threshold_as_text_is_compared_in_double_precision_where_the_file_is_t
     data = table("float64")
     study = classification.read(csv(data, tmp_path), threshold=AT)
     assert decided(study)["a"] == expected(data["score_a"], data["label"])
-    assert study.facts.precision["a"] == precision.DOUBLE
+    assert study.facts.precision["a"] == rules.DOUBLE
 
 
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
@@ -124,8 +124,8 @@ def test_the_page_says_which_precision_and_what_the_threshold_is_in_it():
 
 
 def test_a_threshold_that_half_precision_cannot_hold_decides_as_numpy_does():
-    assert precision.rounded(1e6, precision.HALF) == np.inf
-    assert precision.rounded(-1e6, precision.HALF) == -np.inf
+    assert rules.rounded(1e6, rules.HALF) == np.inf
+    assert rules.rounded(-1e6, rules.HALF) == -np.inf
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -146,8 +146,8 @@ def test_each_label_of_a_multi_label_table_is_compared_in_its_own_precision(kind
 def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
     data = table("float32")[["label", "score_a"]].rename(columns={"score_a": "score"}).assign(system="s")
     parts = sources.parts([data, data.astype({"score": "float64"})])
-    assert [precision.of(part, "score").name for part in parts] == ["float32", "float64"]
-    assert classification.read([data, data.astype({"score": "float64"})]).facts.precision == {"s": precision.DOUBLE}
+    assert [rules.of(part, "score").name for part in parts] == ["float32", "float64"]
+    assert classification.read([data, data.astype({"score": "float64"})]).facts.precision == {"s": rules.DOUBLE}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalkit.reading.tables import row_keys
+from evalkit.reading.tables import ids
 
 KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 40)), max_size=50)
 
@@ -14,7 +14,7 @@ KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 
 def test_sorted_rows(keys):
     """Keys that differ only in the bits that give way to the row's number are told apart as well."""
     key = np.array(keys, np.uint64)
-    found = row_keys.Sorted.of(key)
+    found = ids.Sorted.of(key)
     assert key.tolist() == keys
     assert key[found.order].tolist() == sorted(keys)
     assert sorted(found.order.tolist()) == list(range(len(keys)))
@@ -25,7 +25,7 @@ def test_sorted_rows(keys):
 @given(KEYS)
 def test_repeated_rows(keys):
     expected = [row for row, key in enumerate(keys) if keys.count(key) > 1]
-    assert row_keys.repeated(np.array(keys, np.uint64)).tolist() == expected
+    assert ids.repeated(np.array(keys, np.uint64)).tolist() == expected
 
 
 @settings(deadline=None)
@@ -33,7 +33,7 @@ def test_repeated_rows(keys):
 def test_rows_found_by_their_keys(keys, others):
     keys = list(dict.fromkeys(keys))
     wanted = keys + others
-    numbers, rows = row_keys.Table.of(np.array(keys, np.uint64)).find(np.array(wanted, np.uint64))
+    numbers, rows = ids.Table.of(np.array(keys, np.uint64)).find(np.array(wanted, np.uint64))
     found = dict(zip(numbers.tolist(), rows.tolist(), strict=True))
     assert found == {number: keys.index(key) for number, key in enumerate(wanted) if key in keys}
 
@@ -42,10 +42,10 @@ def test_rows_of_several_blocks():
     """Enough keys that half their bits agree by chance, and that places of the table are shared."""
     rng = np.random.default_rng(0)
     key = rng.integers(0, 2**64, 400_000, dtype=np.uint64)
-    assert not row_keys.repeated(key).size
+    assert not ids.repeated(key).size
     key[[5, 70_000, 399_999]] = key[200_000]
-    assert row_keys.repeated(key).tolist() == [5, 70_000, 200_000, 399_999]
-    table = row_keys.Table.of(np.unique(key)[::2])
+    assert ids.repeated(key).tolist() == [5, 70_000, 200_000, 399_999]
+    table = ids.Table.of(np.unique(key)[::2])
     assert len(table.shared) > 1000
     numbers, rows = table.find(key)
     expected = np.flatnonzero(np.isin(key, table.key))

@@ -14,7 +14,7 @@ from evalkit.findings.kinds import NOTE, WARNING
 from evalkit.metrics import rankings
 from evalkit.pages import ranking_findings
 from evalkit.reading.inputs import runs
-from evalkit.reading.tables import text_hashes
+from evalkit.reading.tables import ids
 from evalkit.studies import ranking
 
 ROWS = [
@@ -396,7 +396,7 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
     run["score"] = rng.normal(size=len(run)).round(1)
     judged = run[["query", "item"]].iloc[::3].assign(grade=rng.integers(0, 3, len(run.iloc[::3])))
     a = runs.read(run, judged)
-    monkeypatch.setattr(text_hashes.HashedTexts, "hashes", property(lambda texts: np.zeros(len(texts.text), np.uint64)))
+    monkeypatch.setattr(ids.HashedTexts, "hashes", property(lambda texts: np.zeros(len(texts.text), np.uint64)))
     b = runs.read(run, judged)
     one, other = a.rankings["system"], b.rankings["system"]
     assert np.array_equal(one.retrieved.grade, other.retrieved.grade, equal_nan=True)

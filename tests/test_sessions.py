@@ -8,7 +8,7 @@ from evalkit.arrays import InputError, codes
 from evalkit.catalogue import unit_metrics
 from evalkit.metrics.sums import Sums
 from evalkit.online import sessions, simulation
-from evalkit.reading.tables.coded import Coded
+from evalkit.reading.tables.table import Coded
 from evalkit.statistics import interval_methods, proportions
 from evalkit.statistics.significance import paired_t
 from evalkit.studies import planning

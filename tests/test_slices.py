@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit as ek
-from evalkit.reading.tables.slices import slices
+from evalkit.reading.tables.table import slices
 
 
 @given(st.lists(st.one_of(st.integers(0, 40).map(str), st.sampled_from("abcxyz")), min_size=1, max_size=80))

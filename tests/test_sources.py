@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import folders, sources
+from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
 
 HEADER = "query,item,score\n"
@@ -44,11 +44,11 @@ def refused(data: object) -> str:
 
 def test_finds_the_working_directory_first_then_the_checkout(here):
     checkout = sources.Path(sources.__file__).resolve().parents[3]
-    assert folders.find("evalkit/arrays.py") == checkout / "evalkit/arrays.py"
+    assert sources.find("evalkit/arrays.py") == checkout / "evalkit/arrays.py"
     (here / "evalkit").mkdir()
     (here / "evalkit/arrays.py").write_text("nearer")
-    assert folders.find("evalkit/arrays.py").read_text() == "nearer"
-    assert folders.find(here / "evalkit") == here / "evalkit"
+    assert sources.find("evalkit/arrays.py").read_text() == "nearer"
+    assert sources.find(here / "evalkit") == here / "evalkit"
 
 
 @pytest.mark.parametrize("path", ["nothere.csv", "/nothere/x.csv", "a/b/c"])

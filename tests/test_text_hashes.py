@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalkit.reading.tables import text_hashes
-from evalkit.reading.tables.text_hashes import HashedTexts
+from evalkit.reading.tables import ids
+from evalkit.reading.tables.ids import HashedTexts
 
 
 @settings(deadline=None)
@@ -34,7 +34,7 @@ def test_hashes_of_several_blocks_are_those_of_the_texts():
 def test_hashes_are_the_same_where_arrow_has_no_views_of_texts(texts, wide):
     array = pa.array(texts, pa.large_string() if wide else pa.string())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_hashes, "_views", lambda text: None)
+        patch.setattr(ids, "_views", lambda text: None)
         without = HashedTexts.of(array).hashes
     assert without.tolist() == HashedTexts.of(array).hashes.tolist()
 

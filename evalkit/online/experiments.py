@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, minus, ratio, same_length
-from evalkit.reading.tables.coded import Coded
+from evalkit.reading.tables.table import Coded
 from evalkit.statistics.independent import HeldArm, arm_of, mean_of, t_of_arms
 from evalkit.statistics.significance import Comparison
 

@@ -17,12 +17,11 @@ from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.reading.engines.base import Engine, streamed, typed
 from evalkit.reading.reductions import tabled
-from evalkit.reading.tables import coded, duck, rules, sources, table
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.coded import Coded
+from evalkit.reading.tables import duck, rules, sources, table
 from evalkit.reading.tables.parts import Part, Selection, Source, explained
 from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
-from evalkit.reading.tables.table import Table
+from evalkit.reading.tables.table import Coded, Table
 
 LOG = (
     Role("session", required=True),
@@ -72,7 +71,7 @@ def read_log(
     rows = table.read(parts, fields)
     texts = {role: rows.column(role) for role, field in fields[0].items() if not field.is_number}
     values = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
-    teams = coded.encoded(texts["team"].chunks)[0]
+    teams = table.encoded(texts["team"].chunks)[0]
     try:
         log = _log(texts | values, arms_of([team for team in teams if team], arms, neutral), neutral)
         log.check()
@@ -83,8 +82,8 @@ def read_log(
 
 def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log, from its columns by role."""
-    session, names = coded.ordered(columns["session"])
-    user, users = coded.ordered(columns["user"]) if "user" in columns else (session, names)
+    session, names = table.ordered(columns["session"])
+    user, users = table.ordered(columns["user"]) if "user" in columns else (session, names)
     return Log(
         session,
         names,
@@ -95,14 +94,14 @@ def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
         columns["outcome"],
         tuple(arms),
         neutral,
-        coded.ordered(columns["item"])[0] if "item" in columns else None,
+        table.ordered(columns["item"])[0] if "item" in columns else None,
         {role.removeprefix("attribute "): _texts(x) for role, x in columns.items() if role.startswith("attribute ")},
     )
 
 
 def _texts(column: Any) -> Coded:
     """A column of text as numbers into its distinct texts; where nothing stands that is the empty text."""
-    distinct, place = coded.encoded(column.chunks)
+    distinct, place = table.encoded(column.chunks)
     return Coded.of([text or "" for text in distinct], place)
 
 
@@ -157,7 +156,7 @@ def _streamed_log(
         raise (refusal if isinstance(error, Refused) else error) from None
     wrong = [name for block in blocks if not isinstance(block, Sessions) for name in block]
     kept = Sessions.joined(blocks) if not wrong else None
-    if kept is None or (wrong := kept.names.take(coded.repeated(kept.names))):
+    if kept is None or (wrong := kept.names.take(table.repeated(kept.names))):
         raise _refusal(engine, chosen, fields, arms, neutral, wrong)
     for selection in chosen:
         if selection.source:
@@ -285,7 +284,7 @@ def _assigned(user: Any, arm: Coded, arms: Sequence[str]) -> Assignment:
     for role, row in (("user", empty), ("arm", arm.first("") if "" in arm.names else -1)):
         if row >= 0:
             raise RowError(role, EMPTY, row)
-    several = np.zeros(0, np.int64) if user is None else coded.repeated(user)
+    several = np.zeros(0, np.int64) if user is None else table.repeated(user)
     users = experiments.assigned(arm, arms, several, [] if user is None else user.take(several).to_pylist())
     order = np.argsort(users.arm, kind="stable")
     return replace(users, arm=users.arm[order], rows=users.rows[order])

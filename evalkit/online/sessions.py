@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, RowError, codes, ratio
 from evalkit.catalogue.unit_metrics import Side
-from evalkit.reading.tables import coded
-from evalkit.reading.tables.coded import Coded
+from evalkit.reading.tables import table
+from evalkit.reading.tables.table import Coded
 from evalkit.statistics import interval_methods, student
 from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate
@@ -236,7 +236,7 @@ class Sessions:
             pa.chunked_array(columns.pop("users")).combine_chunks(),
             first.arms,
             np.concatenate(columns.pop("credit")),
-            {name: coded.joined([block[name] for block in attributes]) for name in first.attributes},
+            {name: table.joined([block[name] for block in attributes]) for name in first.attributes},
             np.sum(shown, axis=0),
             np.sum(columns.pop("counted"), axis=0),
             None if first.repeated is None else sum(columns.pop("repeated")),

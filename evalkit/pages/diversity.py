@@ -5,8 +5,7 @@ import pandas as pd
 from evalkit.drawing.tables import Html, by_system, limits, paragraph, stack
 from evalkit.numbers import counted, listed, percent
 from evalkit.pages import pieces
-from evalkit.reading.inputs.retrieved import SHALLOWEST
-from evalkit.reading.inputs.stock import Stock
+from evalkit.reading.inputs.lists import SHALLOWEST, Stock
 from evalkit.studies import beyond_relevance
 from evalkit.studies.ranking import Ranking
 

@@ -14,7 +14,7 @@ from evalkit.pages import explorers, first_screen, page, pieces, record
 from evalkit.pages.explorers import Explored
 from evalkit.pages.ranking_findings import every_finding
 from evalkit.parameters.reports import RENUMBER
-from evalkit.reading.inputs.retrieved import DEEPEST
+from evalkit.reading.inputs.lists import DEEPEST
 from evalkit.studies import beyond_relevance, diagnostics
 from evalkit.studies.diagnostics import rank_tiers
 from evalkit.studies.ranking import PERSISTENCE, Ranking

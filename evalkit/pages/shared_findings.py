@@ -10,8 +10,8 @@ from evalkit.findings.kinds import Finding, measured
 from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
 from evalkit.pages import page
 from evalkit.reading.inputs.runs import Account
-from evalkit.reading.tables import precision
-from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables import rules
+from evalkit.reading.tables.rules import Precision
 from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.one_by_one import EachStudy
@@ -234,8 +234,8 @@ def compared(stored: Mapping[str, Precision]) -> str:
     """The precision in which scores and threshold are compared: that of the scores, by system if it differs."""
     several = diagnostics.by_precision(stored)
     if len(several) == 1:
-        return f"compared in {precision.WORDS[next(iter(several))]}, as the scores are stored"
-    each = "; ".join(f"{listed(names)} in {precision.WORDS[to]}" for to, names in several.items())
+        return f"compared in {rules.WORDS[next(iter(several))]}, as the scores are stored"
+    each = "; ".join(f"{listed(names)} in {rules.WORDS[to]}" for to, names in several.items())
     return f"compared as the scores are stored: {each}"
 
 
@@ -244,7 +244,7 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
     findings = []
     for r in diagnostics.rounded(threshold, stored):
         whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
-        text = f"{whose} are stored in {precision.WORDS[r.stored]}, and the threshold is rounded to it"
+        text = f"{whose} are stored in {rules.WORDS[r.stored]}, and the threshold is rounded to it"
         text += f", as numpy and pandas do: {threshold:.12g} becomes {r.value!r}."
         findings.append(kinds.ROUNDED_THRESHOLD.note(text, len(r.systems)))
     return findings

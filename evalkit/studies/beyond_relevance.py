@@ -12,8 +12,8 @@ from evalkit.metrics import diversity
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.sums import Sums
+from evalkit.reading.inputs.lists import Stock
 from evalkit.reading.inputs.runs import Runs
-from evalkit.reading.inputs.stock import Stock
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.ranking import Ranking

@@ -23,8 +23,8 @@ from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
-from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.slices import Slice, of_groups
+from evalkit.reading.tables.rules import Precision
+from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import calibration_test, chosen_threshold, count_bootstrap, inference, interval_methods
 from evalkit.statistics.binned_scores import BinnedScore
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect

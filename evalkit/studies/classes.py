@@ -30,7 +30,7 @@ from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.classes import Classes
-from evalkit.reading.tables.slices import Slice, of_groups
+from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import calibration_test, count_bootstrap, inference
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.cell_passes import BESIDE, LEAST, Counting

@@ -11,7 +11,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.row_metrics import GAUC, ROC_AUC
 from evalkit.metrics import calibration, counts, curves, grid
-from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout

@@ -11,8 +11,8 @@ import pandas as pd
 
 from evalkit.arrays import Floats, InputError
 from evalkit.catalogue.metric import Chosen
-from evalkit.reading.tables import precision
-from evalkit.reading.tables.precision import DOUBLE, Precision
+from evalkit.reading.tables import rules
+from evalkit.reading.tables.rules import DOUBLE, Precision
 from evalkit.statistics import inference, intervals, power, tiers
 from evalkit.statistics.means import skewness_of_rows
 from evalkit.statistics.statistic import Layout, OfUnits
@@ -201,7 +201,7 @@ def by_precision(stored: Mapping[str, Precision]) -> dict[Precision, list[str]]:
 
 def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Rounded]:
     """The threshold in each precision that changes its value."""
-    values = [(precision.rounded(threshold, to), to, names) for to, names in by_precision(stored).items()]
+    values = [(rules.rounded(threshold, to), to, names) for to, names in by_precision(stored).items()]
     several = [(value, to, names) for value, to, names in values if to != DOUBLE and value != threshold]
     return [Rounded(value, to, tuple(names), len(names) == len(stored)) for value, to, names in several]
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Generic
 
 from evalkit.reading.reductions.rereading import Rereading
-from evalkit.reading.tables.slices import Slice, of_groups
+from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics.each_sample import Counted, SummedEach
 from evalkit.studies.account import Account
 from evalkit.studies.one_by_one import EachStudy

@@ -12,9 +12,9 @@ import pandas as pd
 from evalkit.arrays import Floats, Ints, codes
 from evalkit.offline.optimism import Bootstrap
 from evalkit.reading.inputs.folds import CLASSES, NUMBER, LeftOut
-from evalkit.reading.tables import precision
+from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Source
-from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.resplits import ONE_OUT
 
@@ -159,7 +159,7 @@ def _kinds(test: Bins, train: Bins) -> np.ndarray:
 
 def cuts(study: Validation, threshold: float) -> dict[str, float]:
     """The threshold of each system in the precision of its scores."""
-    return {name: precision.rounded(threshold, study.facts.precision[name]) for name in study.facts.ends}
+    return {name: rules.rounded(threshold, study.facts.precision[name]) for name in study.facts.ends}
 
 
 def untested(study: Validation) -> int:

@@ -11,7 +11,7 @@ from evalkit.catalogue import lookup
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
-from evalkit.reading.inputs import aligned, folds, ratings, stock, trec_eval, unit_kinds
+from evalkit.reading.inputs import aligned, folds, lists, outcomes, unit_kinds
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.tables import sources
@@ -25,8 +25,8 @@ def check(p: Parameters) -> None:
 
 def _ranking(p: Ranking) -> None:
     for part in sources.headers(p.items, p.header):
-        stock.plan(part, p.columns)
-    shared = stock.others(p.columns)
+        lists.plan_stock(part, p.columns)
+    shared = lists.other_columns(p.columns)
     _ranked(p.preds, p.qrels, p.queries, p.header, columns=shared, systems=p.systems, attributes=attributes(p))
 
 
@@ -50,12 +50,12 @@ def _classification(p: Classification) -> None:
 def _rating(p: Rating) -> None:
     chosen: dict[str, Any] = {"chosen": p.columns, "systems": p.systems, "attributes": attributes(p)}
     if parts := sources.headers(p.preds, p.header):
-        aligned.layouts(parts, partial(aligned.layout_of, roles=ratings.ROLES, **chosen))
+        aligned.layouts(parts, partial(aligned.layout_of, roles=outcomes.FORECASTS, **chosen))
 
 
 def _significance(p: Significance) -> None:
     parts = sources.headers(p.preds, p.header)
-    if not parts or trec_eval.is_output(parts[0]):
+    if not parts or unit_kinds.is_output(parts[0]):
         return
     if parts[0].layout is not None or unit_kinds.Header(parts[0], p.columns, p.systems).is_ranking:
         unit = [p.unit] if p.unit else []

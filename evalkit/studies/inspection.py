@@ -16,7 +16,7 @@ from evalkit.numbers import counted
 from evalkit.offline import fold_column
 from evalkit.online import logs
 from evalkit.parameters import Parameters
-from evalkit.reading.inputs import aligned, folds, ratings, rows, runs, stock, unit_kinds
+from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_kinds
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
@@ -77,7 +77,7 @@ def _ranking(p: parameters.Ranking, parts: Sequence[Part]) -> Inspection:
         parts,
         judged,
         queries=queries,
-        columns=stock.others(p.columns),
+        columns=lists.other_columns(p.columns),
         systems=p.systems,
         attributes=headers.attributes(p),
         unit=p.unit,
@@ -107,8 +107,12 @@ def _classification(p: parameters.Classification, parts: Sequence[Part]) -> Insp
 
 def _rating(p: parameters.Rating, parts: Sequence[Part]) -> Inspection:
     beside = headers.attributes(p)
-    layout = aligned.layout_of(parts[0], ratings.ROLES, p.columns, p.systems, beside)
-    read = ratings.read(parts, columns=p.columns, systems=p.systems, attributes=beside).rows if small(parts) else None
+    layout = aligned.layout_of(parts[0], outcomes.FORECASTS, p.columns, p.systems, beside)
+    read = (
+        outcomes.read_ratings(parts, columns=p.columns, systems=p.systems, attributes=beside).rows
+        if small(parts)
+        else None
+    )
     return _of_rows("actual values and forecasts", layout, read)
 
 

@@ -26,8 +26,7 @@ from evalkit.online.sessions import Sessions
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget
 from evalkit.reading.reductions import tabled
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
+from evalkit.reading.tables import columns, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import intervals, methods, multiplicity
 from evalkit.statistics.intervals import Estimate
@@ -343,7 +342,7 @@ def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
         for name in names if of not in asked else ():
             if name in p.given:
                 raise ParameterError(f"{name}: applies to {of}, which was not given; set {of}=FILE")
-    roles_of.check_roles(p.columns, dict.fromkeys(role for of in asked for role in ROLES[of]))
+    columns.check_roles(p.columns, dict.fromkeys(role for of in asked for role in ROLES[of]))
     if len(set(p.arms)) < len(p.arms):
         raise ParameterError(f"arms must differ, got {', '.join(p.arms)}")
     if p.neutral in p.arms:

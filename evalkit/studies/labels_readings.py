@@ -13,10 +13,10 @@ from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, ROC_AUC
 from evalkit.metrics import curves, grid
 from evalkit.metrics.counts import Counts
-from evalkit.reading.inputs import pairing
+from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.labels import Large
-from evalkit.reading.tables import precision
+from evalkit.reading.tables import rules
 from evalkit.statistics.cell_passes import BESIDE, LEAST, Counting
 from evalkit.statistics.forecast_passes import Moved
 from evalkit.statistics.label_passes import FACTS, NOWHERE, First, Hits
@@ -86,7 +86,7 @@ def _counted(t: Large, settings: Settings, threshold: float) -> Counted:
     if twice or differ:
         raise tabled.refuse(t)
     if not rows:
-        raise pairing.nothing_shared(t.systems)
+        raise aligned.nothing_shared(t.systems)
     if not t.plan.paired and rows != t.rows:
         raise tabled.changed(t.name)
     layout = Layout.SUMMED if first.plain else Layout.SUMMED_VARIED
@@ -100,7 +100,7 @@ def _first(t: Large, settings: Settings, threshold: float) -> First:
     hits = {chosen.label: _hits(chosen) for chosen in settings.metrics if isinstance(chosen.metric.kind, Share)}
     return First(
         labels=k,
-        cuts=[np.array([precision.rounded(threshold, to) for to in t.precision[name]]) for name in t.systems],
+        cuts=[np.array([rules.rounded(threshold, to) for to in t.precision[name]]) for name in t.systems],
         losses=[*losses, *(map(off, range(k)) if t.sure else [])],
         sliced=[primary] if kind.totalled else [],
         hits=hits | {TOP: top_hits},

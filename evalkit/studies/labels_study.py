@@ -16,7 +16,7 @@ from evalkit.limits import Limits
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.parameters import Classification
-from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Statistic

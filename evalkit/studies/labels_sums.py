@@ -18,7 +18,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.reductions.labels import Large
 from evalkit.reading.reductions.rereading import Named, Rereading
-from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.label_passes import FACTS, patterns

@@ -16,8 +16,8 @@ from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of
 from evalkit.reading.inputs.outcomes import MultiLabel
-from evalkit.reading.tables import precision
-from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables import rules
+from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.sample import HeldRows
 from evalkit.statistics.statistic import OfRows
@@ -58,7 +58,7 @@ class MultiLabelStudy(LabelsStudy):
     def sample(self) -> HeldRows:
         """Every system's scores beside the true labels."""
         d, at = self.data, self.threshold
-        cuts = {name: np.array([precision.rounded(at, to) for to in some]) for name, some in self.precision.items()}
+        cuts = {name: np.array([rules.rounded(at, to) for to in some]) for name, some in self.precision.items()}
         shared: dict[str, Any] = {"weight": d.weight, "unit": self.unit, "beside": self.beside(d.rows)}
         return HeldRows(
             {name: Rows(d.actual, own, cuts[name], **shared) for name, own in d.score.items()}, lambda: d.rows.id

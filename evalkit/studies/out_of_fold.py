@@ -23,7 +23,7 @@ from evalkit.offline.splits import Folds
 from evalkit.progress import progress
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.parts import Source
-from evalkit.reading.tables.slices import Slice
+from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference
 from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover

@@ -19,12 +19,12 @@ from evalkit.metrics.overlap import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.sums import Sums
 from evalkit.numbers import unit_noun
 from evalkit.reading.engines import base
-from evalkit.reading.inputs import rows, runs, stock
-from evalkit.reading.inputs.retrieved import DEEPEST
+from evalkit.reading.inputs import lists as listed
+from evalkit.reading.inputs import rows, runs
+from evalkit.reading.inputs.lists import DEEPEST, Stock
 from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
-from evalkit.reading.inputs.stock import Stock
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.measured import (
+from evalkit.reading.reductions.sharded import (
     BestTies,
     Depth,
     InterpolatedPrecision,
@@ -33,7 +33,7 @@ from evalkit.reading.reductions.measured import (
     Unjudged,
     WorstTies,
 )
-from evalkit.reading.tables import precision, sources
+from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference, methods
 from evalkit.statistics.intervals import Estimate
@@ -79,12 +79,12 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     run = sources.parts(p.preds, p.header, limits.reading)
     judged = study.inputs(p.qrels, p.header, limits.reading)
     catalogue = _stock(p, limits)
-    relevant = precision.rounded(p.relevance_level, precision.of_role(judged or run, "grade", p.columns))
+    relevant = rules.rounded(p.relevance_level, rules.of_role(judged or run, "grade", p.columns))
     cuts = p.ks or KS
     ranked = rows.Ranked.of(
         run,
         judged,
-        columns=stock.others(p.columns),
+        columns=listed.other_columns(p.columns),
         systems=p.systems,
         attributes=shared.attributes,
         unit=shared.unit,
@@ -101,10 +101,10 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
 
 def _stock(p: parameters.Ranking, limits: Limits) -> Stock | None:
     """The table of items, None where none is given; raises ParameterError for a column of it then."""
-    own = [role for role in stock.OWN if role in p.columns]
+    own = [role for role in listed.OWN if role in p.columns]
     if p.items is None and own:
         raise ParameterError(f"columns: {own[0]} is a column of the table of items; set items=TABLE")
-    return None if p.items is None else stock.read(sources.parts(p.items, p.header, limits.reading), p.columns)
+    return None if p.items is None else listed.read_stock(sources.parts(p.items, p.header, limits.reading), p.columns)
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:

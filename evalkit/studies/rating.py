@@ -27,13 +27,14 @@ from evalkit.metrics.kept import Counts, Distinct, Extremes, Parted, Sample, Tot
 from evalkit.metrics.mean_calibration import Means
 from evalkit.metrics.rows import Rows
 from evalkit.reading.engines import base
-from evalkit.reading.inputs import aligned, outcomes, ratings
-from evalkit.reading.inputs.ratings import Ratings
+from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.inputs.outcomes import Ratings
 from evalkit.reading.reductions import blocks, tabled
 from evalkit.reading.reductions.blocks import WEIGHT, Blocks
-from evalkit.reading.tables import bookkeeping, sources
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
-from evalkit.reading.tables.slices import Slice, of_groups
+from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import inference, mean_consistency
 from evalkit.statistics.of_moments import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.statistics.sample import HeldRows
@@ -80,7 +81,7 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
         p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments, limits=limits
     )
     named = {"systems": p.systems, "attributes": settings.attributes, "beside": settings.columns}
-    given = aligned.given(p.preds, ratings.ROLES, p.columns, p.header, limits.reading, **named)
+    given = aligned.given(p.preds, outcomes.FORECASTS, p.columns, p.header, limits.reading, **named)
     study.check_columns(p.metrics, given.parts)
     with tabled.engine_for(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
         if engine:
@@ -88,7 +89,7 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
                 engine, given.parts, given.numbered, given.systems, settings.segments, p.unit, ("forecast",)
             )
             return _of_blocks(t, settings, p.given)
-    return _of_rows(ratings.of(given.read()), settings, p.given)
+    return _of_rows(outcomes.ratings_of(given.read()), settings, p.given)
 
 
 # What is kept of a block ----------------------------------------------------------------------------------------------
@@ -495,7 +496,7 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     counted = account.of_table(t, rows)
     made = Rating(settings, t.systems, {}, given, counted, asked, kept, summed, bool(weight), table=t)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
-    bookkeeping.refuse_missing(made.target.values, made.target.rows, actual, where)
+    roles_of.refuse_missing(made.target.values, made.target.rows, actual, where)
     return made
 
 

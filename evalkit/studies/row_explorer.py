@@ -10,10 +10,10 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints
 from evalkit.metrics import counts
-from evalkit.reading.inputs import other_columns, outcomes
+from evalkit.reading.inputs import aligned as other_columns
+from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import Aligned
-from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
-from evalkit.reading.inputs.ratings import Ratings
+from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Ratings
 from evalkit.statistics.sample import HeldRows
 from evalkit.studies.row_study import RowStudy
 
@@ -118,7 +118,7 @@ class Missed:
 
     def opened(self, most: int) -> list[dict[str, str]]:
         """The other columns of the input, of the first rows."""
-        return other_columns.of_rows(self.aligned, self.rows[:most].tolist())
+        return other_columns.others_of_rows(self.aligned, self.rows[:most].tolist())
 
 
 def at_hand(study: RowStudy) -> bool:

@@ -18,7 +18,7 @@ from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import plural
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget, Engine
-from evalkit.reading.inputs import aligned, trec_eval, unit_kinds
+from evalkit.reading.inputs import aligned, unit_kinds
 from evalkit.reading.inputs import units as reading_units
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.runs import Account
@@ -128,7 +128,7 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
 def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager[Engine | None]:
     """The engine of tables of more rows than are kept; none for what is no table of values by its header."""
     first = unit_kinds.Header(parts[0], {}, ())
-    listed = parts[0].layout is not None or first.is_report or trec_eval.is_output(parts[0])
+    listed = parts[0].layout is not None or first.is_report or unit_kinds.is_output(parts[0])
     return nullcontext() if listed else tabled.engine_for(parts, budget)
 
 
@@ -192,7 +192,7 @@ def values_of(kind: str, cells: Cells, qrels: list[Part] | None, p: parameters.S
     if kind == "report":
         data = _report(parts)
     elif kind == "trec_eval":
-        data = trec_eval.read(parts, systems=p.systems, metrics=p.metrics)
+        data = unit_kinds.read(parts, systems=p.systems, metrics=p.metrics)
     elif kind == "long":
         asked = {"systems": p.systems, "metrics": p.metrics}
         data = reading_units.read_long(cells, p.columns, unit=p.unit, reading=reading, **asked)

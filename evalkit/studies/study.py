@@ -23,7 +23,7 @@ from evalkit.progress import progress
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.slices import Slice, slices
+from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options

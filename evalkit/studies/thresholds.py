@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from evalkit.metrics import curves
 from evalkit.metrics.counts import Counts
 from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
-from evalkit.reading.tables import precision
-from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables import rules
+from evalkit.reading.tables.rules import Precision
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Rule:
 
     def at(self, c: Counts, to: Precision) -> float:
         """The threshold for a table of scores that were stored in this precision."""
-        return precision.rounded(self.choose(c), to)
+        return rules.rounded(self.choose(c), to)
 
 
 def rule(threshold: Threshold) -> Rule:

@@ -23,7 +23,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.kernels import UNITS
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.reading.tables.slices import Slice
+from evalkit.reading.tables.table import Slice
 
 if TYPE_CHECKING:
     import pyarrow as pa

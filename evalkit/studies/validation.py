@@ -26,9 +26,8 @@ from evalkit.reading.engines import base
 from evalkit.reading.inputs import folds, outcomes
 from evalkit.reading.inputs.folds import Examples, LeftOut, Use
 from evalkit.reading.reductions import tabled
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import precision, sources
-from evalkit.reading.tables.slices import Slice
+from evalkit.reading.tables import columns, rules, sources
+from evalkit.reading.tables.table import Slice
 from evalkit.studies import resplits
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 from evalkit.studies.possible_metrics import Possible
@@ -66,7 +65,7 @@ def read(p: parameters.Validation) -> Validation:
 @sources.naming_files
 def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     """The study that the parameters of `read` ask for, within these limits."""
-    roles_of.check_roles(p.columns, ROLES)
+    columns.check_roles(p.columns, ROLES)
     _refuse_idle(p.given)
     if p.features is None:
         return _of_predictions(p.filled(SAMPLE), limits)
@@ -166,7 +165,7 @@ def _given(e: Examples, column: FoldColumn, shared: Settings, p: parameters.Vali
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     label = e.label.astype(np.int64) if e.classes else e.label
     systems = {
-        name: Rows(label, score, precision.rounded(p.threshold, e.precision[name])) for name, score in e.score.items()
+        name: Rows(label, score, rules.rounded(p.threshold, e.precision[name])) for name, score in e.score.items()
     }
     systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(label, column.folds, classes=bool(e.classes))
     rows = np.sort(np.concatenate(column.folds.tests))

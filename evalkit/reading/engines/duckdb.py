@@ -15,10 +15,10 @@ from evalkit import scratch, side_by_side
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.progress import progress
-from evalkit.reading.engines import stretches
+from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget, Engine, Reduction, added
 from evalkit.reading.tables import duck
-from evalkit.reading.tables.dialects import DUCKDB, Dialect
+from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.parts import Selection
 
 SHARE = 2  # one in so many bytes is DuckDB's
@@ -60,7 +60,7 @@ class DuckDB(Engine):
     def batches(self, query: str, where: str, size: int, **frames: Any) -> Iterator[Any]:
         """The answer as Arrow tables of `size` rows, the last one shorter."""
         with self._asked(query, where, frames) as relation:
-            yield from stretches.tables(relation.to_arrow_reader(size), size)
+            yield from base.tables(relation.to_arrow_reader(size), size)
 
     def reduce(
         self,
@@ -119,10 +119,10 @@ class DuckDB(Engine):
 
         Sorted by hash, which takes half the time of texts: values that share a hash share a shard.
         """
-        name = self.dialect.quote(stretches.HASH)
+        name = self.dialect.quote(base.HASH)
         keys = ", ".join([name, *then])
         ordered = f"SELECT *, hash({by}) AS {name} FROM ({query}) ORDER BY {keys}"
-        yield from stretches.of_hash(self.batches(ordered, where, self.budget.shard, **frames))
+        yield from base.of_hash(self.batches(ordered, where, self.budget.shard, **frames))
 
     @contextmanager
     def _asked(self, query: str, where: str, frames: dict[str, Any]) -> Iterator[Any]:

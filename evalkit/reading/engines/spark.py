@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
-from evalkit.reading.engines import spark_worker, stretches
+from evalkit.reading.engines import base, spark_worker
 from evalkit.reading.engines.base import Engine, Reduction
 from evalkit.reading.tables import spark_tables
-from evalkit.reading.tables.dialects import SPARK, Dialect
+from evalkit.reading.tables.duck import SPARK, Dialect
 from evalkit.reading.tables.parts import Part, Selection
 from evalkit.reading.tables.rules import Refused
 
@@ -88,7 +88,7 @@ class Spark(Engine):
         """As `Engine.stream`: partition by partition, in each the rows of a group together."""
         with self._asked(query, where, frames) as rows:
             shards = rows if by is None else _grouped(rows, by)
-            work = _work(by, stretches.as_they_are, None, self.reading.worker)
+            work = _work(by, base.as_they_are, None, self.reading.worker)
             cells = shards.mapInArrow(work, spark_worker.CELLS).toLocalIterator()
             yield from map(_read, spark_worker.contents(map(_batch, cells)))
 
@@ -139,7 +139,7 @@ def _grouped(rows: Any, by: str) -> Any:
     from pyspark.sql import functions
 
     key = functions.expr(f"xxhash64(CAST({SPARK.quote(by)} AS BINARY))")
-    return rows.repartition(key).withColumn(stretches.HASH, key).sortWithinPartitions(stretches.HASH)
+    return rows.repartition(key).withColumn(base.HASH, key).sortWithinPartitions(base.HASH)
 
 
 def _batch(row: Any) -> Any:

@@ -84,7 +84,7 @@ def reduced(batches: Iterable[Any], code: bytes, task: bytes, size: int) -> Iter
     """A partition's batches reduced: the cells of tables, or of an error's words."""
     unpack(code)
     by, function, merge = pickle.loads(task)
-    stretches = importlib.import_module("evalkit.reading.engines.stretches")
+    stretches = importlib.import_module("evalkit.reading.engines.base")
     parts = stretches.tables(batches, size)
     results = map(function, stretches.of_hash(parts) if by else parts)
     yield from cells(_contents(results if merge is None else merged(results, merge)), _partition())

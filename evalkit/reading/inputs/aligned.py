@@ -4,6 +4,7 @@ What binary, multi-class, multi-label and rating tables have in common. A `Layou
 what all systems share (label, weight, attributes) and what is each system's own (score, forecast, probabilities).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,16 +12,116 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
 from evalkit.limits import USUAL, Reading
-from evalkit.reading.inputs import pairing
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import folders, precision, sources, table
-from evalkit.reading.tables.coded import Coded, Texts
+from evalkit.reading.tables import rules, table
+from evalkit.reading.tables import sources as folders
+from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.rules import ANY, NUMBER, Field, Role
-from evalkit.reading.tables.table import Block, Table
+from evalkit.reading.tables.rules import ANY, NUMBER, Field, Precision, Role
+from evalkit.reading.tables.table import Block, Coded, Table, Texts
+
+
+def nothing_shared(names: Sequence[str]) -> InputError:
+    """The error for systems without a row in common."""
+    return InputError(f"systems {', '.join(map(repr, names))} must share ids, got none in common")
+
+
+def twice(place: str, id: str, system: str | None = None) -> InputError:
+    """The error for an id that a system, or a wide table, has more than once."""
+    return InputError(f"{place}: id {id!r} must appear once{f' in system {system!r}' if system else ''}, got it again")
+
+
+def not_one(place: str, column: str, id: str, a: object, b: object) -> InputError:
+    """The error for a value that systems share and do not agree on."""
+    return InputError(f"{place}: {column} must have one value for id {id!r}, got {str(a)!r} and {str(b)!r}")
+
+
+def other_folds(place: str, id: str, folds: Sequence[str], name: str, other: str) -> InputError:
+    """The error for an id that two systems have in different parts, such as folds."""
+    return InputError(
+        f"{place}: id {id!r} must be in the same folds in every system, got fold {', '.join(map(repr, folds))} only "
+        f"in system {name!r} and other folds in system {other!r}"
+    )
+
+
+def joined_on_id(
+    rows: list[Ints], id: np.ndarray, parts: list[np.ndarray], names: list[str], place: Callable[[int], str]
+) -> list[Ints]:
+    """For each system its rows of the ids that all have, in the order of the ids, then of the parts they stand in."""
+    of_id = codes(id)[0]
+    code = of_id
+    for part in parts:
+        number, distinct = codes(part)
+        code = np.unique(code * distinct.size + number, return_inverse=True)[1]
+    for name, at in zip(names, rows, strict=True):
+        if (row := repeated(code, at)) is not None:
+            raise twice(place(row), id[row], name)
+    pairs = paired(code, rows)
+    if parts:
+        _same_parts(rows, pairs, of_id, parts, id, names, place)
+    return pairs
+
+
+def _same_parts(
+    rows: list[Ints],
+    pairs: list[Ints],
+    of_id: Ints,
+    parts: list[np.ndarray],
+    id: np.ndarray,
+    names: list[str],
+    place: Callable[[int], str],
+) -> None:
+    """Raise InputError if systems share an id and hold it in different parts, such as folds."""
+    for name, at, kept in zip(names, rows, pairs, strict=True):
+        alone = np.setdiff1d(at, kept)
+        for other, theirs in zip(names, rows, strict=True):
+            odd = alone[np.isin(of_id[alone], of_id[theirs])] if other != name else alone[:0]
+            if odd.size:
+                row = int(odd[0])
+                raise other_folds(place(row), id[row], [str(part[row]) for part in parts], name, other)
+
+
+def repeated(code: Ints, at: Ints) -> int | None:
+    """Of the rows `at`, the first in the order of their codes whose code an earlier row has; None where there is none.
+
+    >>> repeated(np.array([7, 3, 7]), np.arange(3))
+    2
+    """
+    order = at[np.argsort(code[at], kind="stable")]
+    again = np.flatnonzero(code[order][1:] == code[order][:-1])
+    return int(order[again[0] + 1]) if again.size else None
+
+
+def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
+    """For each system its rows of the codes that all have, in the order of the codes; no system has a code twice.
+
+    >>> paired(np.array([5, 7, 7, 6]), [np.array([0, 1]), np.array([2, 3])])
+    [array([1]), array([2])]
+    """
+    count = np.bincount(np.concatenate([code[at] for at in rows]), minlength=1)
+    ordered = (at[np.argsort(code[at], kind="stable")] for at in rows)
+    return [at[count[code[at]] == len(rows)] for at in ordered]
+
+
+def differing(values: np.ndarray, rows: Sequence[Ints]) -> tuple[int, int] | None:
+    """A row of the first system and one of another, paired, whose values differ; None where all agree."""
+    for at in rows[1:]:
+        differs = np.flatnonzero(values[at] != values[rows[0]])
+        if differs.size:
+            return int(rows[0][differs[0]]), int(at[differs[0]])
+    return None
+
+
+def agree(column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]) -> None:
+    """Raise InputError if two systems give one row different values of what they share."""
+    if pair := differing(values, rows):
+        raise not_one(place(pair[1]), column, id[pair[1]], values[pair[0]], values[pair[1]])
+
+
+# Rows side by side ----------------------------------------------------------------------------------------------------
+
 
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments, unit or metrics"  # the parameters that name attributes
@@ -163,7 +264,7 @@ def given(
 ) -> Given:
     """A file, folder, glob pattern, frame or list of these; ParameterError for an unknown role."""
     roles_of.check_roles(columns or {}, [role.name for role in roles])
-    return Given(sources.parts(data, header, reading), roles, columns or {}, **more)
+    return Given(folders.parts(data, header, reading), roles, columns or {}, **more)
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:
@@ -235,7 +336,7 @@ class _System:
         """The precision of each role of its own numbers: the widest of all parts."""
         keys = {role: own_key(self.key, role, field) for role, field in own.items() if field.is_number}
         return {
-            role: precision.widest(precision.of(block.part, block.fields[key].column) for block in self.blocks)
+            role: rules.widest(rules.of(block.part, block.fields[key].column) for block in self.blocks)
             for role, key in keys.items()
         }
 
@@ -248,7 +349,7 @@ def _wide(rows: Table, layout: Layout) -> Aligned:
         again = np.flatnonzero(id[order][1:] == id[order][:-1])
         if again.size:
             row = int(order[again[0] + 1])
-            raise pairing.twice(rows.place(row), id[row])
+            raise twice(rows.place(row), id[row])
     systems = [_System(str(name), name, order, rows.blocks) for name in layout.own]
     return _aligned(rows, layout, id, systems, len(rows))
 
@@ -260,9 +361,9 @@ def _long(rows: Table, layout: Layout, systems: Sequence[str]) -> Aligned:
     names, of = [every[i] for i in kept], [np.flatnonzero(code == i) for i in kept]
     wanted, id = sum(map(len, of)), rows.texts("id") if layout.id else None
     if id is not None:
-        of = pairing.joined(of, id, [rows.texts(f"text {role}") for role in layout.within], names, rows.place)
+        of = joined_on_id(of, id, [rows.texts(f"text {role}") for role in layout.within], names, rows.place)
         if not len(of[0]):
-            raise pairing.nothing_shared(names)
+            raise nothing_shared(names)
     blocks = [_with_rows(rows.blocks, code == i) for i in kept]
     joined = [_System(name, None, at, some) for name, at, some in zip(names, of, blocks, strict=True)]
     return _aligned(rows, layout, id, joined, wanted)
@@ -275,7 +376,7 @@ def _aligned(rows: Table, layout: Layout, id: np.ndarray | None, systems: Sequen
     if id is not None and not layout.wide:
         for role, values in shared.items():
             column = values.texts if isinstance(values, Coded) else values
-            pairing.agree(layout.shared[role].column, column, [system.rows for system in systems], id, rows.place)
+            agree(layout.shared[role].column, column, [system.rows for system in systems], id, rows.place)
     own = {
         name: {role: _column(rows, own_key(name, role, field), field) for role, field in fields.items()}
         for name, fields in layout.own.items()
@@ -412,3 +513,36 @@ def no_unit(place: str, unit: str, rows: int) -> InputError:
     """The error for rows without a unit: they would count as one unit, however many they are."""
     where = f"{rows:,} {'rows' if rows > 1 else 'row'}"
     return InputError(f"{place}: {unit} must not be empty where it is the unit, got nothing ({where})")
+
+
+# Other columns --------------------------------------------------------------------------------------------------------
+
+
+MOST = 8  # columns
+
+
+def others_of_rows(rows: Aligned, wanted: Sequence[int]) -> list[dict[str, str]]:
+    """The first columns that were not read, name to text, of some rows of the first system; empty cells are left out.
+
+    Raises InputError where the file can no longer be read.
+    """
+    by_part = defaultdict[Part, list[int]](list)
+    places = [rows.locate(row) for row in wanted]
+    for part, number in places:
+        by_part[part].append(number)
+    cells = {part: _cells(part, rows.others[:MOST], numbers) for part, numbers in by_part.items()}
+    return [cells[part].get(number, {}) for part, number in places]
+
+
+def _cells(part: Part, others: Sequence[str], numbers: Sequence[int]) -> dict[int, dict[str, str]]:
+    """The cells of rows of a part, by the number of the row."""
+    there = [name for name in others if name in part.columns]
+    if not there:
+        return {}
+    chosen = part.select({f"other {name}": name for name in there}, {})
+    roles = ", ".join(DUCKDB.quote(f"other {name}") for name in there)
+    found = chosen.where(f"n IN ({', '.join(map(str, numbers))})", roles, len(numbers))
+    return {
+        row["n"]: {name: str(row[f"other {name}"]) for name in there if row[f"other {name}"] is not None}
+        for row in found
+    }

@@ -12,14 +12,13 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Kind
-from evalkit.reading.inputs import aligned, pairing, unit_columns
+from evalkit.reading.inputs import aligned, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Source, at
-from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.rules import Field, Rule
+from evalkit.reading.tables.rules import Field, Precision, Rule
 from evalkit.reading.tables.table import Table
 
 if TYPE_CHECKING:
@@ -190,12 +189,12 @@ def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
-            raise pairing.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
+            raise aligned.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
     key = code
     for role in ("repeat", "fold"):
         number, names = codes(rows.text[role])
         key = key * names.size + number
-    if (again := pairing.repeated(key, np.arange(key.size))) is not None:
+    if (again := aligned.repeated(key, np.arange(key.size))) is not None:
         raise InputError(f"{rows.place(again)}: id {id[again]!r} must occur once per repeat and fold, got it again")
 
 

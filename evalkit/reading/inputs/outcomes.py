@@ -1,7 +1,8 @@
-"""Tables of labels and predictions in: binary, multi-class and multi-label outcomes, found from the columns.
+"""Tables of predictions in: binary, multi-class and multi-label outcomes, and forecasts, found from the columns.
 
 binary: a label and a score. multi-class: a label and `p_<class>` columns, or a predicted class. multi-label: columns
-`y_<label>` of 0 and 1 and `p_<label>`. Systems in a column, in `score_<system>` columns, or in several files.
+`y_<label>` of 0 and 1 and `p_<label>`. forecasts: an actual value and a forecast. Systems in a column, in columns such
+as `score_<system>`, or in several files.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,12 +15,12 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
+from evalkit.reading.tables import columns, rules, sources
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules, sources
-from evalkit.reading.tables.arrays import canonical
-from evalkit.reading.tables.coded import Coded
+from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.table import Coded
 
 LABEL, WEIGHT = Role("label", required=True, plain=canonical), Role("weight", rules.WEIGHTS)
 ROLES = (
@@ -364,3 +365,37 @@ def outside(score: float, name: str, column: str, place: str) -> str:
 def normalised(score: Floats) -> Floats:
     """Each row of class scores over its sum."""
     return ratio(score, score.sum(axis=1, keepdims=True))
+
+
+# Actual values and forecasts ------------------------------------------------------------------------------------------
+
+
+FORECASTS = (
+    Role("id"),
+    Role("system"),
+    Role("actual", rules.MEASURED, required=True),
+    Role("forecast", rules.MEASURED, own=True, required=True),
+    Role("weight", rules.WEIGHTS),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Rows with an actual value and a forecast by every system."""
+
+    rows: Aligned
+    actual: Floats
+    forecast: Mapping[str, Floats]
+    weight: Floats | None
+
+
+def ratings_of(rows: Aligned) -> Ratings:
+    """The ratings of rows at hand; raises InputError where all weights are 0."""
+    columns.refuse_missing(rows.numbers["actual"], None, rows.columns["actual"], rows.sources[0].name)
+    forecast = {name: own["forecast"] for name, own in rows.own.items()}
+    return Ratings(rows, rows.numbers["actual"], forecast, weight_of(rows))
+
+
+def read_ratings(data: Any, **chosen: Any) -> Ratings:
+    """The ratings of a file, folder, glob pattern, frame or list of these; `chosen` as `aligned.given` takes it."""
+    return ratings_of(aligned.given(data, FORECASTS, **chosen).read())

@@ -10,11 +10,12 @@ import numpy as np
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import AS_GIVEN
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import folders, rules, sources, table, trec
+from evalkit.reading.tables import rules, table, trec
+from evalkit.reading.tables import sources as folders
 from evalkit.reading.tables.columns import Matches
-from evalkit.reading.tables.formats import FORMATS
 from evalkit.reading.tables.parts import PACKED, Part, Source
 from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.sources import FORMATS
 from evalkit.reading.tables.table import Block
 
 ROLES = (
@@ -97,8 +98,8 @@ class Ranked:
     ) -> "Ranked":
         """From files, folders, glob patterns, frames or lists of these; ParameterError for an unknown role."""
         roles_of.check_roles(columns or {}, RULES)
-        judged, table = (None if data is None else sources.parts(data) for data in (qrels, queries))
-        return cls(sources.parts(preds), judged, table, columns or {}, systems, attributes, unit, ranks)
+        judged, table = (None if data is None else folders.parts(data) for data in (qrels, queries))
+        return cls(folders.parts(preds), judged, table, columns or {}, systems, attributes, unit, ranks)
 
     @property
     def graded(self) -> bool:

@@ -14,14 +14,12 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import items, places, retrieved
+from evalkit.reading.inputs import lists as listed
 from evalkit.reading.inputs import rows as reading
-from evalkit.reading.inputs.accounts import Account as Account
-from evalkit.reading.inputs.items import Collision, Items
-from evalkit.reading.inputs.retrieved import Retrieved
+from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved
 from evalkit.reading.inputs.rows import Ranked, Rows
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import ids, rank_order, row_keys
+from evalkit.reading.tables import ids
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
@@ -123,8 +121,8 @@ class Build:
         return self.run, self.judged, self.beside
 
     @cached_property
-    def _items(self) -> Items:
-        return Items(self.run, self.judged, self.exact)
+    def _items(self) -> ListedItems:
+        return ListedItems(self.run, self.judged, self.exact)
 
     @cached_property
     def _systems(self) -> tuple[np.ndarray, Ints]:
@@ -142,8 +140,8 @@ class Build:
         """Rows in order of query and item with their grades, one each; how many grades lie below 0 and do not count."""
         grade = ids.joined(self.judged.grade)
         known = np.flatnonzero(~np.isnan(grade))
-        key = row_keys.pair(self._queries[1][1], len(self._queries[0]), self._items.numbers[1])
-        ordered = row_keys.Sorted.of(key if len(known) == len(key) else key[known])
+        key = ids.pair(self._queries[1][1], len(self._queries[0]), self._items.numbers[1])
+        ordered = ids.Sorted.of(key if len(known) == len(key) else key[known])
         row = known[ordered.order]
         grade = grade[row]
         again = np.flatnonzero(ordered.same)
@@ -161,7 +159,7 @@ class Build:
         return row[keep], grade[keep], int(negative.sum())
 
     def _pair(self, row: int, of: int) -> str:
-        item = items.texts((self.run, self.judged)[of].item, np.array([row]))[0].as_py()
+        item = listed.texts((self.run, self.judged)[of].item, np.array([row]))[0].as_py()
         return f"query {self._queries[0][self._queries[1][of][row]]!r} and item {item!r}"
 
     def _twice(self, rows: Rows, row: int, of: int, system: str, hint: str = "") -> InputError:
@@ -191,19 +189,19 @@ class Build:
     def _judged(self) -> tuple[Ints, Floats]:
         """The rows of the run that have a judgement, with their grades; raises InputError for an item twice."""
         queries = len(self._queries[0])
-        key = row_keys.pair(self._list, len(self._systems[0]) * queries, self._items.numbers[0])
+        key = ids.pair(self._list, len(self._systems[0]) * queries, self._items.numbers[0])
         self._no_duplicates(key)
         judged, grade, _ = self._judgements
         if len(self._systems[0]) > 1:
-            key = row_keys.pair(self._queries[1][0], queries, self._items.numbers[0])
-        wanted = row_keys.pair(self._queries[1][1][judged], queries, self._items.numbers[1][judged])
-        row, found = row_keys.Table.of(wanted).find(key)
+            key = ids.pair(self._queries[1][0], queries, self._items.numbers[0])
+        wanted = ids.pair(self._queries[1][1][judged], queries, self._items.numbers[1][judged])
+        row, found = ids.Table.of(wanted).find(key)
         self._items.same(self.run, row, self.judged, judged[found])
         return row, grade[found]
 
-    def _no_duplicates(self, key: row_keys.Keys) -> None:
+    def _no_duplicates(self, key: ids.Keys) -> None:
         """key: of the list and the item of each row."""
-        again = row_keys.repeated(key)
+        again = ids.repeated(key)
         if again.size:
             first, row = map(int, again[key[again] == key[again].min()][:2])
             self._items.same(self.run, np.array([first]), self.run, np.array([row]))
@@ -242,19 +240,19 @@ class Build:
 
     def _retrieved(self, names: Sequence[str]) -> Retrieved | None:
         """The items of the first rows of each list of these systems."""
-        depth = retrieved.depth(len(names) * len(self._population))
+        depth = listed.depth(len(names) * len(self._population))
         if not depth:
             return None
         place = np.concatenate([np.flatnonzero(self._systems[0] == name) for name in names])[:, None]
         lists = (place * len(self._queries[0]) + self._population).ravel()
         length = np.minimum(self._ends[lists + 1] - self._ends[lists], depth)
-        rows = self._ranked[0][retrieved.stretches(self._ends[lists], length)]
-        return Retrieved(partial(items.texts, self.run.item, rows), length, names, depth)
+        rows = self._ranked[0][listed.stretches(self._ends[lists], length)]
+        return Retrieved(partial(listed.texts, self.run.item, rows), length, names, depth)
 
     @cached_property
     def _ranked(self) -> tuple[Ints, Bools]:
         """The rows list by list, best rank first, and which have the score of the row before."""
-        return rank_order.by_rank(self._list, ids.joined(self.run.score), self._items.places)
+        return ids.by_rank(self._list, ids.joined(self.run.score), self._items.places)
 
     @cached_property
     def _ends(self) -> Ints:
@@ -271,7 +269,7 @@ class Build:
         """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
         (row, grade), (order, tied), ends = self._judged, self._ranked, self._ends
         position = self._positions(order, tied, ends)
-        all_ranked = Lists(places.in_order(row, grade, order, self._levels), tied, ends, position)
+        all_ranked = Lists(listed.in_order(row, grade, order, self._levels), tied, ends, position)
         ideal = self._ideal()
         best = float(ideal.grade.max(initial=0)) if top is None else top
         return {name: self._one(name, all_ranked, ideal, best) for name in names}
@@ -282,7 +280,7 @@ class Build:
             return None
         ranked = ids.joined(self.run.ranked)
         self._one_kind(ranked)
-        return places.positions(ranked[order], ids.joined(self.run.score)[order], tied, ends)
+        return listed.positions(ranked[order], ids.joined(self.run.score)[order], tied, ends)
 
     def _one_kind(self, ranked: Bools) -> None:
         """Raise InputError if a list has rows with scores and rows with ranks."""
@@ -300,7 +298,7 @@ class Build:
         row, grade, _ = self._judgements
         query = self._queries[1][1][row]
         count = np.bincount(query, minlength=len(self._queries[0]))[self._population]
-        grade = places.best_first(query, grade, self._levels)
+        grade = listed.best_first(query, grade, self._levels)
         return Lists(grade, np.zeros(len(grade), bool), np.concatenate([[0], np.cumsum(count)]))
 
     def _one(self, name: str, ranked: Lists, ideal: Lists, top: float) -> tuple[Rankings, Account]:
@@ -323,7 +321,7 @@ class Build:
             offset = np.concatenate([[0], np.cumsum(count[known])])
             position = None if retrieved.position is None else retrieved.position[keep]
             retrieved = Lists(retrieved.grade[keep], retrieved.tied[keep], offset, position)
-        late, gaps = places.gaps(retrieved)
+        late, gaps = listed.gaps(retrieved)
         account = Account(
             rows=int(stop - start),
             used=len(retrieved.grade),

@@ -15,8 +15,9 @@ from evalkit.arrays import Floats, InputError
 from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_columns import LOOKS, MISSING, SHOWN, TRUTH, Column, Kind
-from evalkit.reading.tables import bookkeeping, duck, rules
-from evalkit.reading.tables.dialects import NUMBER
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import duck, rules
+from evalkit.reading.tables.duck import NUMBER
 from evalkit.reading.tables.parts import Part, Selection, at, explained
 from evalkit.reading.tables.rules import Field
 from evalkit.reading.tables.table import located
@@ -185,7 +186,7 @@ class HeldColumn(Column):
         return None
 
     def sample(self) -> Floats:
-        return self.numbers[: bookkeeping.SAMPLE] if self.clean else np.zeros(0)
+        return self.numbers[: roles_of.SAMPLE] if self.clean else np.zeros(0)
 
     def refuse_texts(self) -> None:
         """Raises InputError where an id is empty, or neither text nor a whole number."""
@@ -345,7 +346,7 @@ class Asked(Cells):
     def sample(self) -> Any:
         """The numbers of some first rows, of all columns by one query."""
         cells = self._rows([self.engine.dialect.quote(f"number {name}") for name in self._names])
-        return self.engine.table(f"SELECT * FROM ({cells}) AS c LIMIT {bookkeeping.SAMPLE}", **self._asking)
+        return self.engine.table(f"SELECT * FROM ({cells}) AS c LIMIT {roles_of.SAMPLE}", **self._asking)
 
     def distinct(self, columns: Sequence[Column]) -> int:
         dialect = self.engine.dialect

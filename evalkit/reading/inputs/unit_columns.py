@@ -16,8 +16,8 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.catalogue import lookup
-from evalkit.reading.tables import bookkeeping, folders
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, at
 
 _NOUNS = ("query", "question", "prompt", "example", "instance", "task", "problem", "item", "doc", "document", "topic")
@@ -259,7 +259,7 @@ def other_units(columns: Sequence[str], unit: str, where: str) -> InputError:
 def refuse_totals(units: Sequence[Column]) -> None:
     """Raise InputError for a row whose unit is called as a statistic of the others: Total, Durchschnitt, std, 25%."""
     for column in units:
-        if total := column.first(bookkeeping.SUMMARY):
+        if total := column.first(roles_of.SUMMARY):
             part, row, cell = total
             raise InputError(
                 f"{part.name}: {column.name} must name a unit in each row, got {cell!r}{at(row)}, which summarises the "
@@ -290,7 +290,7 @@ def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], un
 
     columns: those without another role; one of them may count draws.
     """
-    files = dict.fromkeys(part.name if part.unnamed else folders.table(part.path).name for part in parts)
+    files = dict.fromkeys(part.name if part.unnamed else sources.table(part.path).name for part in parts)
     if 1 < most <= len(files) and not any(column.draws for column in columns):
         raise InputError(
             f"{roles_of.listed(files, 3)} have rows of the same {unit}: if each file holds a system, write a column "
@@ -308,9 +308,9 @@ def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where
     whole = len(columns) > 1 and any(_without_stage(name) == measure for name, measure in measured.items())
     kinds = [
         ("metrics", [*measured] if whole or len({*measured.values()}) > 1 else []),
-        ("columns of a tracker", bookkeeping.tracked(names_of)),
-        ("statistics of others", bookkeeping.statistics(names_of, [column.name for column in every])),
-        *((kind, [column.name]) for column in columns if (kind := bookkeeping.counted(column.sample()))),
+        ("columns of a tracker", roles_of.tracked(names_of)),
+        ("statistics of others", roles_of.statistics(names_of, [column.name for column in every])),
+        *((kind, [column.name]) for column in columns if (kind := roles_of.counted(column.sample()))),
     ]
     for kind, names in kinds:
         if names:
@@ -323,7 +323,7 @@ def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where
 def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
     """Raise InputError for columns that are totals of each row by their names: conversions of users."""
     names = {column.key: column.name for column in columns}
-    sides = [next((names[key] for key in keys if key in names), "") for keys in bookkeeping.COUNTED]
+    sides = [next((names[key] for key in keys if key in names), "") for keys in roles_of.COUNTED]
     if all(sides):
         successes, trials = sides
         raise InputError(

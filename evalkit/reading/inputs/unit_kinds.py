@@ -1,15 +1,132 @@
-"""Which kind of values a table holds, by its header, by what the user says, and where these do not tell, its cells."""
+"""Which kind of values a table holds, by its header, by what the user says, and where these do not tell, its cells.
 
+And the output of `trec_eval -q`: lines of measure, query and value, of one system a file.
+"""
+
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from evalkit.reading.inputs import trec_eval
+import numpy as np
+
+from evalkit.arrays import Floats, InputError
+from evalkit.findings import kinds
+from evalkit.metrics.sums import Sums
 from evalkit.reading.inputs.unit_cells import Cells, Held
 from evalkit.reading.inputs.unit_roles import Columns
-from evalkit.reading.inputs.units import COUNTED, VALUE
-from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.inputs.units import COUNTED, VALUE, UnitValues, unused, wanted
+from evalkit.reading.tables import columns, trec
 from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.text_files import Csv
+from evalkit.reading.tables.trec import Trec
+
+COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
+NAMES = ("runid", "relstring")  # measures whose value is text
+ALL = "all"
+_MEASURE = re.compile(
+    r"runid|relstring|num_(q|ret|rel|rel_ret|nonrel_judged_ret)|(gm_)?(map|bpref)|map_cut_\d+|Rprec(_mult)?(_[\d.]+)?|"
+    r"recip_rank|iprec_at_recall_[\d.]+|(P|recall|success|relative_P|ndcg_cut|Rndcg)_?[\d.]*|ndcg(_rel|_cut)?|11pt_avg|"
+    r"infAP|set_\w+|utility|binG|G"
+)
+
+
+def is_output(part: Part) -> bool:
+    """Whether the first line of a file is a measure of trec_eval, a query and a value."""
+    if type(part) not in (Csv, Trec):
+        return False
+    first = trec.first_line(part.path)
+    return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))
+
+
+def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequence[str] = ()) -> UnitValues:
+    """One value a query of each run, one file a run; `all` is left out and counted.
+
+    Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
+    files are of one run or a value comes twice.
+    """
+    runs, left = _runs(parts)
+    lines = [line for rows in runs.values() for line in rows]
+    measures = list(dict.fromkeys(measure for measure, _, _ in lines))
+    usual = [measure for measure in measures if measure not in COUNTS]
+    chosen = wanted(measures, metrics, "metrics") if metrics else tuple(sorted(usual, key=lambda m: m != "map")[:1])
+    names = wanted(runs, systems, "systems")
+    queries = sorted({query for _, query, _ in lines})
+    others = [measure for measure in usual if measure not in chosen]
+    text = f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."
+    return UnitValues(
+        id=np.array(queries, dtype=object),
+        name="query",
+        metrics=chosen,
+        systems=names,
+        values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
+        columns={"systems": "one file each"},
+        sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
+        findings=(kinds.SUMMARY_LINES.note(text, left), *unused("Measures that were not compared", others)),
+    )
+
+
+def _runs(parts: Sequence[Part]) -> tuple[dict[str, list[tuple[str, str, float]]], int]:
+    """Run -> its lines, and how many lines of `all` were left out; raises InputError where two files are of one run."""
+    runs, left = {}, 0
+    for part in parts:
+        name, rows, summaries = _lines(part)
+        if name in runs:
+            raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
+        runs[name], left = rows, left + summaries
+    return runs, left
+
+
+def _measured(rows: Sequence[tuple[str, str, float]], measure: str, queries: Sequence[str], name: str) -> Floats:
+    """One measure of one run on these queries, NaN where it has none."""
+    values: dict[str, float] = {}
+    for own, query, number in rows:
+        if own == measure and query in values:
+            raise InputError(f"run {name!r}: {measure} of query {query!r} must come once, got it again")
+        if own == measure:
+            values[query] = number
+    return np.array([values.get(query, np.nan) for query in queries])
+
+
+def _lines(part: Part) -> tuple[str, list[tuple[str, str, float]], int]:
+    """The run's name, (measure, query, value) of each line of a query, and how many lines of `all` were left out.
+
+    Raises InputError with the line where one has not three fields or its value is no number.
+    """
+    import pyarrow as pa
+
+    with pa.input_stream(str(part.path), compression="detect") as stream:
+        text = stream.read().decode("utf-8", errors="replace")
+    name, rows, left = part.path.name.removesuffix(".gz").rsplit(".", 1)[0], [], 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        fields = line.split(None, 2)
+        if not fields:
+            continue
+        if len(fields) != 3:
+            raise InputError(f"{part.name}: line {number} must be 'measure query value', got {line.strip()[:80]!r}")
+        if fields[0] == "runid":
+            name = fields[2].strip()
+        elif fields[1] == ALL:
+            left += 1
+        elif fields[0] not in NAMES:
+            rows.append((fields[0], fields[1], _value(part, fields[2].strip(), number)))
+    if not rows:
+        raise InputError(
+            f"{part.name}: trec_eval's output must hold the values of each query, got only the summary 'all'; "
+            "run trec_eval with -q"
+        )
+    return name, rows, left
+
+
+def _value(part: Part, text: str, line: int) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{part.name}: the value must be a number, got {text!r} (line {line})") from None
+
+
+# Kinds of tables ------------------------------------------------------------------------------------------------------
+
 
 OF_VALUES = ("unit", "value", "metric", "successes", "trials")  # roles that tables of predictions do not have
 OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
@@ -35,7 +152,7 @@ class Header:
     def roles(self) -> Mapping[str, str]:
         """The roles of predictions that columns play."""
         chosen = {role: name for role, name in self.chosen.items() if role not in OF_VALUES}
-        return roles_of.match(self.part.columns, OF_PREDICTIONS, chosen, "").resolved()
+        return columns.match(self.part.columns, OF_PREDICTIONS, chosen, "").resolved()
 
     @cached_property
     def system(self) -> bool:
@@ -55,7 +172,7 @@ class Header:
 
 
 KINDS: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that recognises the header
-    ("trec_eval", lambda h: trec_eval.is_output(h.part)),
+    ("trec_eval", lambda h: is_output(h.part)),
     ("ranking", lambda h: h.part.layout is not None),
     ("report", lambda h: h.is_report),
     ("trials", lambda h: h.has(*(h.chosen.get(role, role) for role in COUNTED))),
@@ -85,4 +202,4 @@ def check_named(parts: Sequence[Part], chosen: Mapping[str, str], unit: str | No
     """Raise ParameterError for all columns that the parameters name and a part lacks."""
     named = {name: f"columns: {role}" for role, name in chosen.items()} | ({unit: "unit"} if unit else {})
     for part in parts:
-        roles_of.match(part.columns, (), {}, part.name, named=named).resolved()
+        columns.match(part.columns, (), {}, part.name, named=named).resolved()

@@ -10,7 +10,6 @@ from evalkit.arrays import InputError
 from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_cells import Cells
 from evalkit.reading.inputs.unit_columns import Column, Use
-from evalkit.reading.tables import bookkeeping
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import Source
 
@@ -250,7 +249,7 @@ class Wide:
             ids = [cluster]
         free = free.without(*ids)
         values = [c for c in free.numbers if not c.no_value and Use.TRUTH not in c.uses]
-        measured = named or [c for c in values if not bookkeeping.aside(c.name)]
+        measured = named or [c for c in values if not roles_of.aside(c.name)]
         if not measured:
             has = ", ".join(columns.names)
             raise InputError(

@@ -18,12 +18,13 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.limits import USUAL, Reading
 from evalkit.metrics.sums import Sums
-from evalkit.reading.inputs import pairing, unit_cells, unit_columns
+from evalkit.reading.inputs import aligned, unit_cells, unit_columns
 from evalkit.reading.inputs.unit_cells import Cells, Held
 from evalkit.reading.inputs.unit_columns import Column
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, Columns, Long, Units, Wide
-from evalkit.reading.tables import coded, rules, table
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules
+from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field
 from evalkit.reading.tables.table import Table
@@ -84,7 +85,7 @@ def numbered(rows: Ints, most: int) -> Any:
 
 def clustered(id: Any, of: Any) -> tuple[Any, tuple[Ints, Any] | None]:
     """The ids, and the clusters of these names; where each has one unit, that is called as its cluster."""
-    code, names = coded.ordered(of)
+    code, names = tables.ordered(of)
     return (of, None) if len(names) == len(code) else (id, (code, names))
 
 
@@ -135,7 +136,7 @@ class Shape:
         if not self.drawn:
             columns = {f"v{i}": block[f"v{i}"].to_numpy() + 0.0 for i in range(self.width)}
             return Shaped((pa.table(keys | columns),), (1, 1, len(block)))
-        number = {name: coded.indexed(column) for name, column in keys.items()}
+        number = {name: tables.indexed(column) for name, column in keys.items()}
         unit, texts = number[ID]
         pair = np.arange(len(texts))
         if CLUSTER in number:
@@ -205,7 +206,7 @@ class Made:
             table = table.append_column(ID, numbered(np.arange(1, len(table) + 1), len(table)))
         if order and len(table) <= most:
             table = table.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order]))
-        names = {name: coded.whole(table[name]) for name in (ID, CLUSTER) if name in table.column_names}
+        names = {name: tables.whole(table[name]) for name in (ID, CLUSTER) if name in table.column_names}
         columns = [table[f"v{i}"].to_numpy() for i in range(width)]
         return cls(names.get(ID), names.get(CLUSTER), columns, shaped.rows)
 
@@ -368,7 +369,7 @@ def _units_of_rows(cells: Held, units: Units, made: Made) -> Ints:
         return np.arange(len(made))
     rows = {ID: numbered(np.arange(1, cells.rows + 1), cells.rows)} | cells.texts(units.texts)
     sides = [(rows[ID], made.id)] + ([(rows[CLUSTER], made.cluster)] if CLUSTER in rows else [])
-    own, of = (unit_cells.joined([coded.whole(column) for column in side], "\0") for side in zip(*sides, strict=True))
+    own, of = (unit_cells.joined([tables.whole(column) for column in side], "\0") for side in zip(*sides, strict=True))
     return pc.index_in(own, value_set=of).to_numpy().astype(np.int64)
 
 
@@ -402,7 +403,7 @@ def read_trials(parts: Sequence[Part], chosen: Mapping[str, str]) -> Trials:
     label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
     fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
     fields |= {"system": Field(label)} if label else {}
-    rows = Table([table.block(part, fields) for part in parts])
+    rows = Table([tables.block(part, fields) for part in parts])
     successes, trials = (rows.numbers(role) for role in COUNTED)
     _refuse_uncountable(rows, successes, trials)
     systems = _trial_names(rows, label)
@@ -427,7 +428,7 @@ def _trial_names(rows: Table, label: str | None) -> tuple[str, ...]:
     if label is None:
         return tuple(f"row {i}" for i in range(1, len(rows) + 1)) if len(rows) > 1 else ("the sample",)
     systems = rows.texts("system")
-    if (again := pairing.repeated(codes(systems)[0], np.arange(len(systems)))) is not None:
+    if (again := aligned.repeated(codes(systems)[0], np.arange(len(systems)))) is not None:
         part, row = rows.locate(again)
         raise InputError(f"{part.name}: {label} must name each row once, got {systems[again]!r} again{at(row)}")
     return tuple(map(str, systems))

@@ -17,14 +17,14 @@ from evalkit.metrics import block as hashes
 from evalkit.metrics.block import Block
 from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine, typed
-from evalkit.reading.inputs import aligned, pairing
+from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.reductions import tabled
 from evalkit.reading.reductions.shards import Segment
 from evalkit.reading.reductions.tabled import Input, Piece, system_of
-from evalkit.reading.tables import coded as texts
 from evalkit.reading.tables import duck
-from evalkit.reading.tables.dialects import Dialect
+from evalkit.reading.tables import table as tables
+from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Part, explained
 from evalkit.reading.tables.rules import Field, Refused
 
@@ -86,11 +86,7 @@ class Schema:
 
     def block(self, table: Any, before: int = 0) -> Block:
         """The rows of an Arrow table. before: rows that came earlier. Raises Refused for what cannot be meant."""
-        columns = {name: table[name].combine_chunks() for name in table.column_names}
-        if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
-            raise Refused("a text is longer than a page can repeat")
-        if self.id:
-            self.id.checked(columns["id"], None)
+        columns = self._columns(table)
         rows = _paired(columns["id"], columns["system"], self.systems) if self.paired else None
         first = slice(None) if rows is None else rows[:, 0]
 
@@ -134,16 +130,25 @@ class Schema:
             )
         )
 
+    def _columns(self, table: Any) -> dict[str, Any]:
+        """The columns of an Arrow table; Refused where an id is empty, or a text longer than a page can repeat."""
+        columns = {name: table[name].combine_chunks() for name in table.column_names}
+        if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
+            raise Refused("a text is too long")
+        if self.id:
+            self.id.checked(columns["id"], None)
+        return columns
+
     def _numbers(self, role: str, field: Field, column: Any) -> np.ndarray:
         """A column that keeps its rules, as numbers."""
         values: np.ndarray = field.checked(column, None)
         coded = self.coded.get(role)
-        return values if coded is None else coded.of[texts.places_of(values, coded.values)]
+        return values if coded is None else coded.of[tables.places_of(values, coded.values)]
 
     def _slices(self, columns: Mapping[str, Any]) -> Iterator[Ints]:
         start = 1
         for i, segment in enumerate(self.segments):
-            yield start + segment.of[texts.places_of(columns[f"segment{i}"], segment.values)]
+            yield start + segment.of[tables.places_of(columns[f"segment{i}"], segment.values)]
             start += int(segment.of.max()) + 1
 
 
@@ -161,8 +166,8 @@ def _sorted(block: Block) -> Block:
 
 def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
     """The rows of each id that every system has, one column a system; Refused where a system has an id again."""
-    of, count = texts.places_of(column, systems), len(systems)
-    key = texts.indexed(ids)[0]
+    of, count = tables.places_of(column, systems), len(systems)
+    key = tables.indexed(ids)[0]
     order = np.argsort(key * count + of, kind="stable")
     key, of = key[order], of[order]
     start = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
@@ -239,7 +244,7 @@ class Blocks(Input):
             table = self.engine.table(f"{self._query(None)} LIMIT {HEAD}", self.name, **self.frames)
             if not self.paired:
                 return [self.schema.block(table)] * len(self.systems)
-            of = texts.places_of(table["system"], self.systems)
+            of = tables.places_of(table["system"], self.systems)
             alone = replace(self.schema, paired=False, systems=self.systems[:1])
             return [alone.block(table.take(np.flatnonzero(of == i))) for i in range(len(self.systems))]
 
@@ -250,7 +255,7 @@ class Blocks(Input):
         with self._refusing():
             whole = self.engine.total(self._query(by), by, work, self.name, self.rows, then, **self.frames)
         if whole is None:
-            raise tabled.twice(self) or pairing.nothing_shared(self.systems)
+            raise tabled.twice(self) or aligned.nothing_shared(self.systems)
         return whole
 
     def again(self, rows: int) -> Iterator[Block]:

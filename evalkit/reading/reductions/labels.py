@@ -14,8 +14,8 @@ from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import classes, forecasts, scores, tabled
 from evalkit.reading.reductions.shards import Plan
 from evalkit.reading.reductions.tabled import Piece, Tabled
-from evalkit.reading.tables import precision
-from evalkit.reading.tables.precision import Precision
+from evalkit.reading.tables import rules
+from evalkit.reading.tables.rules import Precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,5 +84,5 @@ def _stored(
 ) -> list[Precision]:
     """The precision of a system's scores of each label: the widest of the parts that hold some."""
     there = [p for p, rows in zip(pieces, profiles, strict=True) if any(row["system"] == system for row in rows)]
-    return [precision.widest(precision.of(p.part, p.layout.own[None][f"p {name}"].column) for p in there)
+    return [rules.widest(rules.of(p.part, p.layout.own[None][f"p {name}"].column) for p in there)
             for name in labels]  # fmt: skip

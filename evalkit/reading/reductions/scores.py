@@ -18,10 +18,9 @@ from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks, tabled
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.tabled import Piece, system_of
-from evalkit.reading.tables import precision, rules
+from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import explained
-from evalkit.reading.tables.precision import Precision
-from evalkit.reading.tables.rules import MOST_WEIGHT, Field, checks
+from evalkit.reading.tables.rules import MOST_WEIGHT, Field, Precision, checks
 
 LABELS = 10_000  # distinct labels that are looked at: two are right
 WEIGHT = "number weight"
@@ -153,8 +152,8 @@ def _precision(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]], name:
     for piece, rows in zip(pieces, profiles, strict=True):
         own = piece.layout.own
         if name in own or any(row["system"] == name for row in rows):
-            stored.append(precision.of(piece.part, own[name if name in own else None]["score"].column))
-    return precision.widest(stored)
+            stored.append(rules.of(piece.part, own[name if name in own else None]["score"].column))
+    return rules.widest(stored)
 
 
 def _ends(t: Blocks, wanted: Sequence[Sequence[Row]]) -> Iterator[tuple[str, str, list[Row]]]:

@@ -1,24 +1,313 @@
 """Runs that do not fit into memory: an engine sorts the rows, numpy measures whole queries, one value a query stays.
 
 The rows of runs, judgements and query table are laid end to end and sorted by query, so that each shard is a small
-input of its own: it goes through the code that reads an input from memory, and gives the same values to the last bit.
+input of its own: it goes through the code that reads an input from memory, and gives the same values to the last bit
+wherever the shard was cut, and on whatever machine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from evalkit.arrays import ParameterError
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics import rankings
+from evalkit.metrics.rankings import Rankings
+from evalkit.metrics.sums import Sums
 from evalkit.reading.engines import spark
 from evalkit.reading.engines.base import Budget, Engine, checked_groups
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs import rows, runs
-from evalkit.reading.inputs.rows import Ranked
-from evalkit.reading.inputs.runs import Ask, Runs
-from evalkit.reading.reductions.measured import BESIDE, JUDGED, RUN, Measured, Read, Task, gathered, measure
-from evalkit.reading.tables.parts import Part, Selection
+from evalkit.reading.inputs import rows as reading
+from evalkit.reading.inputs import runs as whole
+from evalkit.reading.inputs.rows import Ranked, Rows
+from evalkit.reading.inputs.runs import Account, Ask, Build, Runs
+from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import Fields, split
+
+ACCOUNT = tuple(Account.__dataclass_fields__)
+RUN, JUDGED, BESIDE = "run", "judged", "beside"
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What `Runs` tells of an input, without its lists: of each system the values that were asked for."""
+
+    systems: tuple[str, ...]
+    accounts: Mapping[str, Account]
+    attributes: Mapping[str, np.ndarray]
+    columns: Mapping[str, str]
+    sources: tuple[Source, ...]
+    pooled_ideal: bool
+    negative: int
+    query: np.ndarray
+    top_grade: float
+    found: Mapping[tuple[str, Ask], Sums]
+
+    retrieved: ClassVar[None] = None
+
+    def measure(self, system: str, ask: Ask) -> Sums:
+        """One value a query of a system; one of those that were asked for."""
+        return self.found[system, ask]
+
+
+class Read(NamedTuple):
+    """One reading of a part: what its rows are, the part's name, and their system where they do not say it.
+
+    ranked: whether the negated score of a row is its place in its list.
+    """
+
+    role: str
+    name: str
+    system: str | None
+    ranked: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is done with each shard; fit to be sent to another machine.
+
+    reads: in the order of the numbers in the column `part`. says: whether there is a column `system`. beside: whether
+    there is a table of queries. top: the best grade of all.
+    """
+
+    systems: tuple[str, ...]
+    asks: tuple[Ask, ...]
+    attributes: tuple[str, ...]
+    reads: tuple[Read, ...]
+    says: bool
+    beside: bool
+    top: float
+
+    @property
+    def judged(self) -> bool:
+        """Whether the judgements are parts of their own."""
+        return any(read.role == JUDGED for read in self.reads)
+
+
+# One shard ----------------------------------------------------------------------------------------------------------
+
+
+class _Shard(Rows):
+    """Rows of a shard, which know the part they came from, not their row in it."""
+
+    parts: np.ndarray
+    reads: Sequence[Read]
+
+    def place(self, row: int) -> str:
+        """The part that a row came from."""
+        return self.reads[self.parts[row]].name
+
+
+def measure(table: Any, *, task: Task) -> Any:
+    """Whole queries measured: a table of one row, whose cells are lists with one value a judged query."""
+    run = _shard(table, RUN, task)
+    judged = _shard(table, JUDGED, task) if task.judged else run
+    beside = _shard(table, BESIDE, task) if task.beside else run
+    return whole.built(Build(run, judged, beside, ()), partial(_measured, task=task))
+
+
+def _measured(build: Build, task: Task) -> Any:
+    import pyarrow as pa
+
+    cells: dict[str, Any] = {
+        "query": pa.array(build.population, pa.large_string()),
+        "first": _first(build.run),
+        "beside": _first(build.beside),
+    }
+    cells |= {f"attribute {name}": pa.array(build.attribute(name), pa.large_string()) for name in task.attributes}
+    cells |= {"negative": pa.array([build.negative]), "shared": pa.array([int(build.shared)])}
+    for i, (lists, account) in enumerate(build.built(task.systems, task.top).values()):
+        cells[f"account {i}"] = pa.array([getattr(account, name) for name in ACCOUNT], pa.int64())
+        for j, ask in enumerate(task.asks):
+            sums = ask(lists)
+            cells[f"top {i} {j}"] = pa.array(sums.numerator)
+            if sums.denominator is not None:
+                cells[f"bottom {i} {j}"] = pa.array(sums.denominator)
+    return pa.table({name: pa.LargeListArray.from_arrays([0, len(cell)], cell) for name, cell in cells.items()})
+
+
+def _first(rows: Rows) -> Any:
+    """One query of the rows, for the error of rows that share none; a slice would hold all of them in memory."""
+    import pyarrow as pa
+
+    return pa.array(rows.query[0].slice(0, 1).to_pylist(), pa.large_string())
+
+
+def _shard(table: Any, role: str, task: Task) -> _Shard:
+    """The rows of one kind."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    member = np.array([read.role == role for read in task.reads])[table["part"].to_numpy()]
+    some = (table if member.all() else table.filter(pa.array(member))).combine_chunks()
+
+    def column(name: str) -> Any:
+        blocks = some[name].chunks
+        return pa.concat_arrays(blocks) if blocks else pa.array([], some[name].type)
+
+    part = column("part").to_numpy(zero_copy_only=False)
+    rows = _Shard(
+        system=[_systems_of(part, column("system") if task.says else None, task)],
+        query=[column("query")],
+        item=[column("item")],
+        score=[column("score").to_numpy(zero_copy_only=False)],
+        ranked=[np.array([read.ranked for read in task.reads])[part]],
+        grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
+        attributes=[{name: column(f"attribute {name}") for name in task.attributes}],
+    )
+    rows.parts, rows.reads = part, task.reads
+    return rows
+
+
+def _systems_of(part: np.ndarray, said: Any, task: Task) -> Any:
+    """The system of each row: what the row says, or the one of its part."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    stated = pa.array([read.system for read in task.reads], pa.string())
+    if said is None and len({read.system for read in task.reads if read.role == RUN}) == 1:
+        return stated[0].as_py(), len(part)
+    own = stated.take(pa.array(part))
+    return own if said is None else pc.coalesce(own, said)
+
+
+# All shards ---------------------------------------------------------------------------------------------------------
+
+
+def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], sources: tuple[Source, ...]) -> Measured:
+    """The shards' lists end to end, in the order of the queries' ids; raises what concerns the input as a whole.
+
+    cells: each column of the shards' results; they are taken out one by one, as two copies of all need not fit.
+    """
+    import pyarrow.compute as pc
+
+    def flat(name: str) -> Any:
+        return pc.list_flatten(cells.pop(name).combine_chunks())
+
+    texts = flat("query")
+    if not len(texts):
+        raise reading.no_judgement(sources[0].name)
+    order = pc.sort_indices(texts).to_numpy()
+    query = _objects(texts.take(order))
+    del texts
+    accounts = {name: _account(flat(f"account {i}").to_numpy()) for i, name in enumerate(task.systems)}
+    _check(accounts, flat("first"), flat("beside"), shared=flat("shared").to_numpy().any(), query=query, task=task)
+    values: dict[tuple[str, Ask], Sums] = {}
+    for i, name in enumerate(task.systems):
+        for j, ask in enumerate(task.asks):
+            sides = (f"top {i} {j}", f"bottom {i} {j}")
+            values[name, ask] = Sums(*(flat(side).to_numpy()[order] for side in sides if side in cells))
+    return Measured(
+        systems=task.systems,
+        accounts=accounts,
+        attributes={name: _objects(flat(f"attribute {name}").take(order)) for name in task.attributes},
+        columns=columns,
+        sources=sources,
+        pooled_ideal=not task.judged,
+        negative=int(flat("negative").to_numpy().sum()),
+        query=query,
+        top_grade=task.top,
+        found=values,
+    )
+
+
+def _check(
+    accounts: Mapping[str, Account], first: Any, beside: Any, *, shared: bool, query: np.ndarray, task: Task
+) -> None:
+    """Raises InputError for a system or a table of queries that shares no query with the judgements."""
+    for name, account in accounts.items():
+        if not account.used:
+            raise reading.nothing_in_common(name, first[0].as_py(), query[0])
+        if account.unjudged == account.used and task.judged:
+            raise reading.no_judged_item(name)
+    if task.beside and not shared:
+        raise reading.no_shared_table(
+            next(read.name for read in task.reads if read.role == BESIDE), beside[0].as_py(), query[0]
+        )
+
+
+def _objects(texts: Any) -> np.ndarray:
+    return np.array(texts.to_pylist(), dtype=object)
+
+
+def _account(fields: np.ndarray) -> Account:
+    return Account(*map(int, fields.reshape(-1, len(ACCOUNT)).sum(axis=0)))
+
+
+# What is asked of rankings: one value a query each, as values that can be compared and sent ---------------------------
+
+
+@dataclass(frozen=True)
+class PerQuery:
+    """A metric of the catalogue; level: the lowest grade that counts as relevant."""
+
+    chosen: Chosen
+    level: float
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The metric of every query."""
+        return self.chosen.sums(r, self.level)
+
+
+@dataclass(frozen=True)
+class WorstTies(PerQuery):
+    """The metric with the worst order of items whose scores are equal."""
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The metric of every query."""
+        return self.chosen.sums(rankings.worst_ties(r) if r.retrieved.tied.any() else r, self.level)
+
+
+@dataclass(frozen=True)
+class BestTies(PerQuery):
+    """The metric with the best order of items whose scores are equal."""
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The metric of every query."""
+        return self.chosen.sums(rankings.best_ties(r) if r.retrieved.tied.any() else r, self.level)
+
+
+@dataclass(frozen=True)
+class InterpolatedPrecision:
+    """The best precision at or beyond a recall."""
+
+    recall: float
+    level: float
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The precision of every query."""
+        return Sums(rankings.interpolated_precision(r, self.recall, self.level))
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """Rows without a judgement among the first k, of how many."""
+
+    k: int
+
+    def __call__(self, r: Rankings) -> Sums:
+        """Both numbers of every query."""
+        some = r.retrieved
+        top = some.rank <= self.k
+        return Sums(some.total(top & np.isnan(some.grade)), some.total(top))
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The last rank returned."""
+
+    def __call__(self, r: Rankings) -> Sums:
+        """The last rank of every list, 0 of an empty one."""
+        return Sums(r.retrieved.depth.astype(float))
+
+
+# From an engine -------------------------------------------------------------------------------------------------------
+
 
 NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole

@@ -12,8 +12,8 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.metrics import grid
 from evalkit.metrics.rows import Shard
-from evalkit.reading.inputs import pairing
-from evalkit.reading.tables import coded
+from evalkit.reading.inputs import aligned
+from evalkit.reading.tables import table as tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def shard(table: Any, plan: Plan) -> Shard:
     beside = {name: _numbers(table[at]) for name, at in zip(plan.beside, plan.numbers, strict=True)}
     weight = None if plan.scale is None else grid.whole(_numbers(table["weight"]), plan.scale)
     parts = [
-        segment.of[coded.places_of(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)
+        segment.of[tables.places_of(table[f"segment{i}"], segment.values)] for i, segment in enumerate(plan.segments)
     ]
     sizes = [int(segment.of.max()) + 1 for segment in plan.segments]
     unit, units = _units(table, plan)
@@ -144,27 +144,27 @@ def _scores(table: Any, plan: Plan) -> list[Floats]:
 
 def _paired(table: Any, plan: Plan) -> tuple[list[Ints], int]:
     """Each system's rows of the ids that all have, none if one has an id twice, and how many systems have."""
-    id, _ = coded.indexed(table["id"])
-    of = coded.places_of(table["system"], plan.systems)
+    id, _ = tables.indexed(table["id"])
+    of = tables.places_of(table["system"], plan.systems)
     rows = [np.flatnonzero(of == i) for i in range(len(plan.systems))]
-    twice = sum(pairing.repeated(id, at) is not None for at in rows)
-    return pairing.paired(id, rows) if not twice else [at[:0] for at in rows], twice
+    twice = sum(aligned.repeated(id, at) is not None for at in rows)
+    return aligned.paired(id, rows) if not twice else [at[:0] for at in rows], twice
 
 
 def _differing(table: Any, plan: Plan, label: np.ndarray, rows: Sequence[Ints]) -> int:
     """In how many columns that systems share the paired rows differ."""
     shared: list[Any] = [*(label.T if label.ndim > 1 else [label]), *(table[name].to_numpy() for name in plan.numbers)]
-    shared += [coded.indexed(table[name])[0] for name in plan.groups]
+    shared += [tables.indexed(table[name])[0] for name in plan.groups]
     shared += [] if plan.scale is None else [_numbers(table["weight"])]
-    return sum(pairing.differing(column, rows) is not None for column in shared)
+    return sum(aligned.differing(column, rows) is not None for column in shared)
 
 
 def _units(table: Any, plan: Plan) -> tuple[Ints | None, int]:
     if not plan.unit:
         return None, 0
     if plan.units is not None:
-        return coded.places_of(table["unit"], plan.units), len(plan.units)
-    code, texts = coded.indexed(table["unit"])
+        return tables.places_of(table["unit"], plan.units), len(plan.units)
+    code, texts = tables.indexed(table["unit"])
     return code, len(texts)
 
 

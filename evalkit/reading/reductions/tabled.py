@@ -13,14 +13,14 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.rows import Shard
 from evalkit.reading.engines import duckdb, spark
 from evalkit.reading.engines.base import Budget, Engine
-from evalkit.reading.inputs import aligned, pairing
+from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.reductions import distinct
 from evalkit.reading.reductions.shards import Plan, Reduced, Segment
 from evalkit.reading.tables import table
 from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import split
-from evalkit.reading.tables.slices import groups
+from evalkit.reading.tables.table import groups
 
 SEEN = 10_000  # rows of one id that are looked at
 ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
@@ -305,7 +305,7 @@ def refuse_id_twice(t: Input) -> None:
     """Raises InputError where an id stands in two rows."""
     if (id := id_having(t, "count(*) > 1")) is not None:
         _, place, _ = _having(t, id, "1")[1]
-        raise pairing.twice(place, id, None if t.wide else t.systems[0])
+        raise aligned.twice(place, id, None if t.wide else t.systems[0])
 
 
 def id_having(t: Input, condition: str) -> str | None:
@@ -318,7 +318,7 @@ def twice(t: Input) -> InputError | None:
     """The error for the first id that a system has twice; None where there is none."""
     for again in t.ask("id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1").to_pylist():
         places = [place for system, place, _ in _having(t, again["id"], "1") if system == again["system"]]
-        return pairing.twice(places[1], again["id"], again["system"])
+        return aligned.twice(places[1], again["id"], again["system"])
     return None
 
 
@@ -333,7 +333,7 @@ def refuse(t: Input) -> InputError:
             rows = sorted(_having(t, id, cell(t.engine, role)))
             values = [value if field.is_number else field.plain(value) for _, _, value in rows]
             place, value = next((row[1], value) for row, value in zip(rows, values, strict=True) if value != values[0])
-            return pairing.not_one(place, field.column, id, values[0], value)
+            return aligned.not_one(place, field.column, id, values[0], value)
     return changed(t.name)
 
 

@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import duck, trec
-from evalkit.reading.tables.dialects import DUCKDB, Dialect
+from evalkit.reading.tables import duck
+from evalkit.reading.tables.duck import DUCKDB, Dialect
+
+if TYPE_CHECKING:
+    from evalkit.reading.tables import trec
 
 Frames = Mapping[str, Any]  # Arrow tables, or what an engine has for them, by their names in a query
 IDS = ("system", "query", "item", "id", "session", "user")
@@ -63,7 +66,7 @@ class Part(ABC):
     columns: tuple[str, ...]
     path: Path = Path()
     folders: Mapping[str, str | None] = field(default_factory=dict)
-    layout: trec.Layout | None = None
+    layout: "trec.Layout | None" = None
     unnamed: ClassVar[bool] = False  # whether no system can be called after it: a frame, or record batches
     nested: ClassVar[bool] = False  # whether a row is a JSON object, which can hold others
     dialect: ClassVar[Dialect] = DUCKDB  # of the engine that reads it where it is

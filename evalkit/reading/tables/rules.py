@@ -1,14 +1,14 @@
 """Rules of columns: what a value must be, said once for the message, for numpy and for SQL."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from evalkit.arrays import LARGEST, Bools, Floats, InputError
-from evalkit.reading.tables.dialects import Dialect
-from evalkit.reading.tables.duck import LONGEST
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables.duck import LONGEST, Dialect
 from evalkit.reading.tables.parts import Part, at
 
 SHOWN = 80  # characters of a value that an error shows
@@ -175,3 +175,49 @@ def _empty(values: Any) -> Bools:
 
 def _first(wrong: Bools) -> int:
     return int(wrong.argmax())
+
+
+# Precision ------------------------------------------------------------------------------------------------------------
+
+
+Precision = np.dtype[np.floating[Any]]
+HALF, SINGLE, DOUBLE = (np.dtype(f"float{bits}") for bits in (16, 32, 64))
+WORDS = {HALF: "half precision (float16)", SINGLE: "single precision (float32)", DOUBLE: "double precision (float64)"}
+STORED = {"halffloat": HALF, "float": SINGLE}  # Arrow's names; float is Spark's name too
+
+
+def of(part: Part, column: str) -> Precision:
+    """The precision of a column's numbers: float16, float32, or float64, which whole numbers and text have as well."""
+    return STORED.get(part.stored.get(column, ""), DOUBLE)
+
+
+def widest(several: Iterable[Precision]) -> Precision:
+    """The precision that holds the values of all: what pandas gives columns that are laid end to end.
+
+    >>> widest([HALF, SINGLE])
+    dtype('float32')
+    """
+    return max(several, key=lambda precision: precision.itemsize, default=DOUBLE)
+
+
+def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Precision:
+    """The widest precision of the columns that play a role in the parts; a part without one does not count."""
+    columns = (
+        (part, roles_of.match(part.columns, [role], _here(part, chosen), part.name).resolved().get(role))
+        for part in parts
+    )
+    return widest(of(part, column) for part, column in columns if column)
+
+
+def _here(part: Part, chosen: Mapping[str, str]) -> dict[str, str]:
+    return {role: column for role, column in chosen.items() if column in part.columns}
+
+
+def rounded(threshold: float, to: Precision) -> float:
+    """The threshold as a column of this precision holds it: score >= threshold is then what numpy finds in the column.
+
+    >>> rounded(0.7, SINGLE), rounded(0.7, DOUBLE)
+    (0.699999988079071, 0.7)
+    """
+    with np.errstate(over="ignore"):
+        return float(to.type(threshold))

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
-from evalkit.reading.tables.dialects import SPARK, Dialect
+from evalkit.reading.tables.duck import SPARK, Dialect
 from evalkit.reading.tables.frames import Frame
 from evalkit.reading.tables.parts import Frames, Part, Selection
 

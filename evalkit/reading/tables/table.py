@@ -1,15 +1,181 @@
-"""Tables: the parts of an input read by role, every value checked, the place of every row."""
+"""Tables: the parts of an input read by role, every value checked, the place of every row; texts as numbers; slices.
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+Most columns of text repeat a few: they are numbers into their distinct texts. Slices are the groups of units that share
+a value of a column; numbers with many values fall into quarters.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError
-from evalkit.reading.tables.coded import Coded, encoded, plainly
+from evalkit.arrays import Bools, Floats, InputError, Ints
+from evalkit.metrics import block as hashes
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Fields, split
+
+PIECE = 2**18  # texts that are hashed at once, within some megabytes
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column of texts as numbers into its distinct texts, in order."""
+
+    names: tuple[str, ...]
+    code: Ints
+
+    @classmethod
+    def of(cls, distinct: Sequence[str], place: Ints) -> "Coded":
+        """The texts at these places among others, of which several may be the same text.
+
+        >>> Coded.of(["b", "a", "b"], np.array([0, 2, 1])).texts.tolist()
+        ['b', 'b', 'a']
+        """
+        names = sorted({*distinct})
+        number = {name: i for i, name in enumerate(names)}
+        return cls(tuple(names), np.array([number[text] for text in distinct], np.int64)[place])
+
+    @cached_property
+    def texts(self) -> np.ndarray:
+        """The column as objects; equal texts are one object."""
+        return np.array([*self.names, None], dtype=object)[self.code]
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def take(self, rows: Bools | Ints | slice) -> "Coded":
+        """The rows, with the names that they have."""
+        code = self.code[rows]
+        there = np.bincount(code, minlength=len(self.names)) > 0
+        if there.all():
+            return Coded(self.names, code)
+        names = tuple(name for name, stands in zip(self.names, there, strict=True) if stands)
+        return Coded(names, (np.cumsum(there) - 1)[code])
+
+    def first(self, *names: str) -> int:
+        """The first row that holds one of the names."""
+        return int(np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0])
+
+    def other_than(self, classes: Collection[str]) -> tuple[int, str] | None:
+        """Row and text of the first that is none of these classes; None where all are."""
+        others = [name for name in self.names if name not in classes]
+        return (row := self.first(*others), self.names[self.code[row]]) if others else None
+
+    def among(self, classes: Sequence[str]) -> Ints:
+        """Each row's number among the classes."""
+        return np.array([classes.index(name) for name in self.names], dtype=np.int64)[self.code]
+
+
+def joined(columns: Sequence[Coded]) -> Coded:
+    """The texts of several columns end to end."""
+    names = sorted({name for column in columns for name in column.names})
+    number = {name: i for i, name in enumerate(names)}
+    place = [np.array([number[name] for name in column.names], np.int64)[column.code] for column in columns]
+    return Coded(tuple(names), np.concatenate(place))
+
+
+@dataclass(frozen=True, eq=False)
+class Texts(Mapping[str, np.ndarray]):
+    """Columns of text by role; the texts of the rows are laid out where they are asked for."""
+
+    coded: Mapping[str, Coded]
+
+    def __getitem__(self, role: str) -> np.ndarray:
+        return self.coded[role].texts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.coded)
+
+    def __len__(self) -> int:
+        return len(self.coded)
+
+
+def repeated(column: Any) -> Ints:
+    """The rows of an Arrow column of text whose text another row has too, in order.
+
+    >>> import pyarrow as pa
+    >>> repeated(pa.chunked_array([["a", "b"], ["c", "a"]])).tolist()
+    [0, 3]
+    """
+    chunks = getattr(column, "chunks", [column])
+    pieces = [chunk.slice(start, PIECE) for chunk in chunks for start in range(0, len(chunk), PIECE)]
+    key = np.concatenate([hashes.of_texts(piece) for piece in pieces])
+    order = np.sort(key)
+    rows = np.flatnonzero(np.isin(key, order[1:][order[1:] == order[:-1]]))
+    code = column.take(rows).combine_chunks().dictionary_encode().indices.to_numpy() if len(rows) else rows
+    return rows[np.bincount(code)[code] > 1]
+
+
+def whole(column: Any) -> Any:
+    """Texts as one Arrow array."""
+    import pyarrow as pa
+
+    some = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column)])
+    return some.cast(pa.large_string()).combine_chunks()
+
+
+def indexed(column: Any) -> tuple[Ints, Any]:
+    """Whole numbers that are equal where texts are, in the order in which these come first, and the distinct texts."""
+    coded = whole(column).dictionary_encode()
+    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary
+
+
+def ordered(column: Any) -> tuple[Ints, Any]:
+    """The place of each text among the sorted distinct ones, and these."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    code, texts = indexed(column)
+    order = pc.sort_indices(texts).to_numpy()
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[code], texts.take(pa.array(order))
+
+
+def places_of(column: Any, texts: Sequence[str]) -> Ints:
+    """The number of each text in a list that holds them all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy()
+
+
+def encoded(blocks: Sequence[Any]) -> tuple[list[str | None], Ints]:
+    """Distinct texts of Arrow arrays laid end to end, and each row's place among them; an empty one is None."""
+    import pyarrow as pa
+
+    if all(pa.types.is_dictionary(block.type) for block in blocks):
+        column = pa.chunked_array([_large(block) for block in blocks]).unify_dictionaries().combine_chunks()
+    else:
+        column = pa.chunked_array([block.cast(pa.large_string()) for block in blocks]).combine_chunks()
+        column = column.dictionary_encode(null_encoding="encode")
+    column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+    distinct, place = column.dictionary.to_pylist(), column.indices
+    if place.null_count:
+        place, distinct = place.fill_null(len(distinct)), [*distinct, None]
+    return distinct, place.to_numpy(zero_copy_only=False)
+
+
+def _large(block: Any) -> Any:
+    """An Arrow dictionary of text, whatever its numbers are, as one of long texts and 32 bits."""
+    import pyarrow as pa
+
+    indices, texts = block.indices.cast(pa.int32()), block.dictionary.cast(pa.large_string())
+    return pa.DictionaryArray.from_arrays(indices, texts)
+
+
+def plainly(texts: Sequence[str | None], plain: Callable[[str], str]) -> list[str | None]:
+    """Each text as `plain` has it, None where it is empty."""
+    return [None if text is None else plain(text) for text in texts]
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
 
 Named = TypeVar("Named")
 Column = TypeVar("Column")
@@ -135,3 +301,115 @@ def block(part: Part, fields: Fields, coded: Collection[str] = ()) -> Block:
     if not rows:
         raise part.no_rows()
     return Block(part, fields, {role: column.checked(columns[role], part) for role, column in fields.items()}, rows)
+
+
+# Slices ---------------------------------------------------------------------------------------------------------------
+
+
+MOST = 12
+BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One group: the column, the value or range that its units share, and which units they are.
+
+    member: their mask, or where the rows are not at hand the number of the group.
+    """
+
+    column: str
+    label: str
+    member: Any
+
+
+def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Slice]:
+    """The groups of a column of text, in natural order of the value; every unit lies in one of them.
+
+    Numbers with more than `most` distinct values fall into quarters; of more texts the most frequent stay, and the
+    rest is one group, so that no unit is left out.
+
+    >>> [(s.label, int(s.member.sum())) for s in slices("digit", ["2", "10", "2"])]
+    [('2', 2), ('10', 1)]
+    """
+    if isinstance(values, Coded):
+        names, code = np.array(values.names), values.code
+    else:
+        names, code = np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)
+    grouped = groups(names, np.bincount(code, minlength=len(names)), most)
+    of = grouped.of[code]
+    return [Slice(column, label, of == i) for i, label in enumerate(grouped.labels)]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The labels of the groups of a column, and the number of each distinct value's group."""
+
+    labels: list[str]
+    of: Ints
+
+
+def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
+    """The groups that `slices` makes, from the distinct values in order and how many units have each.
+
+    >>> groups(np.array(["10", "2"]), np.array([1, 2])).labels
+    ['2', '10']
+    """
+    numbers = _numbers(names)
+    if len(names) <= most:
+        order = np.argsort(numbers, kind="stable") if numbers is not None else natural(names)
+        return Groups([str(names[i]) for i in order], np.argsort(order))
+    return _quarters(numbers, rows) if numbers is not None else _frequent(names, rows, most)
+
+
+def of_groups(labels: Mapping[str, Sequence[str]]) -> list[Slice]:
+    """The slices of columns whose rows are not at hand, by their numbers: those of one column after the other.
+
+    >>> [(s.column, s.label, s.member) for s in of_groups({"device": ["tv", "web"], "day": ["1"]})]
+    [('device', 'tv', 1), ('device', 'web', 2), ('day', '1', 3)]
+    """
+    named = [(column, label) for column, own in labels.items() for label in own]
+    return [Slice(column, label, number) for number, (column, label) in enumerate(named, start=1)]
+
+
+def natural(names: np.ndarray) -> Ints:
+    """The order of texts in which the whole numbers that they hold count as numbers, and "<" and ">" as bounds.
+
+    >>> natural(np.array(["10+", "2-9", "<=2", "week 10", "week 9"])).tolist()
+    [2, 1, 0, 4, 3]
+    """
+    keys = [_natural_key(name) for name in names.tolist()]
+    return np.array(sorted(range(len(names)), key=keys.__getitem__), np.int64)
+
+
+def _natural_key(name: str) -> tuple[list[int | str], int]:
+    """The parts of a text with its numbers as numbers; then which side of them it lies on, if it is a bound."""
+    bound = BOUND.match(name)
+    side = {"<": -1, ">": 1}[bound[1]] if bound else 0
+    parts = re.split(r"([0-9]+)", name[bound.end() :] if bound else name)
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)], side
+
+
+def _numbers(names: np.ndarray) -> Floats | None:
+    try:
+        numbers = np.array([float(name) for name in names])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _quarters(values: Floats, rows: Ints) -> Groups:
+    edges = np.unique(np.quantile(values, [0, 0.25, 0.5, 0.75, 1], weights=rows, method="inverted_cdf"))
+    place = np.maximum(np.searchsorted(edges, values), 1) - 1
+    labels = [f"({low:.15g}, {high:.15g}]" for low, high in pairwise(edges)]
+    labels[0] = f"[{edges[0]:.15g}, {edges[1]:.15g}]"
+    filled, of = np.unique(place, return_inverse=True)
+    return Groups([labels[i] for i in filled], of)
+
+
+def _frequent(names: np.ndarray, rows: Ints, most: int) -> Groups:
+    order = np.argsort(-rows, kind="stable")
+    kept, rest = np.sort(order[: most - 1]), order[most - 1 :]
+    kept = kept[natural(names[kept])]
+    of = np.empty(len(names), dtype=np.int64)
+    of[kept], of[rest] = np.arange(len(kept)), len(kept)
+    return Groups([*(str(names[i]) for i in kept), f"({len(rest)} other values)"], of)

@@ -1,4 +1,7 @@
-"""Text tables with a delimiter, with a header or without one, read strictly by DuckDB."""
+"""Text tables read by DuckDB: with a delimiter, with a header or without one; JSON lines, or one JSON file of rows.
+
+JSON is read as JSON values: DuckDB's own types would rewrite ids that look like dates, UUIDs or large numbers.
+"""
 
 import csv
 import re
@@ -9,9 +12,10 @@ from typing import ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import bookkeeping, columns, duck
-from evalkit.reading.tables.dialects import DUCKDB
-from evalkit.reading.tables.parts import PACKED, Frames, Selection, TextFile, stamp
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import duck
+from evalkit.reading.tables.duck import DUCKDB
+from evalkit.reading.tables.parts import IDS, PACKED, Frames, Selection, TextFile, stamp
 
 TAIL = 10_000  # bytes at the end of a file in which its last lines stand
 DELIMITERS = ",\t;|"
@@ -82,7 +86,7 @@ def opened(path: Path, header: str | None) -> Csv:
     try:
         return Csv(name=where, columns=names, own=names, delimiter=delimiter, path=path, stamp=stamp(path))
     except InputError as error:
-        raise InputError(f"{error}{columns.no_header(names)}") from None
+        raise InputError(f"{error}{roles_of.no_header(names)}") from None
 
 
 def _refuse_total(path: Path, delimiter: str) -> None:
@@ -92,7 +96,7 @@ def _refuse_total(path: Path, delimiter: str) -> None:
             file.seek(-min(TAIL, file.seek(0, 2)), 2)
             lines = file.read().decode(errors="replace").split("\n")[1:]
         cells = [cell for line in lines if (cell := line.split(delimiter)[0].strip('" \r'))][-2:]
-        if cells and cells[0] != cells[-1] and re.search(bookkeeping.SUMMARY, cells[-1], re.IGNORECASE):
+        if cells and cells[0] != cells[-1] and re.search(roles_of.SUMMARY, cells[-1], re.IGNORECASE):
             raise InputError(
                 f"{duck.shown(path)}: every line must be a row of its own, got {cells[-1]!r} in the last one, which "
                 "sums up the others; remove it"
@@ -112,3 +116,44 @@ def _first_line(path: Path) -> tuple[list[str], str]:
         raise InputError(f"{duck.shown(path)}: the first line must hold the column names, but it {wrong}")
     delimiter = max(DELIMITERS, key=line.count)
     return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))], delimiter
+
+
+# JSON lines -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JsonLines(TextFile):
+    """A file of JSON objects, one a row."""
+
+    nested: ClassVar[bool] = True
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+        types = ", ".join(f"{DUCKDB.literal(name)}: 'JSON'" for name in columns)
+        return _from(self.path, f"columns={{{types}}}"), {}
+
+    def check(self, selection: Selection) -> None:
+        """Raises InputError for the first id that is neither text nor a whole number."""
+        for column in (column for role, column in selection.text.items() if role in IDS and column not in self.folders):
+            value = DUCKDB.plain(column, "JSON")
+            other = f"json_type({DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
+            if row := selection.first(value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"):
+                raise InputError(
+                    f"{self.name}: {column} must be text or a whole number, got {row[1][:80]} (row {row[0]})"
+                )
+
+
+def opened_json(path: Path, header: str | None) -> JsonLines:
+    """The file with the columns that any of its rows has."""
+    where = duck.shown(path)
+    described = duck.sql(f"DESCRIBE SELECT * FROM {_from(path, 'sample_size=-1')}", where)
+    names = tuple(described["column_name"].to_pylist())
+    if names == ("json",):  # what DuckDB calls the values of a file whose rows are not all objects, or that has none
+        if not duck.start(path).strip():
+            raise InputError(f"{where}: the file has only blank lines")
+        raise InputError(f'{where}: every row must be a JSON object, such as {{"id": 1}}, got other values')
+    return JsonLines(name=where, columns=names, path=path, stamp=stamp(path))
+
+
+def _from(path: Path, kinds: str) -> str:
+    form = "auto" if ".json" in path.suffixes else "newline_delimited"
+    return f"read_json({duck.pattern(path)}, format='{form}', {kinds}, hive_partitioning=false)"

@@ -1,0 +1,339 @@
+"""The items of ranked lists: as numbers and texts, ranks as places, the first of each list, and the table of items."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.arrays import Bools, Floats, InputError, Ints
+from evalkit.metrics.diversity import Items
+from evalkit.metrics.rankings import Lists
+from evalkit.reading.inputs.rows import Rows
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import ids, rules, table
+from evalkit.reading.tables.ids import HashedTexts
+from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.table import Table
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of one system's rows, and of the queries: everything that the page must own up to.
+
+    rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
+    tied: used rows with the score of the row before. unjudged: used rows without a judgement. late: lists whose first
+    rank is above 1. gaps: lists with a rank that no row has, behind the first.
+    """
+
+    rows: int
+    used: int
+    unjudged_query: int
+    missing: int
+    extra: int
+    tied: int
+    unjudged: int
+    late: int = 0
+    gaps: int = 0
+
+
+# Items ----------------------------------------------------------------------------------------------------------------
+
+
+class Collision(Exception):
+    """Two different items of one query have the same hash."""
+
+
+@dataclass(frozen=True, eq=False)
+class ListedItems:
+    """The items of the rows of runs and of their judgements. exact: told apart by their texts, not by hashes."""
+
+    run: Rows
+    judged: Rows
+    exact: bool
+
+    @cached_property
+    def numbers(self) -> list[NDArray[np.uint64]]:
+        """A number for the item of each row of the run and of the judgements: a hash of its text, or its exact code."""
+        if self.exact:
+            return [code.astype(np.uint64) << np.uint64(32) for code in ids.coded(self.run.item, self.judged.item)[1]]
+        run, judged = (
+            ids.joined([self._hashed[id(block)].hashes for block in rows.item]) for rows in (self.run, self.judged)
+        )
+        return [run, run if self.judged is self.run else judged]
+
+    @cached_property
+    def _hashed(self) -> dict[int, HashedTexts]:
+        """The items of each block of rows; systems side by side share theirs."""
+        blocks = {id(block): block for rows in (self.run, self.judged) for block in rows.item}
+        return {key: HashedTexts.of(block) for key, block in blocks.items()}
+
+    def places(self, at: Ints) -> Ints:
+        """The places of the items of some rows of the run among themselves, in the order of their bytes."""
+        coded = texts(self.run.item, at).dictionary_encode()
+        return ids.places(coded.dictionary)[coded.indices.to_numpy()]
+
+    def same(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
+        """Raise `Collision` where rows that have the same hash have other items."""
+        if rows is others:
+            at, there = at[at != there], there[at != there]
+        if not len(at) or self.exact:
+            return
+        (one, at), (other, there) = self._stored(rows, at), self._stored(others, there)
+        if not one.same(at, other, there):
+            raise Collision
+
+    def _stored(self, rows: Rows, at: Ints) -> tuple[HashedTexts, Ints]:
+        """Texts, and where the items of some rows stand among them."""
+        if len(rows.item) == 1:
+            return self._hashed[id(rows.item[0])], at
+        return HashedTexts.of(texts(rows.item, at)), np.arange(len(at))
+
+
+def texts(blocks: Sequence[Any], at: Ints) -> Any:
+    """The items of some rows, of blocks laid end to end, as Arrow text."""
+    import pyarrow as pa
+
+    if len(blocks) == 1:
+        return blocks[0].take(pa.array(at))
+    if len({block.type for block in blocks}) > 1:
+        blocks = [block.cast(pa.large_string()) for block in blocks]
+    return pa.chunked_array(blocks).take(pa.array(at)).combine_chunks()
+
+
+# Ranks as places ------------------------------------------------------------------------------------------------------
+
+
+def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | None:
+    """The place of each row of lists in order; None where it is the row's number in its list throughout.
+
+    ranked: rows whose negated score is their rank; the others are counted. tied: rows with the score of the row before.
+    ends: where the lists begin and end.
+
+    >>> positions(np.array([True, True]), np.array([-2.0, -9.0]), np.array([False, False]), np.array([0, 2])).tolist()
+    [2, 9]
+    """
+    counted = np.arange(1, len(score) + 1) - np.repeat(ends[:-1], np.diff(ends))
+    position = apart(np.where(ranked, -score, counted).astype(np.int64), tied, ends)
+    return None if np.array_equal(position, counted) else position
+
+
+def apart(rank: Ints, tied: Bools, ends: Ints) -> Ints:
+    """The place of each row of lists in order: its rank, or the next free one where rows before it share a rank.
+
+    rank: ascending in each list; ends: where the lists begin and end.
+
+    >>> apart(np.array([2, 2, 3, 9]), np.array([False, True, False, False]), np.array([0, 4])).tolist()
+    [2, 3, 4, 9]
+    """
+    if not tied.any():
+        return rank
+    size = np.diff(ends)
+    within = np.arange(len(rank)) - np.repeat(ends[:-1], size)
+    # A place is the largest rank less row number so far in the list, plus the row number. Lists are kept apart by
+    # the codes of these differences, whose product with the number of lists fits where the differences would not.
+    value, code = np.unique(rank - within, return_inverse=True)
+    key = np.repeat(np.arange(len(size)), size) * len(value) + code
+    return np.asarray(value[np.maximum.accumulate(key) % len(value)] + within)
+
+
+def gaps(some: Lists) -> tuple[int, int]:
+    """How many lists start above rank 1, and how many lack a rank behind their first."""
+    if some.position is None:
+        return 0, 0
+    filled = some.length > 0
+    first = some.position[some.offset[:-1][filled]]
+    span = some.depth[filled] - first + 1
+    return int((first > 1).sum()), int((span > some.length[filled]).sum())
+
+
+def in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
+    """The grades of some rows in an order of all rows, NaN for the others; levels: all distinct grades, ascending.
+
+    >>> in_order(np.array([2, 1]), np.array([1.0, 2.0]), np.array([2, 0, 1]), np.array([1.0, 2.0]))
+    array([ 1., nan,  2.])
+    """
+    code = np.zeros(len(order), np.min_scalar_type(len(levels)))  # few bytes a row, which stay in the cache
+    code[row] = np.searchsorted(levels, grade) + 1
+    grades, ordered = np.concatenate([[np.nan], levels]), np.empty(len(order))
+    for at in ids.blocks(len(order)):
+        grades.take(code.take(order[at]), out=ordered[at])
+    return ordered
+
+
+def best_first(of: Ints, grade: Floats, levels: Floats) -> Floats:
+    """Grades by list, in each the best first; levels: all distinct grades, ascending.
+
+    >>> best_first(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0]))
+    array([1., 2., 1.])
+    """
+    bits = len(levels).bit_length()
+    key = (of.astype(np.int64) << bits) | (len(levels) - np.searchsorted(levels, grade))
+    key.sort()
+    return levels[len(levels) - (key & ((1 << bits) - 1))]
+
+
+# The first items of each list -----------------------------------------------------------------------------------------
+
+
+KEPT = 200_000  # rows of all lists together whose items stay
+DEEPEST, SHALLOWEST = 100, 10  # rows of each list that do; with fewer than these none does
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieved:
+    """The first `depth` rows of all lists: those of a system after those of another, one list after another.
+
+    items: gives those of each row, as Arrow text. length: rows of each list. Items are copied and numbered when they
+    are first asked for.
+    """
+
+    items: Callable[[], Any]
+    length: Ints
+    systems: Sequence[str]
+    depth: int
+
+    @cached_property
+    def _coded(self) -> Any:
+        return self.items().dictionary_encode()
+
+    @property
+    def texts(self) -> Any:
+        """Each item once, as Arrow text."""
+        return self._coded.dictionary
+
+    @cached_property
+    def lists(self) -> Mapping[str, Items]:
+        """System -> the first rows of its lists, by place in `texts`."""
+        item, texts = self._coded.indices.to_numpy().astype(np.int64), self._coded.dictionary
+        ends = np.concatenate([[0], np.cumsum(self.length)])
+        queries, lists = len(self.length) // len(self.systems), {}
+        for i, system in enumerate(self.systems):
+            offset = ends[i * queries : (i + 1) * queries + 1]
+            lists[system] = Items(item[offset[0] : offset[-1]], offset - offset[0], len(texts))
+        return lists
+
+    def first(self, system: str, query: int, k: int) -> list[str]:
+        """The items of the first k rows, at most `depth`, of a list."""
+        lists = self.lists[system]
+        start, stop = lists.offset[query : query + 2]
+        return self.texts.take(lists.item[start : min(start + k, stop)]).to_pylist()
+
+
+def depth(lists: int) -> int:
+    """How many rows of each of so many lists stay; 0 for too many lists.
+
+    >>> depth(500), depth(4_000), depth(40_000)
+    (100, 50, 0)
+    """
+    rows = min(DEEPEST, KEPT // max(lists, 1))
+    return rows if rows >= SHALLOWEST else 0
+
+
+def stretches(start: Ints, length: Ints) -> Ints:
+    """The numbers of each stretch, from its start on, one stretch after another.
+
+    >>> stretches(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    before = np.cumsum(length) - length
+    return np.arange(length.sum()) + np.repeat(start - before, length)
+
+
+# The table of items ---------------------------------------------------------------------------------------------------
+
+
+STOCK = (
+    Role("item", required=True),
+    Role("category", (rules.SHORT,)),
+    Role("popularity", (rules.FINITE_OR_EMPTY, rules.NOT_NEGATIVE)),
+    Role("user_share", (rules.FINITE_OR_EMPTY, rules.PROBABILITY)),
+)
+OWN = ("category", "popularity", "user_share")  # roles that only this table has
+FEATURE = "feature_"
+FEATURES = (rules.FINITE_OR_EMPTY, rules.MEASURABLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Stock:
+    """The catalogue. item: ids as text. category: a code per item, -1 for none. features: (items, d), NaN where empty.
+
+    popularity: interactions per item; user_share: share of users that had it; NaN where empty. Each is None where no
+    column has it.
+    """
+
+    item: np.ndarray
+    category: Ints | None
+    features: Floats | None
+    popularity: Floats | None
+    user_share: Floats | None
+    sources: tuple[Source, ...]
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def listed(self, retrieved: Retrieved) -> dict[str, Items]:
+        """The lists of each system by the rows of this table, -1 for an item that it lacks."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = retrieved.texts.cast(pa.large_string())
+        place = pc.index_in(texts, value_set=pa.array(self.item, pa.large_string()))
+        row = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if not (row >= 0).any():
+            raise InputError(
+                f"{self.sources[0].name}: must share items with the ranked lists, got {self.item[0]!r}, "
+                f"the lists have {texts[0].as_py()!r}"
+            )
+        return {name: Items(row[lists.item], lists.offset, len(self)) for name, lists in retrieved.lists.items()}
+
+
+def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """The columns by role that are not of this table alone.
+
+    >>> other_columns({"query": "topic", "category": "genre"})
+    {'query': 'topic'}
+    """
+    return {role: name for role, name in columns.items() if role not in OWN}
+
+
+def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, Field]:
+    """The columns of a part by role; a feature's role is its name. Raises InputError where it has no item."""
+    names = [role.name for role in STOCK]
+    chosen = {role: columns[role] for role in OWN if role in columns}
+    if columns.get("item") in part.columns:
+        chosen["item"] = columns["item"]
+    features = [name for name in part.columns if name.startswith(FEATURE)]
+    roles = roles_of.match(part.columns, names, chosen, part.name, features).resolved(["item"])
+    fields = {role.name: Field(roles[role.name], role.rules) for role in STOCK if role.name in roles}
+    return fields | {name: Field(name, FEATURES) for name in features}
+
+
+def read_stock(parts: Sequence[Part], columns: Mapping[str, str]) -> Stock:
+    """The items of a table; raises InputError with file, column, row and value for what cannot be meant."""
+    fields = [plan_stock(part, columns) for part in parts]
+    table.same_columns(parts, fields)
+    rows = table.read(parts, fields)
+    item = rows.texts("item")
+    _once(item, rows)
+    features = [rows.numbers(role) for role in fields[0] if role.startswith(FEATURE)]
+    numbers = {role: rows.numbers(role) if role in fields[0] else None for role in ("popularity", "user_share")}
+    category = _codes(rows.texts("category")) if "category" in fields[0] else None
+    return Stock(item, category, np.column_stack(features) if features else None, **numbers, sources=rows.sources)
+
+
+def _once(item: np.ndarray, rows: Table) -> None:
+    """Raise InputError for the first item that a row names again."""
+    _, first = np.unique(item.astype(str), return_index=True)
+    if len(first) < len(item):
+        row = int(np.setdiff1d(np.arange(len(item)), first)[0])
+        raise InputError(f"{rows.place(row)}: item must appear once, got {item[row]!r} again")
+
+
+def _codes(names: np.ndarray) -> Ints:
+    """A number for each text, -1 for an empty one."""
+    numbers: dict[Any, int] = {None: -1}
+    return np.array([numbers.setdefault(name, len(numbers) - 1) for name in names], np.int64)
