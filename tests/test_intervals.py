@@ -6,8 +6,7 @@ from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.statistics import intervals as iv
-
-BOOTSTRAPS = [iv.mean_percentile, iv.mean_bca]
+from evalkit.statistics.significance import paired_bootstrap
 
 
 def rng(seed=0):
@@ -16,6 +15,10 @@ def rng(seed=0):
 
 def limits(estimate):
     return estimate.low, estimate.high
+
+
+def bca(values, g, **options):
+    return paired_bootstrap(values, rng=g, **options).difference
 
 
 def coverage(interval, draw, truth, *, runs, seed):
@@ -33,40 +36,24 @@ def test_mean_t_equals_scipy():
 
 
 @pytest.mark.parametrize("values", [[], [1.0]])
-@pytest.mark.parametrize("mean", [iv.mean_t, *BOOTSTRAPS])
-def test_limits_are_undefined_below_two_units(mean, values):
-    e = mean(values) if mean is iv.mean_t else mean(values, rng=rng())
+def test_limits_are_undefined_below_two_units(values):
+    e = iv.mean_t(values)
     assert np.isnan(limits(e)).all()
     assert e.n == len(values)
     assert np.isnan(e.value) == (not values)
 
 
-@pytest.mark.parametrize("mean", [iv.mean_t, *BOOTSTRAPS])
+@pytest.mark.parametrize("mean", [iv.mean_t, lambda values: bca(values, rng())])
 def test_equal_values_leave_no_width(mean):
-    e = mean([0.5] * 7) if mean is iv.mean_t else mean([0.5] * 7, rng=rng())
+    e = mean([0.5] * 7)
     assert (e.value, e.low, e.high) == (0.5, 0.5, 0.5)
 
 
 def test_bca_equals_scipy_within_monte_carlo_error():
     values = rng(3).lognormal(0, 1, 60)
-    e = iv.mean_bca(values, rng=rng(1), resamples=20_000)
+    e = bca(values, rng(1), resamples=20_000)
     expected = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=rng(2)).confidence_interval
     assert limits(e) == pytest.approx((expected.low, expected.high), abs=0.04 * (e.high - e.low))
-
-
-def test_percentile_equals_scipy_within_monte_carlo_error():
-    values = rng(3).lognormal(0, 1, 60)
-    e = iv.mean_percentile(values, rng=rng(1), resamples=20_000)
-    expected = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="percentile", rng=rng(2))
-    low, high = expected.confidence_interval
-    assert limits(e) == pytest.approx((low, high), abs=0.04 * (e.high - e.low))
-
-
-@pytest.mark.parametrize("mean", BOOTSTRAPS)
-def test_the_seed_decides(mean):
-    values = rng().normal(size=30)
-    assert mean(values, rng=rng(5)) == mean(values, rng=rng(5))
-    assert mean(values, rng=rng(5)) != mean(values, rng=rng(6))
 
 
 def test_ratio_of_a_constant_denominator_is_the_mean():
@@ -83,20 +70,9 @@ def test_repeating_the_rows_of_each_unit_leaves_the_interval():
     assert iv.mean_t(np.tile(values, 2)).high < iv.mean_t(values).high  # rows as units: narrower for nothing
 
 
-def test_ratio_delta_error_equals_that_of_the_bootstrap():
-    top, bottom = rng(1).poisson(5, 400), rng(2).poisson(20, 400) + 1
-    delta, drawn = iv.ratio_delta(top, bottom), iv.ratio_percentile(top, bottom, rng=rng(3))
-    assert drawn.value == pytest.approx(top.sum() / bottom.sum())
-    assert limits(drawn) == pytest.approx(limits(delta), abs=0.06 * (delta.high - delta.low))
-    assert limits(iv.ratio_bca(top, bottom, rng=rng(3))) == pytest.approx(
-        limits(delta), abs=0.06 * (delta.high - delta.low)
-    )
-
-
 def test_ratio_is_undefined_over_nothing():
     e = iv.ratio_delta([1, -1], [0, 0])
     assert np.isnan([e.value, e.low, e.high]).all()
-    assert np.isnan(limits(iv.ratio_percentile([1, -1], [0, 0], rng=rng()))).all()
 
 
 # Newcombe, Statistics in Medicine 1998: one proportion, and 56/70 - 48/80
@@ -165,7 +141,6 @@ def test_no_trials_is_undefined(proportion):
         (lambda: iv.wilson(3, 2), "successes must lie between 0 and n = 2, got 3"),
         (lambda: iv.by_unit([1, 2], ["a"]), "columns must have one length, got values 2, unit 1"),
         (lambda: iv.ratio_delta([1, 2], [1]), "columns must have one length, got numerator 2, denominator 1"),
-        (lambda: iv.mean_bca([1, 2], rng=rng(), resamples=0), "resamples must be at least 1, got 0"),
     ],
 )
 def test_refusals(call, message):
@@ -201,20 +176,15 @@ def test_units_cover_and_rows_do_not():
 
 
 def test_bootstrap_coverage():
-    def bca(values):
-        return iv.mean_bca(values, rng=rng(int(values[0] * 1e6)), resamples=1000)
+    def interval(values):
+        return bca(values, rng(int(values[0] * 1e6)), resamples=1000)
 
-    assert coverage(bca, lambda g: g.gamma(2, 1, 60), 2.0, runs=300, seed=4) == pytest.approx(0.94, abs=0.04)
+    assert coverage(interval, lambda g: g.gamma(2, 1, 60), 2.0, runs=300, seed=4) == pytest.approx(0.94, abs=0.04)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mean", [iv.mean_t, *BOOTSTRAPS])
-def test_coverage_of_means_at_length(mean):
-    g = rng(9)
-
-    def interval(values):
-        return mean(values) if mean is iv.mean_t else mean(values, rng=g, resamples=2000)
-
+@pytest.mark.parametrize("interval", [iv.mean_t, lambda values: bca(values, rng(9), resamples=2000)])
+def test_coverage_of_means_at_length(interval):
     assert 0.93 <= coverage(interval, lambda g: g.normal(1, 1, 80), 1.0, runs=4000, seed=5) <= 0.97
 
 

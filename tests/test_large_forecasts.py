@@ -13,7 +13,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import explorers, first_screen, forecasts_page, page, rating_page
-from evalkit.statistics.sample import HeldRows
+from evalkit.statistics.statistic import HeldRows
 from evalkit.studies import mean_reliability, rating
 
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}

@@ -12,7 +12,7 @@ from evalkit.catalogue.kinds import Loss, PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.statistics import inference, intervals, means
+from evalkit.statistics import inference, intervals, means, spread
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits
@@ -192,12 +192,12 @@ def test_weighted_rows_have_kishs_number():
     statistic = OfRows(loss, rows)
     without = [OfRows(loss, rows.take(np.arange(40) != i)).value for i in range(40)]
     jackknife = np.sqrt(39 / 40 * np.sum((np.array(without) - statistic.value) ** 2))
-    delta = intervals.standard_error(statistic.effects.rows * 40)
+    delta = spread.standard_error(statistic.effects.rows * 40)
     assert delta < statistic.error() < 1.05 * jackknife
     share = rows.weight / rows.weight.sum()
     assert statistic.freedom == pytest.approx(1 / np.sum(share**2) - 1)
     plain = OfRows(loss, replace(rows, weight=None))
-    assert plain.error() == pytest.approx(intervals.standard_error(plain.effects.rows * 40), rel=1e-12)
+    assert plain.error() == pytest.approx(spread.standard_error(plain.effects.rows * 40), rel=1e-12)
 
 
 # Coverage ------------------------------------------------------------------------------------------------------------

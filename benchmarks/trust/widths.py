@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from evalkit.catalogue import lookup
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import inference, intervals, means
+from evalkit.statistics import inference, means, spread
 from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
@@ -121,7 +121,7 @@ def of_means(draw: Callable[[np.random.Generator, int], np.ndarray], n: int, sam
     for number in range(samples):
         rng = np.random.default_rng([SEED, 4, number])
         values = draw(rng, n)
-        value, error = float(values.mean()), intervals.standard_error(values - values.mean())
+        value, error = float(values.mean()), spread.standard_error(values - values.mean())
         e = means.mean(values)
         tallies.setdefault(OURS, Tally()).add((e.low, e.high), truth)
         for competitor, of in MEANS.items():

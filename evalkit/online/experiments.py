@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, minus, ratio, same_length
 from evalkit.reading.tables.table import Coded
-from evalkit.statistics.independent import HeldArm, arm_of, mean_of, t_of_arms
+from evalkit.statistics.independent import Arm, arm_of, mean_of, t_of_arms
 from evalkit.statistics.significance import Comparison
 
 
@@ -144,7 +144,7 @@ def adjusted(
 
 def _slope(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
-) -> tuple[list[HeldArm], list[HeldArm], float]:
+) -> tuple[list[Arm], list[Arm], float]:
     """Both arms, both before, and the slope within arms."""
     arms = {"treatment": treatment, "control": control}
     after = [mean_of(finite(name, values)) for name, values in arms.items()]

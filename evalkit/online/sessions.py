@@ -18,9 +18,10 @@ from evalkit.arrays import Floats, InputError, Ints, RowError, codes, ratio
 from evalkit.catalogue.unit_metrics import Side
 from evalkit.reading.tables import table
 from evalkit.reading.tables.table import Coded
-from evalkit.statistics import interval_methods, student
+from evalkit.statistics import interval_methods
 from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.spread import Spread
 
 NEUTRAL, UNKNOWN = -1, -2
 EMPTY = "must not be empty, got nothing"
@@ -355,10 +356,10 @@ class Outcomes:
         weight = ratio(n - 1, np.where(items == size, 0.0, size - items))  # the drop if such a user is left out
         moved = [weight**k * total for k, total in enumerate(_about(value * items, users, powers), start=1)]
         squares, fourths = _centred(n, *(float(column.sum()) for column in moved))
-        kish = float(ratio(size**2, items**2 @ users))
-        arm = Arm(value, int(n), float(ratio(squares, (n - 1) * n)), max(kish - 1, 1))
-        freedom = student.freedom_of(squares, fourths, n, arm.freedom) if n else 0.0
-        return interval_methods.arm_within(arm, freedom, 0.0, most, level=level)
+        fourth = float(ratio(fourths, squares**2))
+        spread = Spread(n, float(ratio(squares, n**2)), n, lambda power: fourth)
+        arm = Arm(value, spread, float(ratio(size**2, items**2 @ users)))
+        return interval_methods.arm_within(arm, 0.0, most, level=level)
 
 
 def _powers(place: int, items: Ints, top: Floats) -> Outcomes:

@@ -7,7 +7,7 @@ import numpy as np
 from evalkit.arrays import Floats, codes
 from evalkit.metrics.net_benefit import odds
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.statistic import kish
+from evalkit.statistics.spread import kish
 
 ONE_ROW = 1.0  # on which the two systems differ, added to each class
 

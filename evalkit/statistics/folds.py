@@ -1,12 +1,13 @@
 """Comparisons over folds, whose scores share training rows and are no independent sample: of two learners, of folds."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError, finite, ratio, same_length
-from evalkit.statistics.intervals import t_interval
-from evalkit.statistics.significance import Comparison, compare
-from evalkit.statistics.student import ROUNDING
+from evalkit.statistics.significance import Comparison, error_t
+from evalkit.statistics.spread import standard_error
 
 
 def nadeau_bengio(
@@ -26,21 +27,10 @@ def nadeau_bengio(
         raise InputError(f"train and test must be above 0, got {train} and {test}")
     if folds.size == 0:
         raise InputError("differences must hold at least one fold, got none")
-    from scipy.special import stdtr
-
-    method, value, n = "Nadeau–Bengio corrected t", float(folds.mean()), folds.size
-    spread = float(folds.std(ddof=1)) if n > 1 else np.nan
-    error = float(spread * np.sqrt(1 / n + test / train))
-    if error <= ROUNDING * abs(value):
-        error = 0.0 if value == 0 else np.nan
-    p = 1.0 if error == 0 else float(2 * stdtr(max(n - 1, 1), -abs(value) / error))
-    return compare(
-        lambda at: t_interval(value, error, n=n, level=at, method=method),
-        p,
-        level=level,
-        unit=unit,
-        method=method,
-    )
+    value, n = float(folds.mean()), folds.size
+    error = standard_error(folds - value) * float(np.sqrt(1 + n * test / train))
+    of: Any = {"n": n, "level": level, "unit": unit, "method": "Nadeau–Bengio corrected t"}
+    return error_t(value, error, scale=abs(value), **of)
 
 
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:

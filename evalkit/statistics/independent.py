@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, finite, minus, ratio, same_length
 from evalkit.metrics.sums import Sums
-from evalkit.statistics.intervals import Estimate, satterthwaite
+from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.proportions import two_proportions
 from evalkit.statistics.score_intervals import ratio_score
-from evalkit.statistics.significance import Comparison, check_comparison_level, compare, rejected
+from evalkit.statistics.significance import Comparison, compare, error_t, rejected
+from evalkit.statistics.spread import Spread, satterthwaite
 
 
 def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
@@ -93,38 +94,48 @@ def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: f
 # One arm, and two of them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Arm:
-    """A statistic of one arm of n users: its value, its variance and the degrees of freedom of that.
+    """A statistic of one arm: its value, how much users move it, and how many equal users tell as much.
 
-    The variance is NaN with fewer than two users.
+    effect: of each user on the value, where users are at hand.
     """
 
     value: float
-    n: int
-    variance: float
-    freedom: float
+    spread: Spread
+    users: float
+    effect: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def n(self) -> int:
+        """Users."""
+        return int(self.spread.n)
+
+    @property
+    def variance(self) -> float:
+        """The squared error; NaN with fewer than two users."""
+        return self.spread.error**2
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the variance."""
+        return max(self.users - 1, 1)
 
 
-@dataclass(frozen=True)
-class HeldArm(Arm):
-    """The same of users at hand: each one's effect on the value."""
-
-    effect: Floats
-
-
-def arm_of(value: float, effect: Floats, users: float | None = None) -> HeldArm:
+def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
+    """An arm of users at hand."""
     n = effect.size
-    variance = float(effect.var(ddof=1) / n) if n > 1 else np.nan
-    return HeldArm(value, n, variance, max((n if users is None else users) - 1, 1), effect)
+    spread = Spread.of((effect - effect.mean()) / n if n else effect)
+    return Arm(value, spread, n if users is None else users, effect)
 
 
-def mean_of(values: Floats) -> HeldArm:
+def mean_of(values: Floats) -> Arm:
+    """The mean of an arm."""
     value = float(ratio(values.sum(), values.size))
     return arm_of(value, minus(values, value))
 
 
-def ratio_of(values: Sums) -> HeldArm:
+def ratio_of(values: Sums) -> Arm:
     """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out.
 
     The degrees of freedom are Kish's number of users, (Σ denominator)² / Σ denominator², less 1.
@@ -152,18 +163,8 @@ def _freedom(arms: Sequence[Arm]) -> float:
 
 def t_of_arms(value: float, arms: Sequence[Arm], level: float, unit: str, method: str) -> Comparison:
     """Compare two arms by t."""
-    from scipy.special import stdtr, stdtrit
-
-    check_comparison_level(level)
-    error, freedom = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, _freedom(arms)
-    n = sum(arm.n for arm in arms)
-
-    def interval(at: float) -> Estimate:
-        half = float(stdtrit(freedom, (1 + at) / 2)) * error
-        return Estimate(value, value - half, value + half, at, n, method)
-
-    p = float(2 * stdtr(freedom, -abs(value) / error))
-    return compare(interval, p, level=level, unit=unit, method=method)
+    error, n = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, sum(arm.n for arm in arms)
+    return error_t(value, error, n=n, freedom=_freedom(arms), scale=0.0, level=level, unit=unit, method=method)
 
 
 def lift_of_arms(a: Arm, b: Arm, level: float, unit: str) -> Comparison:

@@ -1,4 +1,4 @@
-"""Inference: one table of which interval and which test a metric has, by its kind and by how its units lie.
+"""Inference: which interval and which test a metric has: the first rule that fits its kind and how its units lie.
 
 Where units cluster or rows carry weights, the influence of each row is added up by unit: the unit, or the weighted row,
 is then what varies. What the page says of methods is printed from the same table.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -27,7 +28,7 @@ from evalkit.catalogue.kinds import (
     Smooth,
     Transformed,
 )
-from evalkit.catalogue.metric import Chosen, Combined, Harmonic, Weighted
+from evalkit.catalogue.metric import Chosen, Combined, Harmonic
 from evalkit.catalogue.score_kinds import (
     Area,
     AtRate,
@@ -167,175 +168,170 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
     return replace(e, value=statistic.value, low=e.low - statistic.value, high=e.high - statistic.value)
 
 
-# The table --------------------------------------------------------------------------------------------------------
+# The table ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """What metrics of some kinds have where units lie in some ways: an interval, or a test; and what it is called."""
+
+    kinds: type[Kind] | tuple[type[Kind], ...]
+    layouts: tuple[Layout, ...]
+    of: Callable[..., Any]
+    words: str
+
+    def holds(self, kind: type[Kind], layout: Layout) -> bool:
+        """Whether it is for this kind where units lie so."""
+        return issubclass(kind, self.kinds) and layout in self.layouts
+
+
+ROWS = (Layout.PLAIN, Layout.SUMMED)  # that count alike
+UNITS = (Layout.CLUSTERED, Layout.WEIGHTED, Layout.SUMMED_VARIED)
+HELD = (Layout.PLAIN, Layout.CLUSTERED, Layout.WEIGHTED)
+VARIED = (Layout.WEIGHTED, Layout.SUMMED_VARIED)
+ADDED = (Layout.SUMMED, Layout.SUMMED_VARIED)
+EVERY = (*ROWS, *UNITS)
+PARTS = (Combined, Harmonic)  # kinds that combine other metrics
+
+SAMPLES = "bootstrap samples on each of which the threshold is chosen again"
+DELTA = "delta method"
+FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
+HALL = "skewness-corrected t (Hall)"
+MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
+SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
+JACKKNIFE = "jackknife t"
+LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
+OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
+SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
+AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
+OF_CELLS = "delta method on the logit scale of the range, half a row added to each cell"
+LIFT = "MOVER of Wilson's limits of precision and base rate"
+AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
+LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
+BY_PARTS = "MOVER of the limits of each class or label"
+OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
+HALVED = "half the interval of the difference, from sign flips of the units' sums"
+
+INTERVALS = (
+    Rule(Kind, (Layout.KNOWN,), interval_methods.known, "as given"),
+    Rule(Kind, (Layout.FOLDS,), interval_methods.of_folds, "Nadeau–Bengio"),
+    Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALVED),
+    Rule(Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
+    Rule(PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
+    Rule(Ratio, (Layout.INDEPENDENT,), interval_methods.jackknife, JACKKNIFE),
+    Rule(Transformed, EVERY, _transformed, "the original's, transformed"),
+    Rule(Combined, EVERY, _combined, BY_PARTS),
+    Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
+    Rule(Calibration, EVERY, interval_methods.no_interval, "none"),
+    Rule(Quantile, EVERY, interval_methods.delta, DELTA),
+    Rule(OfMeans, HELD, interval_methods.left_out_or_delta, LEFT),
+    Rule((OfMeans, RatioOfRows), ADDED, interval_methods.summed_of_few, DELTA),
+    Rule((Ratio, RatioOfRows), EVERY, interval_methods.jackknife_of_few, JACKKNIFE),
+    Rule(Loss, (Layout.PLAIN,), interval_methods.mean_of_losses, SKEWED),
+    Rule(Loss, (Layout.SUMMED,), interval_methods.summed_mean, MEANS),
+    Rule(Loss, (Layout.CLUSTERED, Layout.WEIGHTED), interval_methods.few_or_delta, LEFT),
+    Rule(PerUnit, ROWS, interval_methods.mean, SKEWED),
+    Rule(PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
+    Rule((PerUnit, Loss), VARIED, interval_methods.delta, DELTA),
+    Rule(Agreement, ROWS, interval_methods.skewed_rows, HALL),
+    Rule(Agreement, UNITS, interval_methods.of_units, OF_UNITS),
+    Rule(Smooth, (Layout.SUMMED_VARIED,), interval_methods.delta, DELTA),
+    Rule(Smooth, EVERY, interval_methods.delta_of_few, FEW),
+    Rule(Gap, UNITS, interval_methods.gap_of_units, LARGEST),
+    Rule(Lift, UNITS, interval_methods.lift_of_units, OF_UNITS),
+    Rule(AtRate, UNITS, interval_methods.at_rate_of_units, OF_UNITS),
+    Rule(Kind, UNITS, interval_methods.of_units, OF_UNITS),
+    Rule(Share, ROWS, interval_methods.wilson, "Wilson"),
+    Rule(Area, ROWS, interval_methods.delong, AREA),
+    Rule(AtRate, ROWS, interval_methods.at_rate, OWN_SCALE),
+    Rule(Order, ROWS, interval_methods.of_table, OWN_SCALE),
+    Rule(Coefficient, ROWS, interval_methods.of_table, SANDWICH),
+    Rule(Skill, ROWS, interval_methods.skewed, HALL),
+    Rule(Gap, ROWS, interval_methods.gap, LARGEST),
+    Rule(Overlap, ROWS, interval_methods.overlap, "Wilson's limits of the Jaccard index, mapped"),
+    Rule(OfShares, ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
+    Rule(Lift, ROWS, interval_methods.lift, LIFT),
+    Rule(Depth, ROWS, interval_methods.depth, LIFT),
+    Rule(AtRates, ROWS, interval_methods.at_rates, AT_RATES),
+    Rule(Decision, ROWS, interval_methods.of_cells, OF_CELLS),
+)
+
+FIRST_ORDER = "Welch's t on the influence of each row"
+A_ROW = "with one row more on which decisions differ"
+OF_DECISIONS = f"{FIRST_ORDER}, {A_ROW}"
+PREDICTIVE = f"weighted generalised score test (Kosinski), {A_ROW}"
+OF_KISH = "delta method, on Kish's degrees of freedom"
+BY_CLASS = f"{FIRST_ORDER}, by class; where rows have several labels, or a class one row, {FEW}"
+UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
+WHOLE = "sign flips of whole units"
+ONE_DENOMINATOR = f"{WHOLE}, {JACKKNIFE} if the denominators differ"
+OR_DELTA = f"{WHOLE}, {DELTA} above 20,000 units"
+
+TESTS = (
+    Rule(Kind, (Layout.KNOWN,), methods.no_test, "none"),
+    Rule(Kind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
+    Rule(Kind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
+    Rule(Proportion, (Layout.INDEPENDENT,), methods.two_proportions, "the score test with its interval"),
+    Rule(PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
+    Rule(Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
+    Rule(Transformed, EVERY, _of_originals, "the original's"),
+    Rule(PARTS, ROWS, methods.of_few, BY_CLASS),
+    Rule(PARTS, (Layout.CLUSTERED, Layout.WEIGHTED), methods.of_few, FEW),
+    Rule(Calibration, EVERY, methods.no_test, "none"),
+    Rule(OfMeans, HELD, methods.without_each, f"{JACKKNIFE}, {DELTA} above 20,000 units"),
+    Rule((OfMeans, RatioOfRows), ADDED, methods.influence, DELTA),
+    Rule((Ratio, RatioOfRows), EVERY, methods.flips_of_sums, ONE_DENOMINATOR),
+    Rule(Loss, (Layout.PLAIN,), methods.losses, "sign flips, paired t above 20,000 rows"),
+    Rule(Loss, (Layout.SUMMED,), methods.paired_t, "paired t"),
+    Rule(PerUnit, ROWS, methods.flips, "sign flips"),
+    Rule(PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
+    Rule((PerUnit, Loss), VARIED, methods.influence, DELTA),
+    Rule((OwnShare, Agreement), UNITS, methods.influence, OF_KISH),
+    Rule((Share, Loss), (Layout.CLUSTERED,), methods.flips_or_influence, OR_DELTA),
+    Rule((Smooth, Quantile), EVERY, methods.influence, DELTA),
+    Rule(Kind, UNITS, methods.influence, OF_KISH),
+    Rule(OwnShare, ROWS, methods.predictive_values, PREDICTIVE),
+    Rule(Share, ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
+    Rule(Area, ROWS, methods.two_areas, "DeLong's variance, Welch's t"),
+    Rule((AtRate, Skill, Coefficient, Depth), ROWS, methods.welch, FIRST_ORDER),
+    Rule(Order, ROWS, methods.by_rows, "t on the influence of each row"),
+    Rule(Gap, ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
+    Rule((Overlap, OfShares, AtRates), ROWS, methods.welch_of_decisions, OF_DECISIONS),
+    Rule(Lift, ROWS, methods.two_lifts, f"{PREDICTIVE}, of the precision"),
+    Rule(Decision, ROWS, methods.of_few_decided, f"{FEW}, {A_ROW}"),
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """An interval and a test, what they are called, the difference that the test would show, and the lift."""
+    """An interval and a test, and what they are called."""
 
     interval: Callable[[Any, Options], Estimate]
     interval_is: str
     test: Callable[[Any, Any, Options], Comparison]
     test_is: str
-    shows: Callable[[Any, Any, Comparison, float], float] = methods.shown_by_width
-    lift: Callable[[Any, Any, Options], Comparison] = methods.no_lift
 
 
-FIRST_ORDER = "Welch's t on the influence of each row"
-DELTA = "delta method"
-BY_ROW = Method(interval_methods.delta, DELTA, methods.influence, DELTA)
-FEW = f"{DELTA}, with degrees of freedom from the kurtosis of the influence values"
-BY_FOURTHS = replace(BY_ROW, interval=interval_methods.summed_of_few)
-BY_FEW = replace(BY_ROW, interval=interval_methods.delta_of_few, interval_is=FEW)
-HALL = "skewness-corrected t (Hall)"
-MEANS = f"Wilson with the effective sample size, {HALL} if values have no bounds"
-SKEWED = f"{MEANS}, Wilson if all are 0 or 1"
-MEAN = Method(interval_methods.mean, SKEWED, methods.flips, "sign flips")
-JACKKNIFE = "jackknife t"
-LEFT = f"{JACKKNIFE}, with the freedom that the kurtosis of the influence values leaves, {DELTA} above 20,000 units"
-OR_DELTA_METHOD = f"{JACKKNIFE}, {DELTA} above 20,000 units"
-WITHOUT_EACH = Method(interval_methods.left_out_or_delta, LEFT, methods.without_each, OR_DELTA_METHOD)
-ONE_DENOMINATOR = f"sign flips of whole units, {JACKKNIFE} if the denominators differ"
-RATIO = Method(interval_methods.jackknife_of_few, JACKKNIFE, methods.flips_of_sums, ONE_DENOMINATOR)
-MCNEMAR = "McNemar's test with Tango's interval"
-A_ROW = "with one row more on which decisions differ"
-OF_DECISIONS = f"{FIRST_ORDER}, {A_ROW}"
-PREDICTIVE = f"weighted generalised score test (Kosinski), {A_ROW}"
-SHARE = Method(interval_methods.wilson, "Wilson", methods.mcnemar, MCNEMAR, methods.shown_by_decisions)
-OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer class has rows"
-AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
-SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
-OF_CELLS = "delta method on the logit scale of the range, half a row added to each cell"
-OVERLAP = "Wilson's limits of the Jaccard index, mapped"
-LIFT = "MOVER of Wilson's limits of precision and base rate"
-AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
-LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
-BY_CLASS = "Welch's t on the influence of each row, by class; where rows have several labels, or a class one row, "
-BY_CLASS += FEW
-BY_PARTS = "MOVER of the limits of each class or label"
-ALONE = Method(interval_methods.no_interval, "none", methods.no_test, "none")
-LIKE_ITS_ORIGINAL = Method(_transformed, "the original's, transformed", _of_originals, "the original's")
-
-PLAIN: dict[type[Kind], Method] = {
-    Share: SHARE,
-    OwnShare: Method(interval_methods.wilson, "Wilson", methods.predictive_values, PREDICTIVE),
-    Loss: Method(interval_methods.mean_of_losses, SKEWED, methods.losses, "sign flips, paired t above 20,000 rows"),
-    PerUnit: MEAN,
-    Ratio: RATIO,
-    RatioOfRows: RATIO,
-    Smooth: BY_FEW,
-    OfMeans: WITHOUT_EACH,
-    Quantile: BY_ROW,
-    Agreement: Method(interval_methods.skewed_rows, HALL, methods.influence, DELTA),
-    Combined: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
-    Weighted: Method(_combined, BY_PARTS, methods.of_few, BY_CLASS),
-    Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, BY_CLASS),
-    Area: Method(interval_methods.delong, AREA, methods.two_areas, "DeLong's variance, Welch's t"),
-    Order: Method(interval_methods.of_table, OWN_SCALE, methods.by_rows, "t on the influence of each row"),
-    AtRate: Method(interval_methods.at_rate, OWN_SCALE, methods.welch, FIRST_ORDER),
-    Skill: Method(interval_methods.skewed, HALL, methods.welch, FIRST_ORDER),
-    Coefficient: Method(interval_methods.of_table, SANDWICH, methods.welch, FIRST_ORDER),
-    Gap: Method(interval_methods.gap, LARGEST, methods.two_gaps, FIRST_ORDER + ", half a row added to each cell"),
-    Calibration: ALONE,
-    Decision: Method(interval_methods.of_cells, OF_CELLS, methods.of_few_decided, f"{FEW}, {A_ROW}"),
-    Overlap: Method(interval_methods.overlap, OVERLAP, methods.welch_of_decisions, OF_DECISIONS),
-    OfShares: Method(interval_methods.of_shares, "MOVER of Wilson's limits", methods.welch_of_decisions, OF_DECISIONS),
-    Lift: Method(interval_methods.lift, LIFT, methods.two_lifts, f"{PREDICTIVE}, of the precision"),
-    Depth: Method(interval_methods.depth, LIFT, methods.welch, FIRST_ORDER),
-    AtRates: Method(interval_methods.at_rates, AT_RATES, methods.welch_of_decisions, OF_DECISIONS),
-    Transformed: LIKE_ITS_ORIGINAL,
-}
-OF_KISH = "delta method, on Kish's degrees of freedom"
-OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
-BY_UNIT = Method(interval_methods.of_units, OF_UNITS, methods.influence, OF_KISH)
-LEFT_OUT = replace(BY_ROW, interval=interval_methods.few_or_delta, interval_is=LEFT)
-WEIGHTED = dict.fromkeys(PLAIN, BY_UNIT) | {
-    Loss: LEFT_OUT,
-    Ratio: RATIO,
-    RatioOfRows: RATIO,
-    PerUnit: BY_ROW,
-    Smooth: BY_FEW,
-    OfMeans: WITHOUT_EACH,
-    Quantile: BY_ROW,
-    Combined: Method(_combined, BY_PARTS, methods.of_few, FEW),
-    Weighted: Method(_combined, BY_PARTS, methods.of_few, FEW),
-    Harmonic: Method(_harmonic, BY_PARTS, methods.of_few, FEW),
-    Gap: Method(interval_methods.gap_of_units, LARGEST, methods.influence, OF_KISH),
-    Lift: Method(interval_methods.lift_of_units, OF_UNITS, methods.influence, OF_KISH),
-    AtRate: Method(interval_methods.at_rate_of_units, OF_UNITS, methods.influence, OF_KISH),
-    Calibration: ALONE,
-    Transformed: LIKE_ITS_ORIGINAL,
-}
-OR_DELTA = f"sign flips of whole units, {DELTA} above 20,000 units"
-CLUSTERED = WEIGHTED | {
-    Loss: Method(interval_methods.few_or_delta, LEFT, methods.flips_or_influence, OR_DELTA),
-    Share: Method(interval_methods.of_units, OF_UNITS, methods.flips_or_influence, OR_DELTA),
-    PerUnit: Method(interval_methods.jackknife, JACKKNIFE, methods.flips, "sign flips of whole units"),
-}
-SUMMED = PLAIN | {
-    Loss: Method(interval_methods.summed_mean, MEANS, methods.paired_t, "paired t"),
-    RatioOfRows: BY_FOURTHS,
-    OfMeans: BY_FOURTHS,
-}
-DIVIDED = "half the interval of the difference, from sign flips of the units' sums"
-UNLIKE = "Welch's t, the studentised permutation test if arms are skewed and unequal"
-SHARES = Method(
-    interval_methods.wilson,
-    "Wilson",
-    methods.two_proportions,
-    "the score test with its interval",
-    methods.shown_by_shares,
-    methods.lift_of_shares,
-)
-GIVEN = Method(interval_methods.known, "as given", methods.flips, "none")
-OF_PARTS = (Combined, Weighted, Harmonic)  # kinds that combine other metrics
-OF_FOLDS = Method(interval_methods.of_folds, "Nadeau–Bengio", methods.two_folds, "Nadeau–Bengio's corrected t")
-TABLE: dict[Layout, dict[type[Kind], Method]] = {
-    Layout.PLAIN: PLAIN,
-    Layout.CLUSTERED: CLUSTERED,
-    Layout.WEIGHTED: WEIGHTED,
-    Layout.SUMMED: SUMMED,
-    Layout.SUMMED_VARIED: WEIGHTED
-    | dict.fromkeys((Loss, Smooth), BY_ROW)
-    | dict.fromkeys((RatioOfRows, OfMeans), BY_FOURTHS)
-    | {kind: replace(WEIGHTED[kind], test=methods.influence, test_is=OF_KISH) for kind in OF_PARTS},
-    Layout.DIVIDED: dict.fromkeys(
-        (PerUnit, Ratio),
-        Method(interval_methods.divided_or_jackknife, DIVIDED, methods.flips_of_sums, "sign flips of the units' sums"),
-    ),
-    Layout.INDEPENDENT: {
-        PerUnit: Method(
-            interval_methods.mean_of_arm,
-            SKEWED,
-            methods.two_means,
-            UNLIKE,
-            methods.shown_by_means,
-            methods.lift_of_means,
-        ),
-        Ratio: Method(
-            interval_methods.jackknife, JACKKNIFE, methods.two_ratios, JACKKNIFE, lift=methods.lift_of_ratios
-        ),
-        Proportion: SHARES,
-    },
-    Layout.FOLDS: dict.fromkeys((PerUnit, Ratio), OF_FOLDS),
-    Layout.KNOWN: dict.fromkeys((PerUnit, Ratio, Proportion), GIVEN),
-}
-
-
-SAMPLES = "bootstrap samples on each of which the threshold is chosen again"
-CHOSEN = Method(
+RECHOSEN = Method(
     interval_methods.chosen, f"t on the logit scale, error from {SAMPLES}", methods.chosen, f"t, error from {SAMPLES}"
 )
+
+
+@cache
+def _first(kind: type[Kind], layout: Layout) -> Method:
+    """The first rules that hold for a kind."""
+    interval, test = (next(rule for rule in rules if rule.holds(kind, layout)) for rules in (INTERVALS, TESTS))
+    return Method(interval.of, interval.words, test.of, test.words)
+
+
+def _method(kind: Kind, layout: Layout, *, rechosen: bool) -> Method:
+    """rechosen: whether samples choose their own thresholds."""
+    return RECHOSEN if rechosen and kind.thresholded else _first(type(kind), layout)
 
 
 def method(statistic: Any) -> Method:
     """The interval and the test of a statistic."""
     return _method(statistic.chosen.metric.kind, statistic.layout, rechosen=statistic.redraws)
-
-
-def _method(kind: Kind, layout: Layout, *, rechosen: bool) -> Method:
-    return CHOSEN if rechosen and kind.thresholded else TABLE[layout][type(kind)]
 
 
 FLIPPING = (methods.flips, methods.losses, methods.flips_or_t, methods.flips_or_influence, methods.flips_of_sums)
@@ -368,14 +364,23 @@ def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], st
     return "; ".join(f"{', '.join(labels)}: {text}" for text, labels in named.items())
 
 
+LIFTS: dict[Any, Callable[[Any, Any, Options], Comparison]] = {
+    methods.two_means: methods.lift_of_means,
+    methods.two_ratios: methods.lift_of_ratios,
+    methods.two_proportions: methods.lift_of_shares,
+}
+SHOWN: dict[Any, Callable[[Any, Any, Comparison, float], float]] = {
+    methods.mcnemar: methods.shown_by_decisions,
+    methods.two_proportions: methods.shown_by_shares,
+    methods.two_means: methods.shown_by_means,
+}
+
+
 def lift(a: Any, b: Any, o: Options) -> Comparison:
     """The first over the second, less 1, of independent units."""
-    return method(a).lift(a, b, o)
-
-
-# What a comparison could show -------------------------------------------------------------------------------------
+    return LIFTS.get(method(a).test, methods.no_lift)(a, b, o)
 
 
 def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
     """The smallest true difference that the test of this comparison shows at a level with 80% power."""
-    return method(a).shows(a, b, c, level)
+    return SHOWN.get(method(a).test, methods.shown_by_width)(a, b, c, level)

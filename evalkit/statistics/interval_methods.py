@@ -7,32 +7,42 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import auc_variance, widest
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.statistics import (
-    closed_forms,
-    count_bootstrap,
-    folds,
-    independent,
-    intervals,
-    means,
-    student,
-)
+from evalkit.statistics import closed_forms, count_bootstrap, folds, independent, intervals, means
 from evalkit.statistics.auc_intervals import auc_interval
-from evalkit.statistics.independent import Arm, HeldArm
+from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.means import hall
-from evalkit.statistics.methods import CHOSEN, NONE, Options, flipped_sums
-from evalkit.statistics.statistic import by_unit
+from evalkit.statistics.methods import CHOSEN, JACKKNIFE, NONE, Options, flipped_sums
+from evalkit.statistics.spread import Spread
 
 OF_CELLS = "t on the logit scale, half a row added to each cell"
 UNMOVED = "none (no row moves the value)"
 HALF = 0.5  # rows added to each cell
 RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
+
+
+def ranged(statistic: Any, error: float, o: Options, *, freedom: float, **more: Any) -> Estimate:
+    """t on the scale of the metric's range, or of the ends in `more`."""
+    metric = statistic.chosen.metric
+    known = {"n": statistic.n, "level": o.level, "low": metric.low, "high": metric.high} | more
+    return closed_forms.ranged_t(statistic.value, error, freedom=freedom, **known)
+
+
+def no_interval(statistic: Any, o: Options, method: str = NONE) -> Estimate:
+    """The value alone: what is biased upward in every sample has no interval that holds it."""
+    return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, method)
+
+
+def known(statistic: Any, o: Options) -> Estimate:
+    return statistic.estimate
+
+
+# Means and ratios of sums ---------------------------------------------------------------------------------------------
 
 
 def wilson(statistic: Any, o: Options) -> Estimate:
@@ -48,123 +58,19 @@ def mean(statistic: Any, o: Options) -> Estimate:
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:
     """The same of an arm of amounts; none where all are equal, such as no revenue at all: they have no upper end."""
     values = statistic.sums.numerator[statistic.sums.defined]
-    if values.size and np.ptp(values) == 0:
-        return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, UNMOVED)
-    return mean(statistic, o)
+    unmoved = values.size and np.ptp(values) == 0
+    return no_interval(statistic, o, UNMOVED) if unmoved else mean(statistic, o)
 
 
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
     """`mean` of losses, with Wilson's limits for the share of certain predictions that are wrong."""
-    sums = statistic.sums
-    metric = statistic.chosen.metric
-    worst = metric.kind.worst
-    return means.mean_of_losses(sums.numerator[sums.defined], worst=worst, level=o.level, ends=metric.ends)
-
-
-def jackknife(statistic: Any, o: Options) -> Estimate:
-    """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or log scale."""
-    arm = _left_out(statistic)
-    return _by_jackknife(statistic, arm, arm.freedom, o)
-
-
-def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
-    """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
-    arm = _left_out(statistic)
-    freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom)
-    return _by_jackknife(statistic, arm, freedom, o)
-
-
-def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
-    """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
-    arm = independent.ratio_of(sums)
-    freedom = intervals.freedom_left(arm.effect - arm.effect.mean(), arm.freedom) if arm.n else 0.0
-    return arm_within(arm, freedom, low, high, level=level)
-
-
-def arm_within(arm: Arm, freedom: float, low: float, high: float, *, level: float) -> Estimate:
-    """The same from the variance of the ratio, on so many degrees of freedom."""
-    error = float(np.sqrt(arm.variance))
-    return closed_forms.ranged_t(arm.value, error, freedom=freedom, n=arm.n, level=level, low=low, high=high)
-
-
-def few_or_delta(statistic: Any, o: Options) -> Estimate:
-    return (delta if statistic.n > o.limits.flipped else jackknife_of_few)(statistic, o)
-
-
-def _left_out(statistic: Any) -> HeldArm:
-    """The ratio of sums with what leaving out each unit changes."""
-    return independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
-
-
-def _by_jackknife(statistic: Any, arm: Arm, freedom: float, o: Options) -> Estimate:
-    error = float(np.sqrt(arm.variance))
-    return ranged(statistic, error, n=arm.n, freedom=freedom, level=o.level, method="jackknife t")
-
-
-def divided(statistic: Any, o: Options) -> Estimate:
-    """The share of one of two systems that divide each unit between them, with limits from those of the difference.
-
-    The other system has the rest, so the difference is twice the value less 1, and a limit is (1 + that of the
-    difference) / 2. Value and difference therefore agree.
-    """
-    sums = statistic.sums
-    over_rest = Sums(2 * sums.numerator - sums.size, sums.denominator)
-    e = flipped_sums(over_rest, sums.defined, statistic.unit, o).difference
-    return Estimate(statistic.value, (1 + e.low) / 2, (1 + e.high) / 2, o.level, e.n, e.method)
-
-
-def divided_or_jackknife(statistic: Any, o: Options) -> Estimate:
-    return (jackknife if statistic.n > o.limits.flipped else divided)(statistic, o)
-
-
-def delta(statistic: Any, o: Options) -> Estimate:
-    """t from how much each row, or unit, moves the metric, on a scale without ends."""
-    n, freedom = statistic.n, max(statistic.freedom, 1.0)
-    return ranged(statistic, statistic.error(), n=n, freedom=freedom, level=o.level, method=statistic.how)
-
-
-def delta_of_few(statistic: Any, o: Options) -> Estimate:
-    """The same where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves."""
-    moved = by_unit(statistic.effects.rows, statistic.unit)
-    return _to_the_top(statistic, moved, statistic.error(), o, statistic.how)
-
-
-def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
-    """The same from the value without each unit: to first order, few units have too small an error."""
-    high, freedom = statistic.chosen.metric.high, statistic.freedom
-    if statistic.n > o.limits.flipped:
-        return delta_of_few(statistic, o)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        missing = np.log(high - statistic.without_each())
-    if missing.size < 2 or not np.isfinite(missing).all():
-        return delta_of_few(statistic, o)
-    moved = missing - missing.mean()
-    error = (high - statistic.value) * float(np.sqrt(np.sum(moved**2) * ratio(freedom, freedom + 1)))
-    return _to_the_top(statistic, moved, error, o, "jackknife t")
-
-
-def _to_the_top(statistic: Any, moved: Floats, error: float, o: Options, method: str) -> Estimate:
-    """t on the logarithm of what is missing to the top, on which shares of variance are nearly symmetric."""
-    freedom = intervals.freedom_left(moved, statistic.freedom)
-    more: Any = {"n": statistic.n, "level": o.level, "method": method}
-    high = statistic.chosen.metric.high
-    return closed_forms.ranged_t(statistic.value, error, freedom=freedom, low=-np.inf, high=high, **more)
-
-
-def summed_of_few(statistic: Any, o: Options) -> Estimate:
-    """`delta`; where fourth powers of what units move were added up, on the freedom that their kurtosis leaves."""
-    if statistic.fourths is None:
-        return delta(statistic, o)
-    squares, fourths, n = statistic.fourths
-    freedom = student.freedom_of(squares, fourths, n, statistic.freedom)
-    metric = statistic.chosen.metric
-    more: Any = {"n": statistic.n, "level": o.level, "method": statistic.how}
-    low = -np.inf if metric.kind.joint else metric.low  # as `left_out_or_delta` and `jackknife_of_few` have it
-    error = statistic.error()
-    return closed_forms.ranged_t(statistic.value, error, freedom=freedom, low=low, high=metric.high, **more)
+    sums, metric = statistic.sums, statistic.chosen.metric
+    losses = sums.numerator[sums.defined]
+    return means.mean_of_losses(losses, worst=metric.kind.worst, level=o.level, ends=metric.ends)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
+    """`mean` of what was added up."""
     moments = statistic.value, statistic.error(), statistic.skewness()
     return means.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
 
@@ -173,11 +79,128 @@ def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
     """The mean of a loss from a table whose rows count alike."""
     kind: Any = chosen.metric.kind
     label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
-    loss = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k)
-    value = kind.at(c, np.nan)
-    square, cube = (float(ratio(np.dot(rows, (loss - value) ** power), c.total)) for power in (2, 3))
-    error, skew = float(np.sqrt(ratio(square, c.total - 1.0))), float(np.nan_to_num(ratio(cube, square**1.5)))
-    return means.of_moments(value, error, skew, n=int(c.total), level=level, ends=chosen.metric.ends)
+    loss, value = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k), kind.at(c, np.nan)
+    spread = Spread.of((loss - value) / c.total, times=rows.astype(np.float64))
+    return means.of_moments(value, spread.error, spread.skewness, n=int(c.total), level=level, ends=chosen.metric.ends)
+
+
+def jackknife(statistic: Any, o: Options) -> Estimate:
+    """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or log scale."""
+    arm = _left_out(statistic)
+    return ranged(statistic, arm.spread.error, o, freedom=arm.freedom, n=arm.n, method=JACKKNIFE)
+
+
+def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
+    """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
+    arm = _left_out(statistic)
+    freedom = arm.spread.freedom(arm.freedom)
+    return ranged(statistic, arm.spread.error, o, freedom=freedom, n=arm.n, method=JACKKNIFE)
+
+
+def _left_out(statistic: Any) -> Arm:
+    """The ratio of sums with what leaving out each unit changes."""
+    return independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
+
+
+def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
+    """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
+    return arm_within(independent.ratio_of(sums), low, high, level=level)
+
+
+def arm_within(arm: Arm, low: float, high: float, *, level: float) -> Estimate:
+    """The same of an arm."""
+    freedom = arm.spread.freedom(arm.freedom) if arm.n else 0.0
+    return closed_forms.ranged_t(arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, low=low, high=high)
+
+
+def few_or_delta(statistic: Any, o: Options) -> Estimate:
+    return (delta if statistic.n > o.limits.flipped else jackknife_of_few)(statistic, o)
+
+
+def divided(statistic: Any, o: Options) -> Estimate:
+    """The share of one of two systems that divide each unit between them, with limits from those of the difference.
+
+    The other system has the rest, so the difference is twice the value less 1, and a limit is (1 + that of the
+    difference) / 2. Value and difference therefore agree. Of many units the jackknife's.
+    """
+    if statistic.n > o.limits.flipped:
+        return jackknife(statistic, o)
+    sums = statistic.sums
+    over_rest = Sums(2 * sums.numerator - sums.size, sums.denominator)
+    e = flipped_sums(over_rest, sums.defined, statistic.unit, o).difference
+    return Estimate(statistic.value, (1 + e.low) / 2, (1 + e.high) / 2, o.level, e.n, e.method)
+
+
+def of_folds(statistic: Any, o: Options) -> Estimate:
+    values = statistic.sums.per_unit[statistic.sums.defined]
+    return folds.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
+
+
+# By what each row or unit moves ---------------------------------------------------------------------------------------
+
+
+def delta(statistic: Any, o: Options) -> Estimate:
+    """t from how much each row, or unit, moves the metric, on a scale without ends."""
+    return ranged(statistic, statistic.error(), o, freedom=max(statistic.freedom, 1.0), method=statistic.how)
+
+
+def of_units(statistic: Any, o: Options, error: float | None = None, method: str | None = None) -> Estimate:
+    """t on the scale of the range, from how much each unit moves the metric, on Kish's degrees of freedom."""
+    freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
+    return ranged(statistic, statistic.error() if error is None else error, o, freedom=freedom, method=method)
+
+
+def chosen(statistic: Any, o: Options) -> Estimate:
+    """The same where the threshold was chosen on the rows, from samples on which it is chosen again.
+
+    Not below the error at the threshold as it is: a bound on recall leaves it no room, wherever the threshold lies.
+    """
+    return of_units(statistic, o, float(np.fmax(statistic.error(), np.nanstd(statistic.redrawn))), CHOSEN)
+
+
+def delta_of_few(statistic: Any, o: Options) -> Estimate:
+    """`delta` where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves.
+
+    On the logarithm of what is missing to the top, on which shares of variance are nearly symmetric.
+    """
+    spread, method = statistic.spread, statistic.how
+    freedom = spread.freedom(statistic.freedom)
+    return ranged(statistic, spread.error, o, freedom=freedom, low=-np.inf, method=method)
+
+
+def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
+    """The same from the value without each unit: to first order, few units have too small an error."""
+    if statistic.n > o.limits.flipped:
+        return delta_of_few(statistic, o)
+    high = statistic.chosen.metric.high
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missing = np.log(high - statistic.without_each())
+    if missing.size < 2 or not np.isfinite(missing).all():
+        return delta_of_few(statistic, o)
+    spread = Spread.without_each(missing, statistic.freedom + 1)
+    error, freedom = (high - statistic.value) * spread.error, spread.freedom(statistic.freedom)
+    return ranged(statistic, error, o, freedom=freedom, low=-np.inf, method=JACKKNIFE)
+
+
+def summed_of_few(statistic: Any, o: Options) -> Estimate:
+    """The same of what was added up: on `delta`'s degrees of freedom where fourth powers were not."""
+    spread, metric = statistic.spread, statistic.chosen.metric
+    if np.isnan(spread.power(4)):
+        return delta(statistic, o)
+    low = -np.inf if metric.kind.joint else metric.low  # as `left_out_or_delta` and `jackknife_of_few` have it
+    freedom = spread.freedom(statistic.freedom)
+    return ranged(statistic, spread.error, o, freedom=freedom, low=low, method=statistic.how)
+
+
+def skewed_rows(statistic: Any, o: Options) -> Estimate:
+    """Hall's; none where no row moves a value inside the range, as with one class for all rows."""
+    error, metric = statistic.error(), statistic.chosen.metric
+    if error == 0 and metric.low < statistic.value < metric.high:
+        return no_interval(statistic, o, UNMOVED)
+    return means.hall(statistic.value, error, statistic.skewness(), n=statistic.n, level=o.level)
+
+
+# Of tables of rows that count alike -----------------------------------------------------------------------------------
 
 
 def delong(statistic: Any, o: Options) -> Estimate:
@@ -190,23 +213,7 @@ def of_table(statistic: Any, o: Options) -> Estimate:
     """t on the scale of the range, of rows that count alike: as many degrees of freedom as the rarer class has rows."""
     c = statistic.tables.counts
     freedom = min(c.positives, c.negatives) - 1
-    return ranged(statistic, table_moments(statistic)[0], freedom=freedom, n=int(c.total), level=o.level)
-
-
-def of_units(statistic: Any, o: Options) -> Estimate:
-    """t on the scale of the range, from how much each unit moves the metric, on Kish's degrees of freedom."""
-    freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
-    return ranged(statistic, statistic.error(), freedom=freedom, n=statistic.n, level=o.level)
-
-
-def chosen(statistic: Any, o: Options) -> Estimate:
-    """The same where the threshold was chosen on the rows, from samples on which it is chosen again.
-
-    Not below the error at the threshold as it is: a bound on recall leaves it no room, wherever the threshold lies.
-    """
-    error = float(np.fmax(statistic.error(), np.nanstd(statistic.redrawn)))
-    freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
-    return ranged(statistic, error, freedom=freedom, n=statistic.n, level=o.level, method=CHOSEN)
+    return ranged(statistic, table_spread(statistic).error, o, freedom=freedom, n=int(c.total))
 
 
 def lift_of_units(statistic: Any, o: Options) -> Estimate:
@@ -216,14 +223,8 @@ def lift_of_units(statistic: Any, o: Options) -> Estimate:
     return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
 
 
-def ranged(statistic: Any, error: float, **more: Any) -> Estimate:
-    """The limits on the scale of the metric's range."""
-    metric = statistic.chosen.metric
-    return closed_forms.ranged_t(statistic.value, error, low=metric.low, high=metric.high, **more)
-
-
-def table_moments(statistic: Any) -> tuple[float, float]:
-    """The standard error and the skewness of a metric of rows that count alike, from what a row of each bin moves."""
+def table_spread(statistic: Any) -> Spread:
+    """How much rows that count alike move a metric, from what a row of each bin does."""
     kind, parts = statistic.chosen.metric.kind, []
     c = kind.source(statistic.tables)
     for step, moved in kind.by_steps(c, statistic.value):
@@ -231,14 +232,14 @@ def table_moments(statistic: Any) -> tuple[float, float]:
             each, squared = rows.astype(np.float64), by * by
             parts.append((np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared))))
     squares, cubes = (float(sum(reversed(side))) for side in zip(*parts, strict=True))
-    return float(np.sqrt(ratio(squares * c.total, c.total - 1))), float(np.nan_to_num(ratio(cubes, squares**1.5)))
+    third = float(np.nan_to_num(ratio(cubes, squares**1.5)))
+    return Spread(c.total, squares, c.total, lambda power: third)
 
 
 def skewed(statistic: Any, o: Options) -> Estimate:
     """t with Hall's correction, of rows that count alike."""
-    error, skewness = table_moments(statistic)
-    n = int(statistic.tables.counts.total)
-    return hall(statistic.value, error, skewness * float(np.sqrt(n)), n=n, level=o.level)
+    spread = table_spread(statistic)
+    return means.hall(statistic.value, spread.error, spread.skewness, n=int(spread.n), level=o.level)
 
 
 def of_cells(statistic: Any, o: Options) -> Estimate:
@@ -250,21 +251,11 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
     (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
     more = Counts(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]), tp + fn, fp + tn)
-    n, moved, cells = more.total, np.ravel(kind.bins(more)), np.array([tp, fn, fp, tn])
-    error = float(np.sqrt(cells @ moved**2 * n / (n - 1)))
-    freedom = intervals.freedom_left(moved, n - 1, cells)
-    metric = statistic.chosen.metric
+    spread, metric = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])), statistic.chosen.metric
     ends: Any = {"low": metric.low, "high": metric.high, "method": OF_CELLS}
-    e = closed_forms.ranged_t(kind.read(more), error, freedom=freedom, n=int(c.total), level=o.level, **ends)
+    freedom, n = spread.freedom(more.total - 1), int(c.total)
+    e = closed_forms.ranged_t(kind.read(more), spread.error, freedom=freedom, n=n, level=o.level, **ends)
     return replace(e, value=statistic.value, low=min(e.low, statistic.value), high=max(e.high, statistic.value))
-
-
-def skewed_rows(statistic: Any, o: Options) -> Estimate:
-    """The same of rows at hand; none where no row moves a value inside the range, as with one class for all rows."""
-    n, error, metric = statistic.n, statistic.error(), statistic.chosen.metric
-    if error == 0 and metric.low < statistic.value < metric.high:
-        return Estimate(statistic.value, np.nan, np.nan, o.level, n, UNMOVED)
-    return hall(statistic.value, error, statistic.skewness(), n=n, level=o.level)
 
 
 def overlap(statistic: Any, o: Options) -> Estimate:
@@ -345,17 +336,3 @@ def at_rates(statistic: Any, o: Options) -> Estimate:
     sides = (intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp))
     rates = statistic.chosen.metric.kind.rates
     return replace(closed_forms.at_rates(rates, *sides, n=int(c.total), level=o.level), value=statistic.value)
-
-
-def no_interval(statistic: Any, o: Options) -> Estimate:
-    """The value alone: what is biased upward in every sample has no interval that holds it."""
-    return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, NONE)
-
-
-def of_folds(statistic: Any, o: Options) -> Estimate:
-    values = statistic.sums.per_unit[statistic.sums.defined]
-    return folds.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
-
-
-def known(statistic: Any, o: Options) -> Estimate:
-    return statistic.estimate

@@ -1,4 +1,4 @@
-"""Estimate: a number with its interval; closed forms where one is honest, a bootstrap of units elsewhere.
+"""Estimate and Comparison, the results of inference; and intervals in closed form or by a bootstrap of units.
 
 The unit is what was sampled: the query, the user, the fold. Rows of one user are no units; `by_unit` adds
 them up first, and the mean of clustered rows is then a ratio of sums: `ratio_delta(*by_unit(values, user))`.
@@ -6,15 +6,74 @@ them up first, and the mean of clustered rows is then a ratio of sums: `ratio_de
 
 from __future__ import annotations  # np.random is imported when it is used: it costs a tenth of numpy
 
-from collections.abc import Callable
+import html
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, finite, ratio, same_length
-from evalkit.statistics import student
-from evalkit.statistics.resampling import bca_shares, defined, resampled_sums
-from evalkit.statistics.results import Estimate as Estimate
+from evalkit import numbers
+from evalkit.arrays import Floats, InputError, ParameterError, codes, finite, ratio, same_length
+from evalkit.statistics.resampling import bca_shares, defined
+from evalkit.statistics.spread import bisect, standard_error
+
+# Results
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its two-sided interval at `level` (a share), from n units, by a named method.
+
+    >>> print(Estimate(0.94812, 0.9261, 0.9713, 0.95, 100, "t"))
+    0.948 [0.926, 0.971]
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n: int
+    method: str
+
+    def __str__(self) -> str:
+        """The value and its interval, as a page shows them."""
+        return numbers.estimate(self.value, self.low, self.high)
+
+    def __repr__(self) -> str:
+        """The value and its interval, the level, the method and n."""
+        return f"Estimate({self}, {numbers.percent(self.level)} {self.method}, n = {self.n:,})"
+
+    def _repr_html_(self) -> str:
+        return html.escape(str(self))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A difference with its interval at level 1 − α, its p-value alone and within its family, and what was resampled.
+
+    `equivalence` is the interval of the same difference at level 1 − 2α: inside a margin, it is the two one-sided
+    tests (TOST) of equivalence at level α.
+    """
+
+    difference: Estimate
+    p_value: float
+    adjusted: float
+    method: str
+    unit: str
+    equivalence: Estimate
+
+    def __str__(self) -> str:
+        """The difference and its interval, p and adjusted p, as a page shows them."""
+        d, p = self.difference, f"p {numbers.p_value(self.p_value)}, adjusted {numbers.p_value(self.adjusted)}"
+        return f"{numbers.estimate(d.value, d.low, d.high, numbers.signed)}, {p}"
+
+    def __repr__(self) -> str:
+        """The difference, p, the method, n and the unit."""
+        return f"Comparison({self}; {self.method}, n = {self.difference.n:,}, unit {self.unit})"
+
+    def _repr_html_(self) -> str:
+        return html.escape(str(self))
+
 
 # Means and ratios of sums
 
@@ -47,74 +106,6 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
     top, bottom = _pair(numerator, denominator)
     value, effect = _ratio_influence(top, bottom)
     return t_interval(value, standard_error(effect), n=top.size, level=level, method="delta method")
-
-
-def mean_percentile(
-    values: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, resamples: int = 10_000
-) -> Estimate:
-    """The mean of the units with the percentile interval of a bootstrap of units.
-
-    >>> e = mean_percentile([0, 0, 1, 1], rng=np.random.default_rng(1), resamples=1000)
-    >>> (e.value, e.low, e.high)
-    (0.5, 0.0, 1.0)
-    """
-    units = finite("values", values)
-    return ratio_percentile(units, np.ones(units.size), rng=rng, level=level, resamples=resamples)
-
-
-def mean_bca(values: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, resamples: int = 10_000) -> Estimate:
-    """The mean of the units with the bias-corrected and accelerated interval of a bootstrap of units.
-
-    The acceleration comes from the influence of each unit: one pass, no n × n jackknife.
-    Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
-
-    >>> e = mean_bca([1, 2, 3, 10], rng=np.random.default_rng(1))
-    >>> e.low < e.value < e.high, e.high - e.value > e.value - e.low
-    (True, True)
-    """
-    units = finite("values", values)
-    return ratio_bca(units, np.ones(units.size), rng=rng, level=level, resamples=resamples)
-
-
-def ratio_percentile(
-    numerator: ArrayLike,
-    denominator: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    level: float = 0.95,
-    resamples: int = 10_000,
-) -> Estimate:
-    """Σ numerator / Σ denominator with the percentile interval of a bootstrap of units.
-
-    Resamples whose denominators add up to 0 are left out.
-
-    >>> e = ratio_percentile([1, 0, 1, 0], [1, 1, 1, 1], rng=np.random.default_rng(1), resamples=1000)
-    >>> (e.value, e.low, e.high, e.method)
-    (0.5, 0.0, 1.0, 'percentile bootstrap')
-    """
-    top, bottom = _pair(numerator, denominator)
-    value, _ = _ratio_influence(top, bottom)
-    replicates = _ratio_replicates(top, bottom, rng, resamples)
-    return percentile_interval(value, replicates, n=top.size, level=level)
-
-
-def ratio_bca(
-    numerator: ArrayLike,
-    denominator: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    level: float = 0.95,
-    resamples: int = 10_000,
-) -> Estimate:
-    """Σ numerator / Σ denominator with the BCa interval of a bootstrap of units; see `mean_bca`.
-
-    >>> ratio_bca([3, 4], [4, 0], rng=np.random.default_rng(1)).value
-    1.75
-    """
-    top, bottom = _pair(numerator, denominator)
-    value, effect = _ratio_influence(top, bottom)
-    replicates = _ratio_replicates(top, bottom, rng, resamples)
-    return bca_interval(value, replicates, effect, n=top.size, level=level)
 
 
 def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
@@ -206,8 +197,8 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     if n == 0:
         return Estimate(value, np.nan, np.nan, level, 0, "Tango")
     z = normal_quantile(level)
-    low = falling_root(lambda d: _tango_score(first_only, second_only, n, d) - z, -1.0, value)
-    high = falling_root(lambda d: _tango_score(first_only, second_only, n, d) + z, value, 1.0)
+    low, _ = bisect(lambda d: _tango_score(first_only, second_only, n, d) > z, -1.0, value)
+    high, _ = bisect(lambda d: _tango_score(first_only, second_only, n, d) > -z, value, 1.0)
     return Estimate(value, low, high, level, int(n), "Tango")
 
 
@@ -251,41 +242,6 @@ def check_level(level: float) -> None:
         raise ParameterError(f"level must lie between 0 and 1, got {level}")
 
 
-def standard_error(effect: ArrayLike) -> float:
-    """√(Σ l² / n(n − 1)) of one influence value l a unit: how far each unit moves the statistic, mean 0.
-
-    NaN below two units.
-
-    >>> round(standard_error([-1, 0, 1]), 6)
-    0.57735
-    """
-    influence = np.asarray(effect, float)
-    n = influence.size
-    return float(np.sqrt(ratio(np.sum(influence**2), n * (n - 1.0))))
-
-
-def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
-    """The degrees of freedom of a sum of variances, each estimated on its own; doi:10.2307/3002019.
-
-    >>> satterthwaite(np.array([1.0, 1.0]), np.array([4, 4]))
-    8.0
-    """
-    return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
-
-
-def freedom_left(moved: Floats, most: float, times: Floats | None = None) -> float:
-    """The degrees of freedom of the variance Σ l² of influence values l, by their kurtosis: at least 1, at most `most`.
-
-    The variance of Σ l², from their fourth powers, is that of a chi-square with 2 / (Σ l⁴ / (Σ l²)² − 1 / n) of them.
-    times: how many units have each value.
-
-    >>> round(freedom_left(np.array([4.0, -1, -1, -1, -1, 0]), 5.0), 3)
-    4.138
-    """
-    squares, rows = moved**2, np.ones(len(moved)) if times is None else times
-    return student.freedom_of(float(rows @ squares), float(rows @ squares**2), float(rows.sum()), most)
-
-
 def t_interval(
     value: float, error: float, *, n: int, level: float, method: str, freedom: float | None = None
 ) -> Estimate:
@@ -311,20 +267,6 @@ def z_interval(value: float, error: float, *, n: int, level: float, method: str)
     return Estimate(float(value), float(value - half), float(value + half), level, int(n), method)
 
 
-def percentile_interval(value: float, replicates: ArrayLike, *, n: int, level: float) -> Estimate:
-    """The central `level` of the bootstrap replicates; undefined replicates (NaN) are left out.
-
-    NaN limits below two units, where nothing varies.
-
-    >>> percentile_interval(2, [1, 2, 3], n=9, level=0.5).low
-    1.5
-    """
-    check_level(level)
-    tail = (1 - level) / 2
-    low, high = _quantiles(value, replicates, n, np.array([tail, 1 - tail]))
-    return Estimate(float(value), low, high, level, int(n), "percentile bootstrap")
-
-
 def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float) -> Estimate:
     """The bias-corrected and accelerated interval: replicates at the shares that `bca_shares` gives.
 
@@ -336,16 +278,10 @@ def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: i
     (1.5, 2.5)
     """
     z = normal_quantile(level)
-    low, high = _quantiles(value, replicates, n, bca_shares(value, replicates, effect, z=[-z, z]))
-    return Estimate(float(value), low, high, level, int(n), "BCa bootstrap")
-
-
-def _quantiles(value: float, replicates: ArrayLike, n: int, shares: Floats) -> tuple[float, float]:
-    drawn = defined(replicates)
-    if n < 2 or drawn.size == 0 or np.isnan(value):
-        return np.nan, np.nan
-    low, high = np.quantile(drawn, shares)
-    return float(low), float(high)
+    drawn, low, high = defined(replicates), np.nan, np.nan
+    if n > 1 and drawn.size and not np.isnan(value):
+        low, high = np.quantile(drawn, bca_shares(value, replicates, effect, z=[-z, z]))
+    return Estimate(float(value), float(low), float(high), level, int(n), "BCa bootstrap")
 
 
 def _pair(numerator: ArrayLike, denominator: ArrayLike) -> tuple[Floats, Floats]:
@@ -358,15 +294,6 @@ def _ratio_influence(top: Floats, bottom: Floats) -> tuple[float, Floats]:
     """The ratio of the sums, and each unit's influence (numerator − ratio · denominator) / its mean."""
     value = float(ratio(top.sum(), bottom.sum()))
     return value, ratio((top - value * bottom) * top.size, bottom.sum())
-
-
-def _ratio_replicates(top: Floats, bottom: Floats, rng: np.random.Generator, resamples: int) -> Floats:
-    if resamples < 1:
-        raise ParameterError(f"resamples must be at least 1, got {resamples}")
-    if np.all(bottom == 1):  # a mean: its denominator is n in every resample
-        return resampled_sums(top[:, None], rng=rng, resamples=resamples)[:, 0] / max(top.size, 1)
-    sums = resampled_sums(np.column_stack([top, bottom]), rng=rng, resamples=resamples)
-    return ratio(sums[:, 0], sums[:, 1])
 
 
 def check_proportion(successes: float, n: float) -> None:
@@ -389,11 +316,3 @@ def _tango_score(first_only: float, second_only: float, n: float, difference: fl
     variance = max(n * (2 * share + difference * (1 - difference)), 0.0)
     distance = first_only - second_only - n * difference
     return float(distance / np.sqrt(variance)) if variance > 0 else float(np.sign(distance)) * np.inf
-
-
-def falling_root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """The root of a falling function between two points, to the last bit but a few."""
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
-    return float((low + high) / 2)

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, finite, ratio
-from evalkit.statistics.intervals import Estimate, check_level, standard_error, t_interval, wilson
+from evalkit.statistics.intervals import Estimate, check_level, t_interval, wilson
+from evalkit.statistics.spread import Spread, standard_error
 
 HALL = "t, corrected for skewness"
 CERTAIN = "t, corrected for skewness, with Wilson's limits for predictions that are certain"
@@ -28,8 +29,8 @@ def mean(values: ArrayLike, *, level: float = 0.95, ends: tuple[float, float] = 
     if units.size and ((units == 0) | (units == 1)).all():
         return wilson(int(units.sum()), units.size, level=level)
     value = float(ratio(units.sum(), units.size))
-    spread = units - value
-    return of_moments(value, standard_error(spread), skewness(spread), n=units.size, level=level, ends=ends)
+    spread = Spread.of((units - value) / max(units.size, 1))
+    return of_moments(value, spread.error, spread.skewness, n=units.size, level=level, ends=ends)
 
 
 def of_moments(
@@ -162,28 +163,8 @@ def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -
     if ((each == 0) | (each == 1)).all():
         return wilson(float(times @ each), n, level=level)
     value = float(times @ each) / n
-    square, cube = (float(times @ (each - value) ** power) / n for power in (2, 3))
-    error, skew = float(np.sqrt(ratio(square, n - 1))), float(np.nan_to_num(ratio(cube, square**1.5)))
-    return hall(value, error, skew, n=int(n), level=level)
-
-
-def skewness(spread: Floats) -> float:
-    """The skewness of centred values: mean cube / (mean square)^1.5; 0 if all are equal.
-
-    >>> round(skewness(np.array([-1.0, -1.0, 2.0])), 4)
-    0.7071
-    """
-    return float(skewness_of_rows(spread[None])[0]) if spread.size else 0.0
-
-
-def skewness_of_rows(spread: Floats) -> Floats:
-    """The `skewness` of each row, (m, n) in, (m,) out."""
-    far = np.abs(spread).max(axis=1, initial=0.0, keepdims=True)
-    z = spread / np.where(far == 0, 1.0, far)  # so no power is too large or too small, whatever is counted
-    flat, squared = far[:, 0] == 0, z * z
-    square = np.mean(squared, axis=1)
-    z *= squared
-    return np.where(flat, 0.0, np.mean(z, axis=1) / np.where(flat, 1.0, square) ** 1.5)
+    spread = Spread.of((each - value) / n, times=times)
+    return hall(value, spread.error, spread.skewness, n=int(n), level=level)
 
 
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:
@@ -192,7 +173,7 @@ def hall(value: float, error: float, skew: float, *, n: int, level: float, metho
     For skewed values T = (mean − μ) / standard error is skewed, but g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n
     is nearly symmetric. g is increasing, so its inverse at the quantiles of t gives the limits. γ is the skewness of
     the units; with γ = 0 this is Student's interval. The degrees of freedom are the smaller of n − 1 and 2 n / γ²: that
-    is `intervals.freedom_left` at the smallest kurtosis that a skewness of γ allows, γ² + 1.
+    is `Spread.freedom` at the smallest kurtosis that a skewness of γ allows, γ² + 1.
     Hall, JRSS B 1992, doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> e = hall(1.0, 0.1, 2.0, n=25, level=0.95)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ratio
+from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.sums import Sums, both
@@ -22,10 +22,10 @@ from evalkit.statistics import (
     power,
     proportions,
     significance,
-    student,
 )
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison
+from evalkit.statistics.spread import Spread, p_value, standard_error
 from evalkit.statistics.statistic import Layout
 
 AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
@@ -36,9 +36,11 @@ AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
 GAPS = "Agresti–Min, Welch t"
 BY_CLASS = "delta method by class, Welch t"
 BY_ROWS = "influence of rows, t"
+JACKKNIFE = "jackknife t"
 CHOSEN = "bootstrap, threshold chosen again"
 UNDEFINED, NONE = "undefined", "none (biased upward)"
 FEW = 0.25  # rows, in each class and direction, that are added to those on which two systems decide differently
+More = Callable[[Ints], Floats | float]
 POWER = 0.8  # of the differences that are said to show
 
 
@@ -163,7 +165,7 @@ class Paired:
     @property
     def p_value(self) -> float:
         """The p-value of `t_test`."""
-        return student.p_value(self.value, self.error, freedom=self.freedom, scale=self.scale)
+        return p_value(self.value, self.error, freedom=self.freedom, scale=self.scale)
 
 
 def paired(a: Any, b: Any) -> Paired:
@@ -174,26 +176,29 @@ def paired(a: Any, b: Any) -> Paired:
         value, sizes = float(d.mean()), np.abs(d)
         differ = int((d != 0).sum())
         grows = (1 - differ / d.size) * float(np.sqrt(d @ d / differ)) if differ else 0.0
-        error = intervals.standard_error(d - value)
+        error = standard_error(d - value)
         return Paired(value, error, d.size, d.size - 1, float(sizes.max()), "paired t", grows)
     first, second = (independent.ratio_of(Sums(*side.sums.by_unit(keep, a.unit))) for side in (a, b))
     n, freedom = first.effect.size, min(first.freedom, second.freedom)
-    error = intervals.standard_error(first.effect - second.effect)
-    return Paired(first.value - second.value, error, n, freedom, 1.0, "jackknife t")
+    error = standard_error(first.effect - second.effect)
+    return Paired(first.value - second.value, error, n, freedom, 1.0, JACKKNIFE)
+
+
+def by_t(a: Any, b: Any, o: Options, error: float, freedom: float, method: str) -> Comparison:
+    """The difference by t, on so many degrees of freedom."""
+    of: Any = {"freedom": freedom, "level": o.level, "unit": o.unit, "method": method}
+    return significance.error_t(a.value - b.value, error, n=a.n, **of)
 
 
 def influence(a: Any, b: Any, o: Options) -> Comparison:
     """How much each row, or unit, moves the difference."""
-    value, error, freedom = a.value - b.value, a.difference_error(b), max(a.freedom, 1.0)
-    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+    return by_t(a, b, o, a.difference_error(b), max(a.freedom, 1.0), a.how)
 
 
 def chosen(a: Any, b: Any, o: Options) -> Comparison:
     """The same where thresholds were chosen on the rows, from samples on which both are chosen again."""
-    value, freedom = a.value - b.value, max(a.freedom, 1.0)
     spread = np.fmax(a.difference_error(b), np.nanstd(a.redrawn - b.redrawn))
-    error = float(np.sqrt(spread**2 + _row_more(a, b).sum()))
-    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=CHOSEN)
+    return by_t(a, b, o, float(np.sqrt(spread**2 + _row_more(a, b).sum())), max(a.freedom, 1.0), CHOSEN)
 
 
 def without_each(a: Any, b: Any, o: Options) -> Comparison:
@@ -203,9 +208,7 @@ def without_each(a: Any, b: Any, o: Options) -> Comparison:
     moved = a.without_each() - b.without_each()
     if moved.size < 2 or not np.isfinite(moved).all():
         return influence(a, b, o)
-    moved, value = moved - moved.mean(), a.value - b.value
-    error, freedom = float(np.sqrt(np.sum(moved**2) * ratio(a.freedom, a.freedom + 1))), max(a.freedom, 1.0)
-    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method="jackknife t")
+    return by_t(a, b, o, Spread.without_each(moved, a.freedom + 1).error, max(a.freedom, 1.0), JACKKNIFE)
 
 
 def of_few(a: Any, b: Any, o: Options) -> Comparison:
@@ -214,19 +217,19 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     Where a row has one class, Welch's t takes the variance of each class's rows by itself, else t the degrees of
     freedom that the kurtosis of the influence values leaves.
     """
-    value, (squares, rows) = a.value - b.value, a.by_stratum(b)
+    squares, rows = a.by_stratum(b)
     if rows.size and rows.min() > 1:
         variance = squares * rows / (rows - 1)
-        return significance.welch_t(value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
+        return significance.welch_t(a.value - b.value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
     error, freedom = a.of_few(b)
-    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+    return by_t(a, b, o, error, freedom, a.how)
 
 
 def of_few_decided(a: Any, b: Any, o: Options) -> Comparison:
     """The same of what a threshold decides, from the counts of rows on which the decisions differ."""
-    value, freedom = a.value - b.value, a.freedom_left(b)
-    error = float(np.sqrt(a.difference_error(b) ** 2 + _row_more(a, b).sum()))
-    return significance.error_t(value, error, n=a.n, freedom=freedom, level=o.level, unit=o.unit, method=a.how)
+    spread = a.spread_from(b)
+    error = float(np.sqrt(spread.error**2 + _row_more(a, b).sum()))
+    return by_t(a, b, o, error, spread.freedom(a.n - 1.0), a.how)
 
 
 def _row_more(a: Any, b: Any) -> Floats:
@@ -238,27 +241,24 @@ def _row_more(a: Any, b: Any) -> Floats:
     return np.sum([FEW * np.diff(moved, axis=1)[:, 0] ** 2 for moved in bins], axis=0)
 
 
-def welch_of_decisions(a: Any, b: Any, o: Options) -> Comparison:
-    """`welch` of what a threshold decides, with one row more on which decisions differ."""
-    variance, rows = a.apart(b)
-    return significance.welch_t(a.value - b.value, variance + _row_more(a, b), rows, level=o.level, unit=o.unit)
-
-
 def paired_t(a: Any, b: Any, o: Options) -> Comparison:
     value, error, n = a.against(b)
     return significance.error_t(value, error, n=n, level=o.level, unit=o.unit, method="paired t")
 
 
-def welch(a: Any, b: Any, o: Options) -> Comparison:
-    """How much each row moves the difference; a bootstrap with normal limits rejects more often than it says."""
-    return significance.welch_t(a.value - b.value, *a.apart(b), level=o.level, unit=o.unit)
+def welch(a: Any, b: Any, o: Options, more: More = lambda rows: 0.0, method: str = significance.WELCH) -> Comparison:
+    """How much each row moves the difference; a bootstrap with normal limits rejects more often than it says.
 
-
-def by_rows(a: Any, b: Any, o: Options) -> Comparison:
-    """`welch` on as many degrees of freedom as there are rows, less 1: on fewer, few positives never reject."""
+    more: positive rows and negative ones -> what is added to the variance of each.
+    """
     variance, rows = a.apart(b)
-    value, error = a.value - b.value, float(np.sqrt(variance.sum()))
-    return significance.error_t(value, error, n=int(rows.sum()), level=o.level, unit=o.unit, method=BY_ROWS)
+    of: Any = {"level": o.level, "unit": o.unit, "method": method}
+    return significance.welch_t(a.value - b.value, variance + more(rows), rows, **of)
+
+
+def welch_of_decisions(a: Any, b: Any, o: Options) -> Comparison:
+    """`welch` of what a threshold decides, with one row more on which decisions differ."""
+    return welch(a, b, o, lambda rows: _row_more(a, b))
 
 
 def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
@@ -267,9 +267,18 @@ def two_gaps(a: Any, b: Any, o: Options) -> Comparison:
     So in each class and direction, as Agresti and Min have it, doi:10.1002/sim.1781: few rows that agree everywhere
     would claim certainty.
     """
+    return welch(a, b, o, lambda rows: 1.0 / np.maximum(rows, 1) ** 2, method=GAPS)
+
+
+def two_areas(a: Any, b: Any, o: Options) -> Comparison:
+    """DeLong's variance of two correlated areas; t, since few rows of a class do not tell its variance well."""
+    return welch(a, b, o, method="DeLong, Welch t")
+
+
+def by_rows(a: Any, b: Any, o: Options) -> Comparison:
+    """`welch` on as many degrees of freedom as there are rows, less 1: on fewer, few positives never reject."""
     variance, rows = a.apart(b)
-    more = variance + 1.0 / np.maximum(rows, 1) ** 2
-    return significance.welch_t(a.value - b.value, more, rows, level=o.level, unit=o.unit, method=GAPS)
+    return by_t(a, b, o, float(np.sqrt(variance.sum())), int(rows.sum()) - 1.0, BY_ROWS)
 
 
 def predictive_values(a: Any, b: Any, o: Options) -> Comparison:
@@ -294,11 +303,6 @@ def no_test(a: Any, b: Any, o: Options) -> Comparison:
     """The difference alone."""
     alone = Estimate(a.value - b.value, np.nan, np.nan, o.level, a.n, NONE)
     return Comparison(alone, np.nan, np.nan, NONE, o.unit, alone)
-
-
-def two_areas(a: Any, b: Any, o: Options) -> Comparison:
-    """DeLong's variance of two correlated areas; t, since few rows of a class do not tell its variance well."""
-    return significance.welch_t(a.value - b.value, *a.apart(b), level=o.level, unit=o.unit, method="DeLong, Welch t")
 
 
 def two_folds(a: Any, b: Any, o: Options) -> Comparison:

@@ -18,8 +18,8 @@ from evalkit.metrics.grid import Grid
 from evalkit.statistics.of_cells import image
 from evalkit.statistics.of_sums import Form, Moments
 from evalkit.statistics.of_totals import OfTotals
+from evalkit.statistics.spread import freedom_of
 from evalkit.statistics.statistic import Layout, Piece, Statistic
-from evalkit.statistics.student import freedom_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.intervals import freedom_left
+from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import Layout, OfRows, Piece
 
 
@@ -191,7 +191,7 @@ class OfCells(OfRows):
         """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
         a, b, squares = self._together(other)
         moved = self._moved_apart(a, b)
-        return self._root(float(squares @ moved**2)), freedom_left(moved, self.n - 1.0, a.rows.weights)
+        return self._root(float(squares @ moved**2)), Spread.of(moved, times=a.rows.weights).freedom(self.n - 1.0)
 
     def hits(self) -> tuple[int, int]:
         """Hits, and the rows that count."""

@@ -22,6 +22,7 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
+from evalkit.statistics.spread import Spread, standardised
 from evalkit.statistics.statistic import Layout, Statistic
 
 HOW = "influence sums"
@@ -113,31 +114,29 @@ class OfMoments(Statistic):
         form[self.place] = self._slopes()
         return form
 
-    def error(self) -> float:
-        """The standard error, to first order."""
-        return self._error(self.form)
+    @cached_property
+    def spread(self) -> Spread:
+        """How much each unit moves it."""
+        return Spread(self.n, self.moments.square(self.form), self.freedom + 1, self._power)
 
-    def difference_error(self, other: OfMoments) -> float:
-        """The standard error of the difference on the same rows."""
-        return self._error(self.form - other.form)
+    def spread_from(self, other: OfMoments) -> Spread:
+        """How much each unit moves the difference."""
+        return Spread(self.n, self.moments.square(self.form - other.form), self.freedom + 1)
 
-    def _error(self, form: Floats) -> float:
-        return float(np.sqrt(self.moments.square(form) * ratio(self.freedom + 1, self.freedom)))
-
-    def skewness(self) -> float:
-        """The skewness of the losses of the rows that take part; those of the others are 0 in the sums."""
+    def _power(self, power: int) -> float:
+        """Fourth powers, where they are known; else cubes of a loss: rows that take no part are 0 in the sums."""
+        if self.moments.units is not None:
+            return float(standardised(self.effects.rows, power))
+        if power == 4:
+            if self.squares is None:
+                return np.nan
+            square, fourth = self.squares.moments.powers(self._slopes(self.squares.near) * self.totals[0])
+            return float(ratio(fourth, square**2))
         m, at, value = self.moments, self.place.start, self.of
         by, out = m.mean[at] - value, m.n - self.n
         cube = m.third[at] + 3 * m.second[at, at] * by + m.n * by**3 + out * value**3
         square = m.second[at, at] + m.n * by**2 - out * value**2
-        return float(cube / self.n / (square / self.n) ** 1.5) if square > 1e-14 * m.n * value**2 else 0.0
-
-    @property
-    def fourths(self) -> tuple[float, float, int] | None:  # type: ignore[override]
-        """The sums of the squares and of the fourth powers of what units move, up to one factor; and the units."""
-        if self.squares is None:
-            return None
-        return *self.squares.moments.powers(self._slopes(self.squares.near) * self.totals[0]), self.moments.n
+        return float(cube / square**1.5) if square > 1e-14 * m.n * value**2 else 0.0
 
     # Where every unit is at hand
 
@@ -198,16 +197,14 @@ class OfDrawn(Statistic):
         moved[self.member] = (own.weights * kind.moved(own, None, (0.0, 0.0), self.middle))[self.member]
         return moved
 
-    def error(self) -> float:
-        """The standard error, to first order."""
-        return self._error(self.moved)
+    @property
+    def spread(self) -> Spread:
+        """How much each unit moves it."""
+        return Spread(self.n, self.sample.square(self.moved)[0], self.freedom + 1)
 
-    def difference_error(self, other: OfDrawn) -> float:
-        """The standard error of the difference on the same rows."""
-        return self._error(self.moved - other.moved)
-
-    def _error(self, moved: Floats) -> float:
-        return float(np.sqrt(self.sample.square(moved)[0] * ratio(self.freedom + 1, self.freedom)))
+    def spread_from(self, other: OfDrawn) -> Spread:
+        """How much each unit moves the difference."""
+        return Spread(self.n, self.sample.square(self.moved - other.moved)[0], self.freedom + 1)
 
     @property
     def unsure(self) -> float:
@@ -232,13 +229,10 @@ class OfSums(Statistic):
 
     how: ClassVar[str] = HOW
 
-    def error(self) -> float:
-        """The standard error."""
-        return float(np.sqrt(self.square * ratio(self.freedom + 1, self.freedom)))
-
-    def skewness(self) -> float:
-        """The skewness of what units add."""
-        return self.skew
+    @property
+    def spread(self) -> Spread:
+        """How much each unit moves it."""
+        return Spread(self.n, self.square, self.freedom + 1, lambda power: self.skew / float(np.sqrt(self.n)))
 
 
 # Several metrics of several systems -----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 They are all that intervals and paired tests need.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -17,8 +17,8 @@ from evalkit.metrics import calibration, grid, kept
 from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Distinct, Parted, Tally, Total, Values
 from evalkit.metrics.sums import Sums
-from evalkit.statistics import intervals
 from evalkit.statistics.binned_scores import BinnedScore, Columns, places
+from evalkit.statistics.spread import Spread, standardised
 from evalkit.statistics.statistic import Layout, OfUnits, Statistic
 
 POSITIVE = ("positive", "\nhit", "+")  # ends of the names of columns that only positive rows have
@@ -58,14 +58,16 @@ class Moments:
         at, times = [self.names.index(name) for name in form], np.array(list(form.values()))
         return float(ratio(self.total(form) ** 2, times @ self.gram[np.ix_(at, at)] @ times))
 
-    def error(self, form: Form, centre: float = 0.0) -> float:
-        """The standard error of the sum: √(Σ (x − centre / n)² n / (n − 1)) over the units' sums x."""
+    def square(self, form: Form, centre: float = 0.0) -> float:
+        """Σ (x − centre / n)² over the units' sums x; 0 if only rounding is left, as of two equal systems."""
         at, times = [self.names.index(name) for name in form], np.array(list(form.values()))
         gram = self.gram[np.ix_(at, at)]
         squares = float(times @ gram @ times) - centre**2 / max(self.n, 1)
-        if squares <= 1e-14 * float(np.abs(times) @ np.abs(gram) @ np.abs(times)):
-            squares = 0.0  # what rounding leaves of two equal systems
-        return float(np.sqrt(ratio(squares * self.n, self.n - 1)))
+        return squares if squares > 1e-14 * float(np.abs(times) @ np.abs(gram) @ np.abs(times)) else 0.0
+
+    def error(self, form: Form) -> float:
+        """The standard error of the sum."""
+        return Spread(self.n, self.square(form), self.n).error
 
     def skewness(self, name: str) -> float:
         """The skewness of one column over the units, 0 where it does not vary."""
@@ -156,9 +158,29 @@ class OfSums(Statistic):
         """Units, or rows."""
         return self.moments.n if self.summed else int(self.tables.rows)
 
-    def error(self) -> float:
-        """The standard error, to first order."""
-        return self._error(self.form)
+    @property
+    def spread(self) -> Spread:
+        """How much units move it."""
+        return self._spread(self.form, self._power)
+
+    def spread_from(self, other: "OfSums") -> Spread:
+        """How much units move the difference."""
+        return self._spread(minus(self.form, other.form), partial(self._power_from, other))
+
+    def _spread(self, form: Form, power: Callable[[int], float]) -> Spread:
+        square = self.moments.square(form, self.moments.total(form) if self.kind.centred else 0.0)
+        return Spread(self.n, square, self.freedom + 1, power)
+
+    def _power(self, power: int) -> float:
+        """Cubes of the loss of a row."""
+        (name,) = self.form
+        return self.moments.skewness(name) / float(np.sqrt(self.n))
+
+    def _power_from(self, other: "OfSums", power: int) -> float:
+        """Of what a threshold decides, from the rows by what both decide."""
+        sides = [side.kind.bins(side.tables.cut) for side in (self, other)]
+        moved = (sides[0][:, :, None] - sides[1][:, None, :]).ravel()
+        return float(standardised(moved, power, self._decided(other).ravel()))
 
     @cached_property
     def freedom(self) -> float:
@@ -166,20 +188,6 @@ class OfSums(Statistic):
         if self.layout is not Layout.SUMMED_VARIED:
             return self.n - 1.0
         return min(self.moments.kish(self._weight(*group)) for group in self.kind.group_cells()) - 1
-
-    def skewness(self) -> float:
-        """The skewness of the loss of a row."""
-        (name,) = self.form
-        return self.moments.skewness(name)
-
-    def difference_error(self, other: "OfSums") -> float:
-        """The standard error of the difference on the same rows."""
-        return self._error(minus(self.form, other.form))
-
-    def _error(self, form: Form) -> float:
-        n, freedom = self.moments.n, self.freedom
-        unlike = ratio(freedom + 1, freedom) * ratio(n - 1, n)  # Kish's number in place of n
-        return self.moments.error(form, self.moments.total(form) if self.kind.centred else 0.0) * float(np.sqrt(unlike))
 
     def _weight(self, tp: float, fn: float, fp: float, tn: float) -> Form:
         """The weight of rows in some of the four cells."""
@@ -222,12 +230,6 @@ class OfSums(Statistic):
             sides = np.array([member[cells] & hit[cells], member[cells] & ~hit[cells]], dtype=float)
             counted += sides @ rows @ sides.T
         return counted.round().astype(np.int64)
-
-    def freedom_left(self, other: "OfSums") -> float:
-        """The degrees of freedom that the kurtosis of what moves the difference leaves, of what a threshold decides."""
-        sides = [side.kind.bins(side.tables.cut) for side in (self, other)]
-        moved = (sides[0][:, :, None] - sides[1][:, None, :]).ravel()
-        return intervals.freedom_left(moved, self.n - 1.0, self._decided(other).ravel())
 
     def _decided(self, other: "OfSums") -> Floats:
         """Positive rows and negative ones by what this one decides and what the other does, predicted ones first."""

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, codes, finite, ratio
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.means import skewness
 from evalkit.statistics.significance import Comparison, agree, compare, rejected
+from evalkit.statistics.spread import Spread
 
 METHOD = "studentised permutation"
 DEALT = 20_000  # up to so many possible deals all are visited
@@ -43,7 +43,7 @@ def difference_skewness(first: Floats, second: Floats) -> float:
     >>> round(difference_skewness(np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0])), 6)
     0.0
     """
-    arms = [(x.var(), skewness(x - x.mean()), x.size) for x in (first, second)]
+    arms = [(x.var(), Spread.of(x - x.mean()).skewness, x.size) for x in (first, second)]
     (a, skew_a, n), (b, skew_b, m) = arms
     variance = a / n + b / m
     cube = skew_a * a**1.5 / n**2 - skew_b * b**1.5 / m**2
@@ -58,7 +58,7 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
     """
     spread = np.concatenate([first - first.mean(), second - second.mean()])
     n, m = first.size, second.size
-    return float(skewness(spread) * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
+    return float(Spread.of(spread).skewness * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
 
 def fits(first: Floats, second: Floats) -> bool:

@@ -7,7 +7,8 @@ and interval cannot disagree.
 import numpy as np
 
 from evalkit.arrays import ratio
-from evalkit.statistics.intervals import Estimate, check_proportion, falling_root, normal_quantile
+from evalkit.statistics.intervals import Estimate, check_proportion, normal_quantile
+from evalkit.statistics.spread import bisect
 
 FARTHEST = 1e9  # a ratio of proportions beyond which there is no limit
 
@@ -37,8 +38,8 @@ def difference_score(
         q = p - difference
         return _standardised(a - b - difference, p * (1 - p) / n_a + q * (1 - q) / n_b)
 
-    low = falling_root(lambda d: score(d) - z, -1.0, a - b)
-    high = falling_root(lambda d: score(d) + z, a - b, 1.0)
+    low = bisect(lambda d: score(d) > z, -1.0, a - b)[0]
+    high = bisect(lambda d: score(d) > -z, a - b, 1.0)[0]
     return Estimate(a - b, low, high, level, int(n_a + n_b), "score")
 
 
@@ -70,8 +71,8 @@ def ratio_score(successes_a: float, n_a: float, successes_b: float, n_b: float, 
         return _standardised(a - times * b, p * (1 - p) / n_a + times**2 * q * (1 - q) / n_b)
 
     far, at = np.log(FARTHEST), float(np.log(value)) if 0 < value < np.inf else 0.0
-    low = np.exp(falling_root(lambda x: score(x) - z, -far, at if value < np.inf else far)) if successes_a else 0.0
-    high = np.exp(falling_root(lambda x: score(x) + z, at if value > 0 else -far, far)) if successes_b else np.inf
+    low = np.exp(bisect(lambda x: score(x) > z, -far, at if value < np.inf else far)[0]) if successes_a else 0.0
+    high = np.exp(bisect(lambda x: score(x) > -z, at if value > 0 else -far, far)[0]) if successes_b else np.inf
     return Estimate(value, float(low), float(high), level, int(n_a + n_b), "score")
 
 

@@ -26,8 +26,7 @@ from evalkit.statistics.of_areas import OfArea, OfAreas, Ranked, Scores
 from evalkit.statistics.of_cells import Group, OfCells, of_system
 from evalkit.statistics.of_moments import OfMoments, Terms
 from evalkit.statistics.of_sums import Moments
-from evalkit.statistics.sample import HeldRows
-from evalkit.statistics.statistic import Layout, OfRows, Statistic
+from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
 
 SHARED = ("rows", "weight")  # the first columns of an area
 ENDS = 4  # bins in which the lowest and the highest number stay

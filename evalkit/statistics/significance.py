@@ -13,23 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
-from evalkit.statistics import flip_tail, means, student
+from evalkit.statistics import flip_tail, means
 from evalkit.statistics.flip_ranges import extremes
-from evalkit.statistics.intervals import (
-    Estimate,
-    bca_interval,
-    falling_root,
-    satterthwaite,
-    standard_error,
-    t_interval,
-    z_interval,
-)
+from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval, z_interval
 from evalkit.statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
 from evalkit.statistics.multiplicity import holm as holm
 from evalkit.statistics.multiplicity import max_t as max_t
 from evalkit.statistics.multiplicity import unadjusted as unadjusted
 from evalkit.statistics.resampling import bca_p_value, resampled_sums
-from evalkit.statistics.results import Comparison as Comparison
+from evalkit.statistics.spread import ROUNDING, beyond_rounding, bisect, p_value, satterthwaite, standard_error
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
 Adjustment = Callable[[ArrayLike], Floats]
@@ -134,32 +126,6 @@ def paired_bootstrap(
     return influence_bootstrap(value, sums[:, 0] / units.size, units - value, level=level, unit=unit)
 
 
-# Ratios of sums on the same units
-
-
-def paired_ratio(
-    numerator_a: ArrayLike,
-    denominator_a: ArrayLike,
-    numerator_b: ArrayLike,
-    denominator_b: ArrayLike,
-    *,
-    level: float = 0.95,
-    unit: str = "user",
-) -> Comparison:
-    """Σ numerator_a / Σ denominator_a − Σ numerator_b / Σ denominator_b, one row a unit, by the delta method.
-
-    For pooled hit ratios, click-through rates, weighted GAUC. NaN where a denominator adds up to 0.
-    Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
-
-    >>> c = paired_ratio([2, 1, 0], [4, 2, 2], [1, 1, 0], [4, 2, 2])
-    >>> c.difference.value, round(c.p_value, 4)
-    (0.125, 0.314)
-    """
-    columns = _ratio_columns(numerator_a, denominator_a, numerator_b, denominator_b)
-    value, effect = _ratio_difference(columns)
-    return influence_t(value, effect, scale=1.0, level=level, unit=unit, method="delta method")
-
-
 def paired_ratio_bootstrap(
     numerator_a: ArrayLike,
     denominator_a: ArrayLike,
@@ -172,7 +138,7 @@ def paired_ratio_bootstrap(
     unit: str = "user",
     sums: Floats | None = None,
 ) -> Comparison:
-    """The difference of two ratios of sums on the same units by a BCa bootstrap of the units; see `paired_ratio`.
+    """The difference of two ratios of sums on the same units by a BCa bootstrap of the units.
 
     sums: of its samples, (resamples, 4), where `resampled_each` has drawn them.
     """
@@ -213,8 +179,8 @@ def error_t(
 ) -> Comparison:
     """A difference with the standard error that n units give: t on n − 1 or `freedom`, as `influence_t` has it."""
     check_comparison_level(level)
-    p = student.p_value(value, error, freedom=max(n - 1, 1) if freedom is None else freedom, scale=scale)
-    error = student.beyond_rounding(value, error, scale)
+    p = p_value(value, error, freedom=max(n - 1, 1) if freedom is None else freedom, scale=scale)
+    error = beyond_rounding(value, error, scale)
 
     def interval(at: float) -> Estimate:
         return t_interval(value, error, n=n, level=at, method=method, freedom=freedom)
@@ -236,22 +202,6 @@ def welch_t(value: float, variance: Floats, units: Ints, *, level: float, unit: 
     freedom = satterthwaite(variance, np.maximum(units - 1, 1))
     freedom = n - 1.0 if np.isnan(freedom) else freedom  # nothing varies
     return error_t(value, error, n=n, freedom=freedom, level=level, unit=unit, method=method)
-
-
-def known_z(differences: ArrayLike, sigma: float, *, level: float = 0.95, unit: str = "query") -> Comparison:
-    """The mean difference by the z-test, where the standard deviation sigma of one difference is known beforehand.
-
-    Raises ParameterError for a sigma that is not above 0: one that is estimated from these units belongs to `paired_t`.
-
-    >>> c = known_z([0.3, 0.1, 0.4, 0.0], sigma=0.2)
-    >>> round(c.p_value, 4), round(c.difference.low, 4), round(c.difference.high, 4)
-    (0.0455, 0.004, 0.396)
-    """
-    if not (np.isfinite(sigma) and sigma > 0):
-        raise ParameterError(f"sigma must be a number above 0, got {sigma}")
-    units = _units(differences)
-    error = sigma / float(np.sqrt(units.size))
-    return error_z(float(units.mean()), error, n=units.size, level=level, unit=unit, method="z, known σ")
 
 
 def error_z(value: float, error: float, *, n: int, level: float, unit: str, method: str) -> Comparison:
@@ -300,11 +250,11 @@ def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str,
     0.0455
     """
 
-    def inside(p: float) -> float:
+    def inside(p: float) -> bool:
         e = interval(1 - p)
-        return 1.0 if e.low <= 0 <= e.high else -1.0
+        return e.low <= 0 <= e.high
 
-    return compare(interval, falling_root(inside, SMALLEST, 1.0), level=level, unit=unit, method=method)
+    return compare(interval, bisect(inside, SMALLEST, 1.0)[0], level=level, unit=unit, method=method)
 
 
 # Families of comparisons
@@ -390,7 +340,7 @@ def _units(differences: ArrayLike) -> Floats:
 def _sum(differences: Floats) -> float:
     """The sum, exactly 0 where all that is left of it is rounding: 0.3 − 0.2 − 0.1 favours nobody."""
     total = fsum(differences)  # exact: neither the order of the units nor that of the systems changes its last bit
-    return total if abs(total) > student.ROUNDING * np.abs(differences).sum() else 0.0
+    return total if abs(total) > ROUNDING * np.abs(differences).sum() else 0.0
 
 
 def _counts(counts: ArrayLike, differences: Floats) -> Floats:

@@ -1,26 +1,28 @@
 """Statistic: one metric of one system on a sample, with all that intervals and tests ask of it.
 
-Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of sums over rows that were read twice (`sample.OfSums`).
+Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of what was kept of rows (`of_moments`, `of_sums`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, codes, ratio
+from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.kinds import Effects
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.statistics import means
-from evalkit.statistics.intervals import Estimate, freedom_left
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.spread import Spread, by_unit, kish
+
+KEPT = 2**24  # rows of all systems whose statistics of one metric stay in memory
 
 
 class Layout(Enum):
@@ -39,12 +41,29 @@ class Layout(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """What every statistic has: its metric, `layout`, `value`, and `n`, the units that vary."""
+    """What every statistic has: its metric, `layout`, `value`, and `n`, the units that vary.
+
+    Of what units move: `spread`, and `spread_from` another one, which is that of the difference.
+    """
 
     chosen: Chosen
 
     redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
-    fourths: ClassVar[None] = None  # sums of squares and fourth powers of what units move, where they were added up
+
+    def error(self) -> float:
+        """The standard error, to first order."""
+        this: Any = self
+        return this.spread.error
+
+    def skewness(self) -> float:
+        """The skewness of what units move."""
+        this: Any = self
+        return this.spread.skewness
+
+    def difference_error(self, other: Any) -> float:
+        """The standard error of the difference on the same rows."""
+        this: Any = self
+        return this.spread_from(other).error
 
     def meets(self, other: Any) -> bool:
         """Whether any unit has both values."""
@@ -239,9 +258,17 @@ class OfRows(Statistic):
         groups = self.chosen.metric.kind.groups(self.rows)
         return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups) - 1
 
-    def error(self) -> float:
-        """The standard error, to first order."""
-        return self.error_of(self.effects.rows)
+    @cached_property
+    def spread(self) -> Spread:
+        """How much each unit moves it."""
+        return self._spread(self.effects.rows)
+
+    def spread_from(self, other: OfRows) -> Spread:
+        """How much each unit moves the difference."""
+        return self._spread(self.effects.rows - other.effects.rows)
+
+    def _spread(self, rows: Floats) -> Spread:
+        return Spread.of(by_unit(rows, self.unit), kish=self.freedom + 1)
 
     def without_each(self) -> Floats:
         """The metric without each unit, of a function of means."""
@@ -249,18 +276,6 @@ class OfRows(Statistic):
         terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
         parts = np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
         return kind.of_sets(parts.sum(axis=1)[:, None] - parts)
-
-    def difference_error(self, other: OfRows) -> float:
-        """The standard error of the difference on the same rows."""
-        return self.error_of(self.effects.rows - other.effects.rows)
-
-    def error_of(self, rows: Floats) -> float:
-        """√(Σ e² K / (K − 1)) of the effects e of K units, by Kish's number, where they weigh unlike."""
-        return float(np.sqrt(np.sum(by_unit(rows, self.unit) ** 2) * ratio(self.freedom + 1, self.freedom)))
-
-    def skewness(self) -> float:
-        """The skewness of what the rows move."""
-        return means.skewness(self.effects.rows)
 
     def apart_by(self, other: OfRows) -> Floats:
         """How much each row moves the difference, of rows that count alike."""
@@ -284,8 +299,8 @@ class OfRows(Statistic):
 
     def of_few(self, other: OfRows) -> tuple[float, float]:
         """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
-        moved = self._apart(other)
-        return self.error_of(moved), freedom_left(by_unit(moved, self.unit), self.n - 1.0)
+        spread = self._spread(self._apart(other))
+        return spread.error, spread.freedom(self.n - 1.0)
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""
@@ -306,10 +321,6 @@ class OfRows(Statistic):
         kind: Any = self.chosen.metric.kind
         sides = [OfRows(Chosen(of), self.rows) for of in kind.pair]
         return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
-
-    def freedom_left(self, other: OfRows) -> float:
-        """The degrees of freedom that the kurtosis of what moves the difference leaves."""
-        return freedom_left(by_unit(self.effects.rows - other.effects.rows, self.unit), self.n - 1.0)
 
     def apart(self, other: OfRows) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
@@ -373,22 +384,45 @@ def of_rows(unit: np.ndarray | None, weight: Floats | None) -> Layout:
     return Layout.PLAIN if unit is None else Layout.CLUSTERED
 
 
-def kish(weight: Floats) -> float:
-    """(Σ w)² / Σ w²: how many units of equal weight tell as much.
+class Sample(Protocol):
+    """All systems on the same rows."""
 
-    >>> kish(np.array([1.0, 1.0, 2.0]))
-    2.6666666666666665
-    """
-    return float(ratio(weight.sum() ** 2, np.dot(weight, weight)))
+    @property
+    def layout(self) -> Layout:
+        """How the rows lie."""
+
+    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
+        """Return the metric of a system on the rows that are members."""
 
 
-def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
-    """The sum of each unit's rows; the rows themselves where there are no units. A unit with a NaN has NaN.
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Rows at hand, by system. ids: what pairs them, where it is asked for."""
 
-    >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
-    array([ 3., nan])
-    """
-    if unit is None:
-        return rows
-    code, names = codes(unit)
-    return np.bincount(code, rows, names.size).astype(np.float64)
+    rows: Mapping[str, Rows]
+    ids: Callable[[], np.ndarray]
+
+    @property
+    def layout(self) -> Layout:
+        """Whether rows are independent and unweighted."""
+        rows = next(iter(self.rows.values()))
+        return of_rows(rows.unit, rows.weight)
+
+    def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> OfRows:
+        """The metric of a system; a slice is all rows."""
+        every = isinstance(member, slice)
+        return self._of_all(chosen, system) if every else OfRows(chosen, self.rows[system].take(member))
+
+    def _of_all(self, chosen: Chosen, system: str) -> OfRows:
+        """The same object until another metric is measured: what it computes of a system serves all pairs."""
+        kept = self._kept
+        if any(of != chosen for of, _ in list(kept)[:1]):
+            kept.clear()
+        statistic = kept.get((chosen, system), OfRows(chosen, self.rows[system]))
+        if (len(kept) + 1) * len(statistic.rows) <= KEPT:
+            kept[chosen, system] = statistic
+        return statistic
+
+    @cached_property
+    def _kept(self) -> dict[tuple[Chosen, str], OfRows]:
+        return {}

@@ -29,7 +29,7 @@ from evalkit.statistics import calibration_test, chosen_threshold, count_bootstr
 from evalkit.statistics.binned_scores import BinnedScore
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
 from evalkit.statistics.of_sums import SummedRows
-from evalkit.statistics.sample import HeldRows
+from evalkit.statistics.statistic import HeldRows
 from evalkit.studies import curve_points, reliability, unit_stream
 from evalkit.studies.account import Account
 from evalkit.studies.reliability import Reliability

@@ -20,8 +20,7 @@ from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions.scores import Scores
 from evalkit.statistics.binned_scores import BinnedScore, Columns, columns
 from evalkit.statistics.of_sums import ByColumns, ByScore, Scored, SummedRows
-from evalkit.statistics.sample import HeldRows
-from evalkit.statistics.statistic import Layout
+from evalkit.statistics.statistic import HeldRows, Layout
 from evalkit.studies import account, study, thresholds
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts
 from evalkit.studies.study import Settings

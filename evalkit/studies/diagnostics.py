@@ -14,7 +14,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import DOUBLE, Precision
 from evalkit.statistics import inference, intervals, power, tiers
-from evalkit.statistics.means import skewness_of_rows
+from evalkit.statistics.spread import standardised
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import Study, cached
 
@@ -148,7 +148,8 @@ def _skews(study: Study, chosen: Chosen) -> Iterator[Skew]:
     for (_, units), some in groupby(tested, key=lambda each: (each[0][0], each[1].size)):
         pairs, rows = zip(*some, strict=True)
         d = np.array(rows)
-        for pair, skew in zip(pairs, skewness_of_rows(d - d.mean(axis=1, keepdims=True)).tolist(), strict=True):
+        skews = standardised(d - d.mean(axis=1, keepdims=True), 3) * np.sqrt(units)
+        for pair, skew in zip(pairs, skews.tolist(), strict=True):
             yield Skew(chosen.label, pair, skew, units)
 
 

@@ -16,7 +16,7 @@ from evalkit.statistics import closed_forms
 from evalkit.statistics.intervals import Estimate, normal_quantile, wilson
 from evalkit.statistics.means import mean_of_counts
 from evalkit.statistics.moving_cut import MovingCut, mean_cost
-from evalkit.statistics.sample import HeldRows
+from evalkit.statistics.statistic import HeldRows
 from evalkit.studies.binary import BinaryStudy
 
 MOST = 240  # thresholds of all systems together, beside those of least cost

@@ -19,8 +19,7 @@ from evalkit.reading.inputs.outcomes import MultiLabel
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.sample import HeldRows
-from evalkit.statistics.statistic import OfRows
+from evalkit.statistics.statistic import HeldRows, OfRows
 from evalkit.studies import account, diagnostics, labels_study, one_by_one, row_study, study
 from evalkit.studies.account import Account
 from evalkit.studies.diagnostics import Ends

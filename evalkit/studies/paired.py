@@ -33,12 +33,13 @@ from evalkit.statistics import (
     significance,
 )
 from evalkit.statistics.flip_ranges import ranges
-from evalkit.statistics.intervals import Estimate, standard_error
+from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.joint_flips import Pairs
 from evalkit.statistics.methods import Options, Paired
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.resampling import resampled_each
 from evalkit.statistics.significance import Comparison
+from evalkit.statistics.spread import standard_error
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete

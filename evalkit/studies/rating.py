@@ -37,8 +37,7 @@ from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import inference, mean_consistency
 from evalkit.statistics.of_moments import Kept, OfSums, Summed, Terms, refuse_unsummed
-from evalkit.statistics.sample import HeldRows
-from evalkit.statistics.statistic import Layout, OfRows, Statistic
+from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
 from evalkit.studies import account, mean_reliability, study, unit_stream
 from evalkit.studies.account import Account
 from evalkit.studies.mean_reliability import MeanReliability, window

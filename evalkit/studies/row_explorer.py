@@ -14,7 +14,7 @@ from evalkit.reading.inputs import aligned as other_columns
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Ratings
-from evalkit.statistics.sample import HeldRows
+from evalkit.statistics.statistic import HeldRows
 from evalkit.studies.row_study import RowStudy
 
 

@@ -26,8 +26,7 @@ from evalkit.numbers import unit_noun
 from evalkit.reading.inputs.aligned import Aligned, number_of
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.sample import Sample
-from evalkit.statistics.statistic import Layout, OfRows, Statistic
+from evalkit.statistics.statistic import Layout, OfRows, Sample, Statistic
 from evalkit.studies import units
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Units

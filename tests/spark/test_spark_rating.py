@@ -7,7 +7,7 @@ from large_forecasts import CASES, frame, held, long, summed
 
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
-from evalkit.statistics.sample import HeldRows
+from evalkit.statistics.statistic import HeldRows
 from evalkit.studies import rating
 
 READING = Reading(rows=100, collected=100, worker=15_000, units=100)

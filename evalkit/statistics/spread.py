@@ -1,0 +1,180 @@
+"""Spread: how far units move a statistic; from it error, skewness and degrees of freedom follow, and with these t.
+
+An influence value says how far one unit moves the statistic, to first order; those of all units add up to 0. Their
+powers add up over units, so that it does not matter whether these are at hand or were added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evalkit.arrays import Floats, Ints, codes, ratio
+
+ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
+
+
+def _unknown(power: int) -> float:
+    return float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Powers of the influence values l of n units. square: Σ l². kish: how many units of equal weight tell as much.
+
+    power: p -> Σ lᵖ / (Σ l²)^(p/2), of 3 and 4.
+
+    >>> s = Spread.of(np.array([4.0, -1, -1, -1, -1, 0]))
+    >>> round(s.error, 3), round(s.skewness, 3), round(s.freedom(5.0), 3)
+    (4.899, 1.643, 4.138)
+    """
+
+    n: float
+    square: float
+    kish: float
+    power: Callable[[int], float] = _unknown
+
+    @staticmethod
+    def of(moved: Floats, *, kish: float | None = None, times: Floats | None = None) -> Spread:
+        """Of influence values at hand, one a unit. times: how many units have each value."""
+        n = float(len(moved) if times is None else times.sum())
+        squares = moved**2
+        square = float(squares.sum() if times is None else times @ squares)
+        return Spread(n, square, n if kish is None else kish, lambda p: float(standardised(moved, p, times)))
+
+    @staticmethod
+    def without_each(values: Floats, kish: float) -> Spread:
+        """Of the statistic without each unit (Tukey's jackknife): to first order few units have too small an error."""
+        return Spread.of((values - values.mean()) * (kish - 1) / kish, kish=kish)
+
+    @property
+    def error(self) -> float:
+        """The standard error, √(Σ l² K / (K − 1)) with Kish's number K; NaN of one unit."""
+        return float(np.sqrt(self.square * ratio(self.kish, self.kish - 1)))
+
+    @property
+    def skewness(self) -> float:
+        """The skewness of the influence values; 0 if none moves anything."""
+        return self.power(3) * float(np.sqrt(self.n))
+
+    def freedom(self, most: float) -> float:
+        """The degrees of freedom of the squared error, by the kurtosis of the influence values; 1 to `most`.
+
+        The variance of Σ l², from their fourth powers, is that of a chi-square with 2 / (Σ l⁴ / (Σ l²)² − 1 / n).
+        """
+        return freedom_of(1.0, self.power(4), self.n, most)
+
+
+def standardised(moved: Floats, power: int, times: Floats | None = None) -> Any:
+    """Σ lᵖ / (Σ l²)^(p/2) along the last axis, 0 if all are 0; scaled, so that no power is too large or too small.
+
+    >>> float(standardised(np.array([-1.0, -1.0, 2.0]), 3).round(4))
+    0.4082
+    """
+    far = np.abs(moved).max(axis=-1, initial=0.0, keepdims=True)
+    z = moved / np.where(far == 0, 1.0, far)
+    squared = z * z
+    z *= squared if power == 3 else squared * z
+    square, whole = (x.sum(axis=-1) if times is None else x @ times for x in (squared, z))
+    return np.where(square == 0, 0.0, whole / np.where(square == 0, 1.0, square) ** (power / 2))
+
+
+def freedom_of(squares: float, fourths: float, n: float, most: float) -> float:
+    """`Spread.freedom` from the sums of the squares and of the fourth powers of n influence values.
+
+    >>> round(freedom_of(20.0, 260.0, 6, 5.0), 3)
+    4.138
+    """
+    most, spread = max(most, 1.0), float(ratio(fourths, squares**2)) - 1 / max(n, 1)
+    return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)
+
+
+def standard_error(effect: ArrayLike) -> float:
+    """The error of the mean of effects l, one a unit, whose mean is 0: √(Σ l² / n(n − 1)). NaN below two units.
+
+    >>> round(standard_error([-1, 0, 1]), 6)
+    0.57735
+    """
+    effects = np.asarray(effect, float)
+    return Spread.of(effects).error / max(effects.size, 1)
+
+
+def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
+    """The degrees of freedom of a sum of variances, each estimated on its own; doi:10.2307/3002019.
+
+    >>> satterthwaite(np.array([1.0, 1.0]), np.array([4, 4]))
+    8.0
+    """
+    return float(ratio(variance.sum() ** 2, (variance**2 / freedom).sum()))
+
+
+def kish(weight: Floats) -> float:
+    """(Σ w)² / Σ w²: how many units of equal weight tell as much.
+
+    >>> kish(np.array([1.0, 1.0, 2.0]))
+    2.6666666666666665
+    """
+    return float(ratio(weight.sum() ** 2, np.dot(weight, weight)))
+
+
+def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
+    """The sum of each unit's rows; the rows themselves where there are no units. A unit with a NaN has NaN.
+
+    >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
+    array([ 3., nan])
+    """
+    if unit is None:
+        return rows
+    code, names = codes(unit)
+    return np.bincount(code, rows, names.size).astype(np.float64)
+
+
+# Student's t ----------------------------------------------------------------------------------------------------------
+
+
+def p_value(value: float, error: float, *, freedom: float, scale: float = 1.0) -> float:
+    """The two-sided p-value of a difference with this standard error, on so many degrees of freedom.
+
+    An error below rounding, against `scale`, leaves a difference other than 0 without a p, and one of 0 with p = 1.
+    Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
+
+    >>> round(p_value(1.0, 0.5, freedom=10), 4), p_value(1.0, 0.0, freedom=10), p_value(0.0, 0.0, freedom=10)
+    (0.0734, nan, 1.0)
+    """
+    from scipy.special import stdtr
+
+    error = beyond_rounding(value, error, scale)
+    return 1.0 if error == 0 else float(2 * stdtr(freedom, -abs(value) / error))
+
+
+def beyond_rounding(value: float, error: float, scale: float) -> float:
+    """The error; one that is only rounding of numbers of this scale is 0, or NaN beside a difference other than 0.
+
+    >>> beyond_rounding(0.5, 1e-15, 1.0), beyond_rounding(0.0, 1e-15, 1.0), beyond_rounding(0.5, 0.1, 1.0)
+    (nan, 0.0, 0.1)
+    """
+    if error > ROUNDING * scale or np.isnan(error):
+        return error
+    return 0.0 if abs(value) <= ROUNDING * scale else np.nan
+
+
+# Roots ----------------------------------------------------------------------------------------------------------------
+
+
+def bisect(holds: Callable[[float], bool], inside: float, outside: float, *, steps: int = 60) -> tuple[float, float]:
+    """Two points as close as halving gets them, between one where something holds and one where it does not.
+
+    >>> inside, outside = bisect(lambda x: x * x < 2, 1.0, 2.0)
+    >>> inside < 2**0.5 <= outside, round(outside, 12)
+    (True, 1.414213562373)
+    """
+    for _ in range(steps):
+        middle = (inside + outside) / 2
+        if middle in (inside, outside):
+            break
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return float(inside), float(outside)
