@@ -1,9 +1,11 @@
 """The words, tables and pictures of the folds on the validation page: intervals, fold by fold, other systems."""
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evalkit.drawing import curve_plots, plots, tables
@@ -11,8 +13,6 @@ from evalkit.drawing.plots import COLOURS, GREY, Picture
 from evalkit.drawing.tables import Cell, Html, minus, number_cell, p_cell, with_interval
 from evalkit.numbers import counted, number, of_frame, p_value, plural, signed
 from evalkit.pages import page, pieces
-from evalkit.studies import fold_scores as diagnostics
-from evalkit.studies.fold_scores import fold_ends
 from evalkit.studies.out_of_fold import FEW_POOLED, Validation
 
 pieces.listed(__name__)
@@ -55,7 +55,7 @@ def by_fold(study: Validation) -> Html:
         "fold",
         "training",
         "test",
-        "share of class 1" if len(study.facts.classes) == 2 else "mean label",
+        "share of class 1" if len(study.examples.classes) == 2 else "mean label",
         *labels,
     ]
     head += [f"{study.primary.label} in training", "better by"] if gap is not None else []
@@ -66,18 +66,18 @@ def by_fold(study: Validation) -> Html:
         for chosen in study.settings.metrics
     ]
     rest: list[Cell | str] = ["", ""] if gap is not None else []
-    tested = number_cell(study.split.tested, 0)
+    tested = number_cell(study.rows.size, 0)
     if study.holdout:
         return tables.table(
             f"{study.subject}, the one test set", head, rows, "One holdout: there are no folds to pool."
         )
     strong = [replace(cell, tag="strong") for cell in (Cell("pooled"), *pooled)]
     rows.append([strong[0], "", tested, "", *strong[1:], *rest])
-    mean = diagnostics.mean_of_folds(study)
+    mean = study.mean_of_folds
     means = [number_cell(mean[label], same[label]) for label in labels]
     if gap is not None:
         places = same[study.primary.label]
-        rest = [number_cell(mean["on_train"], places), number_cell(diagnostics.mean_gap(study), places, signed)]
+        rest = [number_cell(mean["on_train"], places), number_cell(float(np.mean(gap)), places, signed)]
     rows.append(["mean of folds", "", "", "", *means, *rest])
     apart = [label for label, whole, mean in zip(labels, pooled, means, strict=True) if whole.text != mean.text]
     return tables.table(f"{study.subject}, fold by fold", head, rows, f"{_unlike(study)}{_apart(study, apart)}")
@@ -93,7 +93,7 @@ def _fold(row: dict[str, Any], places: dict[str, int], gap: float | None) -> lis
 
 def _unlike(study: Validation) -> str:
     u = study.unlike
-    if not diagnostics.comparable_folds(study):
+    if math.isnan(u["p"]):
         return "Too few folds to test whether they differ."
     differ = "differ significantly" if u["p"] < 0.05 else "do not differ significantly"
     test = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
@@ -129,7 +129,7 @@ def paired(study: Validation) -> Html:
     adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
     few = f" Fewer than {FEW_POOLED:,} rows: the test by fold below decides. The pooled one takes the folds' models as "
     note = f"p by {c.method}{few + 'fixed.' if study.few_pooled else adjusted + '.'}"
-    below = f"The same by fold, {level}, {len(study.split.names)} folds"
+    below = f"The same by fold, {level}, {len(study.tests)} folds"
     wrong = (
         f"p by Nadeau and Bengio's corrected t{adjusted if study.few_pooled else ', not adjusted'}. Crossed out: "
         "the plain t-test ignores that folds share rows; over 10 × 10 folds it declares two equal learners different "
@@ -150,7 +150,7 @@ def paired(study: Validation) -> Html:
 def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
-    caption = f"{rows}, {counted(study.split.tested, 'row')}, with {study.settings.level:.0%} interval"
+    caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
     return page.estimates(
         study, caption, f"{study.baseline}: uses no features, only the class shares or the median of the training rows."
     )
@@ -164,10 +164,10 @@ def fold_map(study: Validation) -> Picture:
     along, frame = ALONG[study.axis], study.stretches(BINS)
     both = "; both: of neighbouring rows some are tested and some train, none does both"
     mixed = both if "both" in set(frame["kind"]) else ""
-    n, folds = len(study.facts), counted(len(study.split.names), "fold")
+    n, folds = len(study.examples), counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
-    labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.facts.dated}
-    size = plots.WIDTH, plots.tall(len(study.split.names), head=1.3, each=0.2)
+    labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}
+    size = plots.WIDTH, plots.tall(len(study.tests), head=1.3, each=0.2)
     return plots.picture(curve_plots.draw_map, frame, caption=caption, size=size, **labels)
 
 
@@ -175,14 +175,15 @@ def folds(study: Validation) -> Picture:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
     frame, label = study.by_fold, study.primary.label
     sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
-    low, high = fold_ends(study)
+    values = study.fold_values(study.subject)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     if study.holdout:
         caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
     else:
         ends = f"{study.subject} from {number(low)} to {number(high)}"
-        caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.split.names), 'fold')}."
+        caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.tests), 'fold')}."
     names: dict[str, Any] = {"label": label, "subject": study.subject}
-    names["xlabel"] = f"fold (n = {counted(study.split.tested, 'row')} tested)"
+    names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
     return plots.picture(curve_plots.draw_folds, frame, caption=caption, size=(plots.WIDTH, 2.8), **names)
 
 
@@ -194,6 +195,6 @@ def interval_plot(study: Validation) -> Picture:
         f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} intervals; grey: falsely assumes "
         "independent observations."
     )
-    label = f"{study.primary.label} (n = {counted(study.split.tested, 'row')})"
+    label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
     size = plots.WIDTH, plots.tall(len(frame))
     return plots.picture(plots.intervals, frame, caption=caption, size=size, label=label, zero=False)

@@ -9,7 +9,6 @@ from evalkit.drawing.tables import Cell, Html, number_cell, of_rows, p_cell, wit
 from evalkit.numbers import counted, number, of_frame, plural, signed
 from evalkit.pages import pieces
 from evalkit.pages.validation_findings import why_not
-from evalkit.studies import fold_scores as diagnostics
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 
 pieces.listed(__name__)
@@ -53,7 +52,7 @@ def other_splits(study: Validation) -> Html:
     if study.other is None:
         return Html("")
     columns = "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
-    caption = f"{study.primary.label} of {study.subject}, the same {len(study.facts):,} rows split in other ways"
+    caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in other ways"
     summary = of_rows(caption, study.other.summary, columns, _lesson(study))
     return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
 
@@ -62,14 +61,14 @@ def _lesson(study: Validation) -> str:
     text = (
         "The spread is due to the split alone; the sampling error of the rows comes on top (see the intervals above)."
     )
-    single, ratios = diagnostics.spread_ratios(study)
+    single, ratios = study.other.spread_ratios if study.other else ("", {})
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
     return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(study)}".strip()
 
 
 def _one_out(study: Validation) -> str:
     """Why leaving one out can be wrong on every row."""
-    value = diagnostics.reversed_by_one_out(study)
+    value = study.reversed_by_one_out
     if value is None:
         return ""
     return (
@@ -90,8 +89,7 @@ def _bootstrap(study: Validation) -> list[Html]:
         "error_632_plus": ".632+",
         "no_information": "with features that carry no information",
     }
-    accuracy = diagnostics.accuracies(b)
-    rows: list[list[Cell | str]] = [[text, number_cell(accuracy[name])] for name, text in items.items()]
+    rows: list[list[Cell | str]] = [[text, number_cell(1 - getattr(b, name))] for name, text in items.items()]
     return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
 
 
@@ -100,8 +98,8 @@ def _ignoring(study: Validation) -> list[Html]:
     assert study.other is not None
     if study.other.ignoring is None:
         return []
-    what = "time" if "time" in study.facts.known else "group"
-    split = "the folds given" if "fold" in study.facts.known else f"split by {what}"
+    what = "time" if "time" in study.known else "group"
+    split = "the folds given" if "fold" in study.known else f"split by {what}"
     honest, blind = (
         study.estimate(study.primary, study.subject),
         study.interval(study.primary, study.other.ignoring),
@@ -112,7 +110,7 @@ def _ignoring(study: Validation) -> list[Html]:
             Cell(f"rows at random, {what} ignored", tag="s"),
             replace(with_interval(blind.value, blind.low, blind.high), tag="s"),
         ],
-        ["difference", number_cell(diagnostics.promised(honest, blind), show=signed)],
+        ["difference", number_cell(blind.value - honest.value, show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
     return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]
@@ -137,7 +135,7 @@ def strip(study: Validation) -> Picture | Html:
         "sample, all rows over the folds of one draw, or the mean of such draws if the name says so. Bar: their mean."
     )
     size = plots.WIDTH, plots.tall(frame["way"].nunique(), head=1.0, each=0.5)
-    xlabel = f"{label} (n = {counted(len(study.facts), 'row')})"
+    xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
     return plots.picture(
         curve_plots.draw_strip, frame, alt=f"{caption} {listed}.", caption=caption, size=size, xlabel=xlabel
     )
@@ -155,7 +153,7 @@ def learning_curve(study: Validation) -> Picture | Html:
     )
     caption = f"{label} of {study.subject} by the number of training rows; band: from the lowest to the highest fold."
     labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True}
-    labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.split.names)} folds)"}
+    labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.tests)} folds)"}
     return plots.picture(
         plots.curves, frame, alt=f"{caption} {ends}.", caption=caption, size=(plots.WIDTH, 2.6), **labels
     )

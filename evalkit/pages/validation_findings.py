@@ -1,11 +1,15 @@
 """What to know of the rows, the split and the fits of a validation before the numbers, in words."""
 
+import numpy as np
+
+from evalkit.arrays import codes
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, Kind, measured
 from evalkit.numbers import counted, listed
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.inputs.folds import LeftOut
-from evalkit.studies import fold_scores as diagnostics
+from evalkit.reading.tables import rules
+from evalkit.studies.diagnostics import ends
 from evalkit.studies.out_of_fold import Validation
 from evalkit.studies.resplits import Unfitted
 
@@ -24,7 +28,7 @@ def of(study: Validation) -> list[Finding]:
 
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
-    data = [_rows(study), *(_left_out(part) for part in study.facts.left_out), _label(study), *_threshold(study)]
+    data = [_rows(study), *(_left_out(part) for part in study.examples.left_out), _label(study), *_threshold(study)]
     return [
         *data,
         *_features(study),
@@ -39,8 +43,8 @@ def of_data(study: Validation) -> list[Finding]:
 
 
 def _rows(study: Validation) -> Finding:
-    e = study.facts
-    text = f"{used(e.read, len(e), len(e.ends))}. Columns: {columns_read(e.columns)}."
+    e = study.examples
+    text = f"{used(e.read, len(e), len(e.score))}. Columns: {columns_read(e.columns)}."
     return kinds.ROWS_READ.note(text, e.read)
 
 
@@ -51,12 +55,14 @@ def _left_out(unused: LeftOut) -> Finding:
 
 
 def _label(study: Validation) -> Finding:
-    label, n = study.facts.label, len(study.facts)
-    if not label.classes:
-        text = f"The label is a number from {label.low:g} to {label.high:g}, mean {label.mean:.4g}."
+    e, n = study.examples, len(study.examples)
+    if not e.classes:
+        label = e.label
+        text = f"The label is a number from {label.min():g} to {label.max():g}, mean {label.mean():.4g}."
         return kinds.TARGET_VALUES.note(text, n)
-    shares, names = listed(f"{name}: {n:,}" for name, n in label.classes.items()), study.facts.classes
-    positive = class_named(names[1], study.facts.columns["label"]) if len(names) == 2 else ""
+    counts = np.bincount(e.label.astype(np.int64)).tolist()
+    shares = listed(f"{name}: {of_class:,}" for name, of_class in zip(e.classes, counts, strict=True))
+    positive = class_named(e.classes[1], e.columns["label"]) if len(e.classes) == 2 else ""
     return kinds.CLASS_SHARES.note(f"Classes: {shares}.{f' Class 1 is {positive}.' if positive else ''}", n)
 
 
@@ -64,23 +70,25 @@ def _threshold(study: Validation) -> list[Finding]:
     """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
     if study.threshold is None:
         return []
-    beyond = idle(diagnostics.cuts(study, study.threshold), study.facts.ends)
-    others = {name: own for name, own in study.facts.ends.items() if own[0] < 0 or own[1] > 1}
+    stored, scores_of = study.examples.precision, ends(study.examples.score)
+    beyond = idle({name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of)
+    others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
     if others and "threshold" not in study.given:
         scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
         text = f"The usual threshold {study.threshold:g} is applied to scores that are not probabilities: {scores}."
         beyond.append(kinds.USUAL_THRESHOLD.warning(text, len(others)))
-    return rounded(study.threshold, study.facts.precision) + beyond
+    return rounded(study.threshold, stored) + beyond
 
 
 def _features(study: Validation) -> list[Finding]:
-    features = study.features
-    if features is None:
+    table = study.examples.features
+    if table is None:
         return []
-    types = f"of them text: {listed(features.text)}" if features.text else "all numbers"
-    findings = [kinds.FEATURES.note(f"{features.count} features, {types}.", features.count)]
-    line = f"Constant or without any value: {listed(features.constant)}."
-    n = len(features.constant)
+    texts, count = list(table.select_dtypes(exclude="number")), table.shape[1]
+    types = f"of them text: {listed(texts)}" if texts else "all numbers"
+    findings = [kinds.FEATURES.note(f"{count} features, {types}.", count)]
+    constant = [str(name) for name in table if table[name].nunique(dropna=False) < 2]
+    line, n = f"Constant or without any value: {listed(constant)}.", len(constant)
     return findings + ([kinds.CONSTANT_FEATURES.warning(line, n)] if n else [])
 
 
@@ -89,28 +97,27 @@ def _models(study: Validation) -> list[Finding]:
 
 
 def _repeats(study: Validation) -> list[Finding]:
-    e = study.facts
+    e = study.examples
     if e.repeats < 2:
         return []
-    least, most = e.per_id
+    times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
+    least, most = int(times.min()), int(times.max())
     each = f"{least}" if least == most else f"{least} to {most}"
     once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
-    text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.split.distinct:,} ids"
+    text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.distinct:,} ids"
     return [kinds.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
 
 
 def _untested(study: Validation) -> list[Finding]:
-    n = diagnostics.untested(study)
+    n = len(study.examples) - study.rows.size
     text = f"Used for training only, tested by no fold: {counted(n, 'row')}."
     return [kinds.UNTESTED_ROWS.note(text, n)] if n else []
 
 
 def _pooled(study: Validation) -> list[Finding]:
     """That few rows are pooled out of fold, with what was simulated."""
-    text = (
-        f"{counted(study.split.distinct, study.row_name)} pooled from {len(study.split.names)} folds. {measured.POOLED}"
-    )
-    return [kinds.FEW_POOLED.note(text, study.split.distinct)] if study.pooled_of_folds else []
+    text = f"{counted(study.distinct, study.row_name)} pooled from {len(study.tests)} folds. {measured.POOLED}"
+    return [kinds.FEW_POOLED.note(text, study.distinct)] if study.pooled_of_folds else []
 
 
 def unchecked(study: Validation) -> list[Finding]:

@@ -8,8 +8,6 @@ from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import counted, estimate, number, p_value, plural, signed
 from evalkit.pages import first_screen, folds_page, page, pieces, record, validation_findings
 from evalkit.pages.first_screen import link
-from evalkit.studies import checks
-from evalkit.studies import fold_scores as diagnostics
 from evalkit.studies.out_of_fold import Validation
 from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
 
@@ -76,12 +74,12 @@ def title(study: Validation) -> Html:
 
 
 def _extent(study: Validation) -> str:
-    n, folds = len(study.facts), len(study.split.names)
+    n, folds = len(study.examples), len(study.tests)
     if study.holdout:
-        return f"{counted(study.split.tested, 'test row')} of one holdout"
-    repeats = study.facts.repeats
+        return f"{counted(study.rows.size, 'test row')} of one holdout"
+    repeats = study.examples.repeats
     if repeats > 1:
-        return f"{study.split.distinct:,} ids, {repeats} repeats of {diagnostics.folds_of_a_repeat(study):g} folds"
+        return f"{study.distinct:,} ids, {repeats} repeats of {folds / repeats:g} folds"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
@@ -95,7 +93,7 @@ def verdict(study: Validation) -> Html:
         if study.gate
         else []
     )
-    lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.split.rule}.")]
+    lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.folds.rule}.")]
     unchecked = validation_findings.unchecked(study)
     lines += [joined(f"{finding.message} ", Cell("", markup=tables.code(finding))) for finding in unchecked]
     findings = (" (", link("evidence", LEAKS), ")") if study.findings else ()
@@ -131,7 +129,7 @@ def _reason(study: Validation) -> str:
         return f"this evaluation cannot be trusted, because {severe[0].message}{_more(severe)}"
     if warned:
         return f"a warning must be explained first: {warned[0].message}{_more(warned)}; {_checked(study)}"
-    unseen = checks.usual(study.checks)
+    unseen = study.unseen
     missing = f"; important checks are missing: {', '.join(unseen)}" if unseen else ""
     return f"no problem found; {_checked(study)}{missing}"
 
@@ -161,8 +159,8 @@ def _training_gap(study: Validation) -> list[Cell]:
     gap = study.training_gap
     if gap is None:
         return []
-    train = study.split.train[0]
-    text = f"Training gap ({study.primary.label} on {train:,} training rows minus that on {study.split.tested:,} test "
+    train = study.folds.sizes[0][0]
+    text = f"Training gap ({study.primary.label} on {train:,} training rows minus that on {study.rows.size:,} test "
     return [Cell(f"{text}rows): {estimate(gap.value, gap.low, gap.high, signed)} ({gap.method}).")]
 
 
@@ -210,7 +208,7 @@ def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
 def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
     holdout = OF_HOLDOUT if study.training_gap is not None else []
-    resplits = OF_RESPLITS if study.other is not None or study.facts.repeats > 1 else []
+    resplits = OF_RESPLITS if study.other is not None or study.examples.repeats > 1 else []
     return tables.definitions([*page.metric_definitions(study), *DEFINITIONS, *holdout, *resplits])
 
 
@@ -222,7 +220,7 @@ def origin(study: Validation) -> Html:
 def results(study: Validation) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {
-        "columns": dict(study.facts.columns),
+        "columns": dict(study.examples.columns),
         "verdict": {
             "word": study.word,
             "because": _reason(study),
@@ -230,12 +228,12 @@ def results(study: Validation) -> Results:
             "checks": {"run": [c.name for c in study.checks if not c.lacks], "all": [c.name for c in study.checks]},
         },
         "split": {
-            "rule": study.split.rule,
-            "folds": len(study.split.names),
-            "rows": len(study.facts),
-            "tested": study.split.tested,
-            "repeats": study.facts.repeats,
-            "distinct": study.split.distinct,
+            "rule": study.folds.rule,
+            "folds": len(study.tests),
+            "rows": len(study.examples),
+            "tested": study.rows.size,
+            "repeats": study.examples.repeats,
+            "distinct": study.distinct,
         },
         "training_gap": None if study.training_gap is None else vars(study.training_gap),
         "subject": study.subject,

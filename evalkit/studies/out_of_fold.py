@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from evalkit.arrays import Floats, Ints, codes, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, ordered
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import giveaways, leakage
@@ -29,11 +30,8 @@ from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.significance import adjust, holm, paired_t, verdict
 from evalkit.statistics.statistic import OfRows, pooled_variances
-from evalkit.studies import checks, fold_scores, units
-from evalkit.studies.checks import Check
-from evalkit.studies.diagnostics import ends
-from evalkit.studies.fold_scores import Facts, Features, Label, Split
-from evalkit.studies.resplits import Resplits
+from evalkit.studies import resplits, units
+from evalkit.studies.resplits import ONE_OUT, Resplits
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Listed, Units
 
@@ -49,6 +47,61 @@ BY_ROW = "pooled, as if rows of a group were a sample"
 BY_REPEAT = "pooled, as if each repeat of an id were another row"
 OUTSIDE = "selected anew, on all rows"
 INSIDE = "selected anew, in each fold"
+
+
+TOO_COARSE = "features too coarse"
+UNSELECTED = "selected not set"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of the audit: the kind of its findings. lacks: why it could not be run, empty if it was."""
+
+    kind: Kind
+    lacks: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its findings."""
+        return self.kind.name
+
+
+def _possible(
+    known: Collection[str], classes: Sequence[str], *, fitted: bool, holdout: bool, coarse: bool
+) -> tuple[Check, ...]:
+    """Every check that has a meaning for such a label and such folds, run or not.
+
+    known: which of id, group, time, features and candidates there are. classes: of the label, none of a number.
+    coarse: True if equal rows are so common by coincidence that copies do not show.
+    """
+    two = len(classes) == 2
+    run = [kinds.TESTED_AGAIN, kinds.FOLD_SIZES, kinds.FEW_TESTED]
+    run += [] if holdout else [kinds.UNLIKE_FOLDS]
+    run += [kinds.BASE_RATE] if classes else []
+    run += [kinds.SCORE_SCALE] if two and not holdout else []
+    run += [kinds.SCORE_IS_LABEL] if two and not fitted else []
+    return (
+        *map(Check, run),
+        Check(kinds.ID_BOTH, _lacks("id", known)),
+        Check(kinds.GROUP_BOTH, _lacks("group", known)),
+        Check(kinds.TIME_TRAVEL, _lacks("time", known)),
+        *_of_features(known, classes, coarse=coarse),
+    )
+
+
+def _lacks(name: str, known: Collection[str]) -> str:
+    return "" if name in known else f"no {name}"
+
+
+def _of_features(known: Collection[str], classes: Sequence[str], *, coarse: bool) -> list[Check]:
+    lacks = _lacks("features", known)
+    run = [kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.ID_LIKE, kinds.SINGLE_FEATURE]
+    run += [kinds.CONFLICTING_LABELS] if classes else []
+    return [
+        Check(kinds.DUPLICATES, lacks or (TOO_COARSE if coarse else "")),
+        *(Check(kind, lacks) for kind in run),
+        Check(kinds.SELECTED_OUTSIDE, lacks or ("" if "candidates" in known else UNSELECTED)),
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,57 +140,23 @@ class Validation(Shown, Study):
         """The fits on other splits, which are made when something first asks for them; None of predictions."""
         return None if self.refit is None else self.refit()
 
-    @cached_property
-    def features(self) -> Features | None:
-        """The columns that estimators are fitted on; None of predictions."""
-        table = self.examples.features
-        if table is None:
-            return None
-        constant = [str(name) for name in table if table[name].nunique(dropna=False) < 2]
-        return Features(table.shape[1], list(table.select_dtypes(exclude="number")), constant)
-
-    @cached_property
-    def facts(self) -> Facts:
-        """What the page says of the rows."""
-        e = self.examples
+    @property
+    def known(self) -> frozenset[str]:
+        """Which of id, group, time, fold, features and candidates (columns to select from) there are."""
         sides = ("id", "group", "time", "fold", "features", "candidates")
-        times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
-        shares = np.bincount(e.label.astype(np.int64)).tolist() if e.classes else []
-        return Facts(
-            columns=e.columns,
-            sources=e.sources,
-            read=e.read,
-            rows=len(e),
-            known=frozenset(name for name in sides if getattr(e, name) is not None),
-            classes=e.classes,
-            label=Label(
-                dict(zip(e.classes, shares, strict=True)),
-                float(e.label.min()),
-                float(e.label.max()),
-                float(e.label.mean()),
-            ),
-            left_out=e.left_out,
-            repeats=e.repeats,
-            dated=e.dated,
-            precision=e.precision,
-            ends=ends(e.score),
-            per_id=(int(times.min()), int(times.max())),
-        )
+        return frozenset(name for name in sides if getattr(self.examples, name) is not None)
 
     @cached_property
-    def split(self) -> Split:
-        """The folds."""
-        e, (train, test) = self.examples, self.folds.sizes
-        once = e.repeats == 1 or e.id is None
-        return Split(
-            rule=self.folds.rule,
-            names=[fold.label for fold in self.tests],
-            train=[0 if pair is None else int(train[pair]) for pair in self._pairs],
-            test=[fold.member.size for fold in self.tests],
-            sides=(float(train.mean()), float(test.mean())),
-            tested=self.rows.size,
-            distinct=self.rows.size if once else len(codes(e.id[self.rows])[1]),  # type: ignore[index]
-        )
+    def distinct(self) -> int:
+        """The rows that a fold tests, each id counted once however often the folds were drawn."""
+        e = self.examples
+        return self.rows.size if e.repeats == 1 or e.id is None else len(codes(e.id[self.rows])[1])
+
+    @property
+    def mean_sizes(self) -> tuple[float, float]:
+        """The mean rows of training and of test sides over the folds that have both."""
+        train, test = self.folds.sizes
+        return float(train.mean()), float(test.mean())
 
     @cached_property
     def _pairs(self) -> list[int | None]:
@@ -150,7 +169,7 @@ class Validation(Shown, Study):
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was read."""
-        return self.facts.sources
+        return self.examples.sources
 
     @property
     def unit_name(self) -> str:
@@ -160,17 +179,17 @@ class Validation(Shown, Study):
     @property
     def holdout(self) -> bool:
         """True if there is one test set, so that nothing is pooled out of fold."""
-        return len(self.split.names) == 1
+        return len(self.tests) == 1
 
     @property
     def measured_on(self) -> str:
         """What the estimates are of: the test rows of a holdout, or all rows pooled out of fold."""
-        return HELD_OUT if self.holdout else REPEATED if self.facts.repeats > 1 else POOLED
+        return HELD_OUT if self.holdout else REPEATED if self.examples.repeats > 1 else POOLED
 
     @property
     def row_name(self) -> str:
         """What `distinct` counts: ids where rows are repeated, else rows."""
-        return "id" if self.facts.repeats > 1 else "row"
+        return "id" if self.examples.repeats > 1 else "row"
 
     @property
     def baseline(self) -> str:
@@ -221,7 +240,7 @@ class Validation(Shown, Study):
     def by_fold(self) -> pd.DataFrame:
         """One row a system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
         rows: list[dict[str, Any]] = []
-        split = self.split
+        train = self.folds.sizes[0]
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
                 for i, fold in enumerate(self.tests):
@@ -230,10 +249,10 @@ class Validation(Shown, Study):
                     row: dict[str, Any] = {
                         "system": name,
                         "fold": fold.label,
-                        "train": split.train[i],
+                        "train": 0 if (pair := self._pairs[i]) is None else int(train[pair]),
                         "test": len(own),
                     }
-                    row["label"] = float(own.actual.mean()) if len(self.facts.classes) <= 2 else np.nan
+                    row["label"] = float(own.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
                     row |= {chosen.label: chosen.value(own) for chosen in self.settings.metrics}
                     side = self.trained(name, i)
                     rows.append(row if side is None else row | {"on_train": self.primary.value(side)})
@@ -304,7 +323,7 @@ class Validation(Shown, Study):
         values = values[~np.isnan(values)]
         every = []
         if values.size > 1:
-            train, test = self.split.sides
+            train, test = self.mean_sizes
             corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
             every += [self._row(CORRECTED, corrected, "fold", honest=True)]
             every += [self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)]
@@ -328,12 +347,12 @@ class Validation(Shown, Study):
     @property
     def few_pooled(self) -> bool:
         """Whether so few rows are predicted by several folds' models that the folds decide, and not the rows."""
-        return not self.holdout and self.split.distinct < FEW_POOLED
+        return not self.holdout and self.distinct < FEW_POOLED
 
     @property
     def pooled_of_folds(self) -> bool:
         """Whether rows are pooled over several folds' models, and not so many that pooled tests hold all the same."""
-        return not self.holdout and self.split.distinct < 10 * FEW_POOLED
+        return not self.holdout and self.distinct < 10 * FEW_POOLED
 
     def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
         low, high = self.primary.metric.low, self.primary.metric.high
@@ -355,7 +374,7 @@ class Validation(Shown, Study):
         adjusted, verdict, method, n, unit: of the one that decides, which is by fold where few rows are pooled.
         """
         rows = []
-        train, test = self.split.sides
+        train, test = self.mean_sizes
         apart = {name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems}
         apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
         others = [name for name, d in apart.items() if d.size]
@@ -374,6 +393,23 @@ class Validation(Shown, Study):
             rows.append(row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit})
         return pd.DataFrame(rows)
 
+    @property
+    def mean_of_folds(self) -> dict[str, float]:
+        """The mean over the folds of each metric of the subject, and on_train where models were fitted."""
+        own = self.by_fold[self.by_fold["system"] == self.subject]
+        return {str(name): float(own[name].mean()) for name in own.select_dtypes("number")}
+
+    @property
+    def reversed_by_one_out(self) -> float | None:
+        """The share of right rows when one row is left out, if it is far below that of the larger class."""
+        kind, metric = self.primary.metric.kind, self.primary.metric
+        if self.other is None or not (kind.of_rows and kind.decided and metric.best == "high"):
+            return None
+        if self.measure(self.primary, self.baseline).hits()[1] != self.rows.size:
+            return None
+        value = float(self.other.summary.set_index("way")["mean"].get(ONE_OUT, np.nan))
+        return value if value <= self.estimate(self.primary, self.baseline).value / 2 else None
+
     # The map
 
     @property
@@ -384,13 +420,13 @@ class Validation(Shown, Study):
     def stretches(self, bins: int) -> pd.DataFrame:
         """Neighbouring parts of the axis, at most so many, of one kind, fold by fold: fold, kind, start, width."""
         e, tests = self.examples, [(fold.label, self.rows[fold.member]) for fold in self.tests]
-        place = fold_scores.places(len(e), e.time, e.group, [test for _, test in tests])
+        place = resplits.places(len(e), e.time, e.group, [test for _, test in tests])
         pairs = ((None if pair is None else self.folds.pairs[pair][0]) for pair in self._pairs)
         sides = (
             (name, test, self.rows[:0] if train is None else train)
             for (name, test), train in zip(tests, pairs, strict=True)
         )
-        return fold_scores.stretches(place, sides, bins, axis=self.axis)
+        return resplits.stretches(place, sides, bins, axis=self.axis)
 
     # What leaks
 
@@ -446,8 +482,8 @@ class Validation(Shown, Study):
         if self.folds_differ:
             label = f"{self.primary.label} of {self.subject}"
             listed.append(leakage.unlike_folds(self.rows, label, self.unlike["q"], self.unlike["freedom"]))
-        if self.split.distinct < FEW:
-            n = self.split.distinct
+        if self.distinct < FEW:
+            n = self.distinct
             listed.append(leakage.few_tested(self.rows, f"{n} {plural(self.row_name, n)}"))
         return ordered(listed)
 
@@ -471,12 +507,22 @@ class Validation(Shown, Study):
     def checks(self) -> tuple[Check, ...]:
         """Every check that has a meaning here, and what those lack that could not be run."""
         coarse = any(finding.kind is kinds.COARSE for finding in self.findings)
-        return checks.of(self.facts.known, self.facts.classes, fitted=self.fitted, holdout=self.holdout, coarse=coarse)
+        return _possible(self.known, self.examples.classes, fitted=self.fitted, holdout=self.holdout, coarse=coarse)
 
     @property
     def missing_checks(self) -> list[str]:
-        """What could not be looked for, and what it needs."""
-        return checks.missing(self.checks)
+        """The checks that could not be run, those that lack the same together, and what they need."""
+        skipped = groupby((check for check in self.checks if check.lacks), key=lambda check: check.lacks)
+        return [f"{', '.join(check.name for check in some)} ({lacks})" for lacks, some in skipped]
+
+    @property
+    def unseen(self) -> list[str]:
+        """The usual leaks that could not be looked for: groups, time, and copies, which ids or features show."""
+        lacks = {check.kind: check.lacks for check in self.checks}
+        copies = lacks[kinds.DUPLICATES]
+        unseen = {kind: lacks[kind] for kind in (kinds.GROUP_BOTH, kinds.TIME_TRAVEL)}
+        unseen[kinds.DUPLICATES] = copies if lacks[kinds.ID_BOTH] or copies == TOO_COARSE else ""
+        return [kind.name for kind, reason in unseen.items() if reason]
 
     @property
     def word(self) -> str:
@@ -487,7 +533,7 @@ class Validation(Shown, Study):
         severities = {finding.severity for finding in self.findings}
         if SEVERE in severities:
             return "fail"
-        return "cannot tell" if WARNING in severities or checks.usual(self.checks) else "pass"
+        return "cannot tell" if WARNING in severities or self.unseen else "pass"
 
     @cached_property
     def gate(self) -> dict[str, Any] | None:

@@ -1,16 +1,16 @@
-"""The same estimator on other splits: how much the estimate owes to the split, and to the number of training rows."""
+"""Splits: the map of the folds, and what the estimate owes to the split and to the number of training rows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, InputError, ratio
+from evalkit.arrays import Floats, InputError, Ints, codes, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
@@ -23,6 +23,73 @@ LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 SHARES = (0.1, 0.2, 0.4, 0.7)
 APPARENT, CURVE, OUT_OF_BAG, ONE_OUT = "on its own rows", "learning curve", "bootstrap, out of bag", "leave one out"
 TESTED, TRAINED = "on test rows", "on its training rows"
+
+
+Side = tuple[str, Ints, Ints]  # the name of a fold, its test rows and its training rows
+
+
+# The map: where along time, groups or rows each fold tests and where it trains --------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """What falls into each bin: rows, and the lowest and the highest place."""
+
+    count: Ints
+    low: Floats
+    high: Floats
+
+
+def of_places(part: Ints, place: Floats, bins: int) -> Bins:
+    """The bins of rows. part: of each its bin."""
+    low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
+    np.minimum.at(low, part, place)
+    np.maximum.at(high, part, place)
+    return Bins(np.bincount(part, minlength=bins), low, high)
+
+
+def places(rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]) -> Floats:
+    """The place of each row: its time, the place of its group in the order of the folds that test it, or its number."""
+    if time is not None:
+        return time
+    if group is None:
+        return np.arange(rows, dtype=float)
+    first = np.full(rows, len(tests))
+    for i, test in reversed(list(enumerate(tests))):
+        first[test] = i
+    code, names = codes(group)
+    tested = np.full(names.size, len(tests))
+    np.minimum.at(tested, code, first)
+    rank = np.empty(names.size)
+    rank[np.lexsort((np.arange(names.size), tested))] = np.arange(names.size)
+    return rank[code]
+
+
+def stretches(place: Floats, sides: Iterable[Side], most: int, *, axis: str) -> pd.DataFrame:
+    """Neighbouring bins of one kind, at most so many and no more than places, by fold: fold, kind, start, width."""
+    last = place.max() + (0 if axis == "time" else 1)
+    edges = np.linspace(place.min(), last, min(most, np.unique(place).size) + 1)
+    bins = len(edges) - 1
+    part = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
+    exact = place if axis != "row" else part.astype(float)  # rows of a table have no order to keep
+    drawn = []
+    for name, *rows in sides:
+        kind = _kinds(*(of_places(part[side], exact[side], bins) for side in rows))
+        cuts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
+        ends = np.append(cuts[1:], bins)
+        drawn += [(name, kind[a], edges[a], edges[b] - edges[a]) for a, b in zip(cuts, ends, strict=True) if kind[a]]
+    return pd.DataFrame(drawn, columns=["fold", "kind", "start", "width"])
+
+
+def _kinds(test: Bins, train: Bins) -> np.ndarray:
+    """What each bin holds; both only where test and training rows lie between each other, else what it has more of."""
+    mixed = (train.high >= test.low) & (test.high >= train.low)  # else the bin is only too wide to part them
+    tests, trains = test.count > 0, train.count > 0
+    more = np.where(test.count >= train.count, "test", "training")
+    return np.where(tests & trains, np.where(mixed, "both", more), np.select([tests, trains], ["test", "training"], ""))
+
+
+# Other splits --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +128,14 @@ class Resplits:
     bootstrap: optimism.Bootstrap | None
     unfitted: tuple[Unfitted, ...]
     warned: dict[str, int]
+
+    @property
+    def spread_ratios(self) -> tuple[str, dict[str, float]]:
+        """A single holdout, and how many times as much it varies as each k-fold; an empty name where there is none."""
+        spread = self.summary.set_index("way")["sd"]
+        varying = [name for name in spread.index if spread[name] > 0]
+        single = next((name for name in varying if name.startswith("one holdout")), "")
+        return single, {name: float(spread[single] / spread[name]) for name in varying if single and "-fold" in name}
 
 
 @dataclass(frozen=True, eq=False)

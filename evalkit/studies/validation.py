@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from evalkit import parameters
 from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
+from evalkit.catalogue.metric import Metric
 from evalkit.findings import kinds
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
@@ -30,12 +31,12 @@ from evalkit.reading.tables import columns, rules, sources
 from evalkit.reading.tables.table import Slice
 from evalkit.studies import resplits
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
-from evalkit.studies.possible_metrics import Possible
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
@@ -319,3 +320,45 @@ def _needs(chosen: Chosen) -> tuple[str, ...]:
         return ("predict",)
     ranks = chosen.metric.needs == "scores" and chosen.metric.structure == "counts"
     return ("predict_proba", "decision_function") if ranks else ("predict_proba",)
+
+
+UNDEFINED_FOR = {"probabilities": "scores outside 0 to 1", "scores of units": "folds, which name no units"}
+METRICS = {
+    "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
+    "classes": ("accuracy", "log_loss", "brier"),
+    "forecasts": ("mae", "rmse"),
+}
+
+
+@dataclass(frozen=True)
+class Possible:
+    """What the rows are to the catalogue. classes: none of a number. inside: whether all scores lie in 0 to 1."""
+
+    classes: tuple[str, ...]
+    inside: bool
+
+    @property
+    def structure(self) -> str:
+        """The structure that the metrics are of."""
+        return "forecasts" if not self.classes else "counts" if len(self.classes) == 2 else "classes"
+
+    def usual(self, asked: Iterable[Any]) -> list[str]:
+        """The metrics that label and scores allow; raises ParameterError for one that was asked for in vain."""
+        needs = ("", "scores", "probabilities") if self.inside else ("", "scores")
+        table = lookup.TABLES[self.structure]
+        possible = [name for name, metric in table.items() if metric.needs in needs and not metric.columns]
+        why = f"{len(self.classes)} classes" if self.classes else "a numeric target"
+        for name in filter(lookup.of_catalogue, asked):
+            base = name.split("@")[0].strip().lower()
+            known = lookup.ALIASES.get(base, base)
+            if known not in possible and any(known in other for other in lookup.TABLES.values()):
+                why = _why(table[known]) if known in table else why
+                raise ParameterError(f"metrics: {name!r} is undefined for {why}; choose from {', '.join(possible)}")
+        return [name for name in METRICS[self.structure] if name in possible]
+
+
+def _why(metric: Metric) -> str:
+    """What a metric of this structure is undefined for."""
+    if metric.columns:
+        return f"this report, which reads no column {' or '.join(metric.columns)}"
+    return UNDEFINED_FOR[metric.needs]
