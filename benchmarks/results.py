@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from evalkit import processor
+from evalkit import system
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "duckdb", "scipy", "scikit-learn")
 START, END = "<!-- claims -->\n", "<!-- end of claims -->\n"
@@ -68,6 +68,6 @@ def machine() -> str:
     size = int(memory.read_text(encoding="utf-8").split()[1]) / 2**20 if memory.exists() else float("nan")
     found = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{model}, {cores} cores, {size:.0f} GiB, sorts {processor.sort_is()}; "
+        f"{model}, {cores} cores, {size:.0f} GiB, sorts {system.sort_is()}; "
         f"Python {platform.python_version()}, {found}."
     )

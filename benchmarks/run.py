@@ -20,7 +20,7 @@ from typing import TextIO
 
 from results import END, START, Claim, machine, table
 
-from evalkit import processor
+from evalkit import system
 
 HERE = Path(__file__).resolve().parent
 MAIN = re.compile(r"^def main\(.*\) -> list\[Claim\]:$", re.MULTILINE)  # what makes a module a benchmark
@@ -93,7 +93,7 @@ def sorted_slowly(name: str) -> Found:
     print(f"\n== {name}, slow sort", flush=True)
     command = [sys.executable, "-c", f"import {name}; {name}.main()"]
     done = subprocess.run(
-        command, cwd=HERE, env=os.environ | {processor.SWITCH: ""}, check=True, capture_output=True, text=True
+        command, cwd=HERE, env=os.environ | {system.SWITCH: ""}, check=True, capture_output=True, text=True
     )
     print(done.stdout)
     return now([], done.stdout)
@@ -119,7 +119,7 @@ def write(names: Sequence[str]) -> str:
 def main(names: list[str]) -> None:
     """The named ones, or all of them in the order of their names; those that sort also with a slow sort."""
     every = benchmarks()
-    slow = processor.sorts_slowly(processor.described())
+    slow = system.sorts_slowly(system.described())
     for name in names or every:
         measured(name).save(name)
         write(every)
@@ -130,7 +130,7 @@ def main(names: list[str]) -> None:
 
 def start_again_where_sorts_are_slow() -> None:
     """As `evalkit report` starts its kernel: numpy reads the variable when it is imported."""
-    more = processor.remedy(os.environ)
+    more = system.remedy(os.environ)
     if more:
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | more)
 

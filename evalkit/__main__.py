@@ -19,10 +19,9 @@ from typing import Any, NoReturn
 if __name__ == "__main__" and sys.path[0] == os.getcwd() != str(Path(__file__).resolve().parents[1]):
     del sys.path[0]  # `python -m evalkit` would import a file such as pandas.py from beside the data
 
-from evalkit import __version__, bundled, kernels, processor, scratch
-from evalkit.commands import requests, runs
-from evalkit.commands.requests import Refused
-from evalkit.commands.runs import DONE, FAILED, REFUSED
+from evalkit import __version__, system
+from evalkit.commands import requests
+from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
 
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
 COLLECTED = 50_000  # new objects before garbage is looked for: Python's 700 go through every import many times
@@ -46,16 +45,16 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
-        options = _parser(notebooks or bundled.notebooks()).parse_args(arguments)
+        options = _parser(notebooks or system.bundled_notebooks()).parse_args(arguments)
         return options.run(options)
     except Refused as error:
-        return runs.say(str(error), REFUSED)
+        return requests.say(str(error), REFUSED)
     except OSError as error:  # a temporary folder that cannot be made, a closed pipe
-        return runs.say(f"run failed: {error.filename or 'output'}: {error.strerror}", FAILED)
+        return requests.say(f"run failed: {error.filename or 'output'}: {error.strerror}", FAILED)
     except KeyboardInterrupt:
-        return runs.say("interrupted, nothing written", INTERRUPTED)
+        return requests.say("interrupted, nothing written", INTERRUPTED)
     except Terminated:
-        return runs.say("terminated, nothing written", TERMINATED)
+        return requests.say("terminated, nothing written", TERMINATED)
 
 
 def run() -> NoReturn:
@@ -65,7 +64,7 @@ def run() -> NoReturn:
     Its kernel is stopped by then, and its temporary folder removed.
     """
     gc.set_threshold(COLLECTED)
-    os.environ.update(processor.remedy(os.environ))
+    os.environ.update(system.remedy(os.environ))
     status = main()
     if status in (INTERRUPTED, TERMINATED):
         sys.stdout.flush()
@@ -193,22 +192,22 @@ class _Version(argparse.Action):
 
 
 def _report(options: argparse.Namespace) -> int:
-    runs.quiet()
+    requests.quiet()
     if options.each is not None or len(options.notebook) > 1:
         from evalkit.commands import batch
 
         return batch.main(options)
     path = requests.find(options.notebook[0], options.folder_of_notebooks)
-    job = runs.job(path, options, requests.settings(options.file), options.name)
-    with scratch.folder() as desk:
+    job = requests.job(path, options, requests.settings(options.file), options.name)
+    with system.scratch_folder() as desk:
         try:
-            outcome = runs.made(job, desk, bar=sys.stderr.isatty())
+            outcome = requests.made(job, desk, bar=sys.stderr.isatty())
         finally:
-            kernels.clean(job.parameters.get("spill"))
+            system.clean(job.parameters.get("spill"))
     if outcome.status != FAILED:
         print(outcome.page)
     for message in outcome.messages:
-        runs.say(message, outcome.status)
+        requests.say(message, outcome.status)
     return outcome.status
 
 
@@ -220,20 +219,20 @@ def _parameters(options: argparse.Namespace) -> int:
 
 def _notebook(options: argparse.Namespace) -> int:
     path = requests.find(options.notebook, options.folder_of_notebooks)
-    print(bundled.blank(requests.load(path)))
+    print(system.blank(requests.load(path)))
     return DONE
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    from evalkit.commands import inspect
+    from evalkit.commands import checks
 
-    return inspect.main(options)
+    return checks.inspect(options)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from evalkit.commands import doctor
+    from evalkit.commands import checks
 
-    return doctor.main(options)
+    return checks.doctor(options)
 
 
 if __name__ == "__main__":

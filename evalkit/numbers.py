@@ -1,6 +1,10 @@
-"""How numbers are written: with the digits that their intervals leave room for, rounded here and nowhere else."""
+"""How numbers are written, with the digits that their intervals leave room for; columns in JSON; ids and links."""
 
+import base64
+import html
 import math
+import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -242,3 +246,55 @@ def sample_sizes(several: Iterable[int], word: str) -> str:
     """
     least, *_, most = sorted([*several] * 2)
     return f"n = {counted(most, word)}" if least == most else f"n = {least:,} to {counted(most, word)}"
+
+
+LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes about 20 bytes
+
+
+def column(values: np.ndarray) -> Any:
+    """A list, null where undefined; of more than `LONG` numbers `packed`."""
+    return packed(values) if values.size > LISTED_UP_TO and values.dtype.kind in "biuf" else values.tolist()
+
+
+def packed(values: np.ndarray) -> dict[str, str]:
+    """Numbers as they lie in memory, little-endian, compressed by zlib, in base64: every bit of finite ones is kept.
+
+    type: numpy's name of the numbers, the shortest in which whole numbers fit. NaN where undefined or infinite, as a
+    list has null.
+
+    >>> column = packed(np.array([1, 2, 200]))
+    >>> column["type"], np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()
+    ('|u1', [1, 2, 200])
+    """
+    if values.dtype.kind == "f":
+        values = np.where(np.isfinite(values), values, np.nan).astype("<f8")
+    else:
+        low, high = int(values.min()), int(values.max())
+        kind = np.min_scalar_type(high if low >= 0 else min(low, -1 - high))
+        values = values.astype(kind.newbyteorder("<"))
+    return {"type": values.dtype.str, "zlib": base64.b64encode(zlib.compress(values.tobytes())).decode()}
+
+
+SLIDER, LISTED = "_slider", "_listed"  # the thresholds that move, and the fold that lists single rows or queries
+
+END = " "  # of a slice where it is listed and in its link: 'x 1' is not 'x 10'
+
+
+def anchor(name: str) -> str:
+    """The words of a name as the id of a place on the page.
+
+    >>> anchor("Paired differences"), anchor("ndcg@10")
+    ('paired-differences', 'ndcg-10')
+    """
+    return re.sub(r"\W+", "-", name.lower()).strip("-")
+
+
+def link(text: str, place: str, kind: str = "") -> str:
+    """A link to a place on the same page, as HTML. kind: its class, none if empty."""
+    start = f'a class="{kind}"' if kind else "a"
+    return f'<{start} href="#{place}">{html.escape(text)}</a>'
+
+
+def definition(name: str) -> str:
+    """The id of the place where a name is defined."""
+    return f"def-{anchor(name)}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalkit import kernels, scratch
+from evalkit import system
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError")
@@ -196,7 +196,7 @@ def _sweep_drafts(folder: Path) -> None:
     """Remove the drafts of processes that were killed while writing."""
     for path in folder.iterdir():
         draft = DRAFT.fullmatch(path.name)
-        if draft and os.name == "posix" and not scratch.alive(int(draft[1])):
+        if draft and os.name == "posix" and not system.alive(int(draft[1])):
             path.unlink(missing_ok=True)
 
 
@@ -247,7 +247,7 @@ class EvalkitEngine:
         from papermill.engines import NBClientEngine
 
         try:
-            with kernels.quiet() as calm:
+            with system.quiet() as calm:
                 NBClientEngine.execute_notebook(notebook, kernel_name, output_path=output_path, **{**calm, **options})
         except (RuntimeError, TimeoutError) as error:
             _write_beside(output_path, notebook, Failure(type(error).__name__, str(error), last_started(notebook)))

@@ -11,7 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from evalkit import kernels, report, scratch
+from evalkit import report, system
 from evalkit.arrays import ParameterError
 from evalkit.parameters import cells
 from evalkit.report import Failure, Run
@@ -50,7 +50,7 @@ def execute(
 
     ready = prepared(notebook, parameters, origin)
     options = {"progress_bar": {"desc": bar, "leave": False} if bar else False, "execution_timeout": CELL_SECONDS}
-    with kernels.quiet(units) as calm:
+    with system.quiet(units) as calm:
         failure = _run(ready, engine(), options) if here else _run(ready, NBClientEngine, calm | options)
     results = report.published(ready)
     if failure is None and not isinstance(results, dict):
@@ -97,7 +97,7 @@ def engine() -> Any:
         def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> None:
             """Run the cells of the notebook that papermill manages."""
             variables: dict[str, Any] = {"__name__": "__main__"}
-            kernels.import_scipy()
+            system.import_scipy()
             with cells.history() as sources:
                 for i, cell in enumerate(nb_man.nb.cells):
                     nb_man.cell_start(cell, i)
@@ -154,7 +154,7 @@ def save_units(path: Path, write: Callable[[Path], None]) -> None:
 
     A missing folder is made. Raises ParameterError where there are no units, and where the folder cannot be.
     """
-    with scratch.folder() as desk:
+    with system.scratch_folder() as desk:
         write(draft := desk / "units")
         if not draft.exists():
             raise ParameterError("path: this study has no units to write; see the parameter units")

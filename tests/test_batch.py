@@ -20,8 +20,8 @@ import evalkit as ek
 from evalkit import __main__ as command
 from evalkit import report, running
 from evalkit.arrays import ParameterError
-from evalkit.commands import batch, doctor, runs
-from evalkit.commands.runs import Outcome
+from evalkit.commands import batch, checks, requests
+from evalkit.commands.requests import Outcome
 from evalkit.parameters import cells
 from evalkit.reading.tables.parts import Part
 
@@ -391,7 +391,7 @@ def test_doctor_finds_nothing_missing_here_and_says_what_is(capsys, monkeypatch)
     assert command.main(["doctor"]) == 0
     printed = capsys.readouterr().out
     assert {"ok       kernel python3", "ok       Python"} <= {line.split(":")[0] for line in printed.splitlines()}
-    monkeypatch.setattr(doctor, "packages_distributions", dict)
+    monkeypatch.setattr(checks, "packages_distributions", dict)
     assert command.main(["doctor"]) == 1
     assert "missing  evalkit: not installed" in capsys.readouterr().out
 
@@ -406,5 +406,5 @@ def test_help_of_a_report_lists_its_parameters(capsys):
 
 def test_a_failed_run_has_a_page_that_says_why(tmp_path):
     run = report.Run(new_notebook(cells=[]), None, report.Failure("KeyError", "x", 0))
-    outcome = runs.finish(run, tmp_path, "n")
+    outcome = requests.finish(run, tmp_path, "n")
     assert outcome.messages == (f"run failed: KeyError: x; see {tmp_path / 'n.failed.html'}",)

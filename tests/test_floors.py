@@ -11,8 +11,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent.name == "page")
 
 FLOORS = {
-    0: "arrays bundled findings limits numbers packing parameters places processor progress scratch side_by_side",
-    1: "metrics kernels report page running",
+    0: "arrays findings limits numbers parameters system",
+    1: "metrics report page running",
     2: "catalogue",
     3: "statistics",
     4: "reading",

@@ -6,7 +6,7 @@ import pytest
 from samples import predictions
 
 from evalkit.arrays import InputError
-from evalkit.offline import giveaways, leakage, optimism, splits
+from evalkit.offline import fitting, leakage, splits
 
 VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
 
@@ -125,11 +125,11 @@ def test_a_numeric_and_a_text_target_as_features_are_found():
     rng = np.random.default_rng(3)
     amount = rng.gamma(2, 50, 300)
     table = pd.DataFrame({"noise": rng.normal(size=300), "leak": np.log(amount)})
-    (only,) = giveaways.single_features(table, amount, rng=rng)
+    (only,) = leakage.single_features(table, amount, rng=rng)
     assert "leak alone predicts the label with rank correlation 1.000" in only.message
     kind = rng.choice(["x", "y", "z"], 300)
     table["leak"] = np.select([kind == "x", kind == "y"], [5, 9], 1)  # no order: coded by the label mean
-    (only,) = giveaways.single_features(table, kind, rng=rng)
+    (only,) = leakage.single_features(table, kind, rng=rng)
     assert only.severity == "severe"
 
 
@@ -137,7 +137,7 @@ def test_more_classes_than_twenty_and_text_with_many_values():
     rng = np.random.default_rng(9)
     kind = np.array([f"c{i % 30}" for i in range(600)])
     table = pd.DataFrame({"noise": rng.normal(size=600), "leak": np.char.add("code ", kind)})
-    (only,) = giveaways.single_features(table, kind, rng=rng)
+    (only,) = leakage.single_features(table, kind, rng=rng)
     assert "leak alone predicts the label with AUC" in only.message
     assert only.severity == "severe"
     assert leakage.conflicts(table[["leak"]], np.roll(kind, 1)) is None
@@ -146,8 +146,8 @@ def test_more_classes_than_twenty_and_text_with_many_values():
 
 def test_a_column_that_parts_six_rows_by_luck_is_no_severe_finding():
     label = [0, 0, 0, 1, 1, 1]
-    (few,) = giveaways.single_features(pd.DataFrame({"x": np.arange(6.0)}), label, rng=np.random.default_rng(0))
-    (many,) = giveaways.single_features(
+    (few,) = leakage.single_features(pd.DataFrame({"x": np.arange(6.0)}), label, rng=np.random.default_rng(0))
+    (many,) = leakage.single_features(
         pd.DataFrame({"x": np.arange(60.0)}), np.repeat([0, 1], 30), rng=np.random.default_rng(0)
     )
     assert (few.severity, many.severity) == ("warning", "severe")  # 2 of C(6, 3) = 20 orders part six rows so
@@ -176,16 +176,16 @@ def test_the_strongest_columns_by_kind_of_column_and_label():
     label = np.arange(90) % 3
     table = pd.DataFrame(rng.normal(size=(90, 5)), columns=list("abcde"))
     table = table.assign(b=table["b"] + 2 * label, town=np.array(["x", "y", "z"])[label], same=1.0, none=np.nan)
-    assert optimism.strongest(table, label, 2, "classes") == ["b", "town"]
-    assert set(optimism.strongest(table, label * 1.0, 2, "number")) == {"b", "town"}
-    assert optimism.strongest(table[["same", "none", "c"]], label, 1, "classes") == ["c"]
+    assert fitting.strongest(table, label, 2, "classes") == ["b", "town"]
+    assert set(fitting.strongest(table, label * 1.0, 2, "number")) == {"b", "town"}
+    assert fitting.strongest(table[["same", "none", "c"]], label, 1, "classes") == ["c"]
 
 
 def test_a_score_that_is_the_label_is_found():
     label = np.arange(40) % 2
-    assert giveaways.score_is_label(1 - label, label).severity == "severe"
-    assert giveaways.score_is_label(label + np.linspace(0, 0.5, 40), label).severity == "warning"
-    assert giveaways.score_is_label(np.linspace(0, 1, 40), label) is None
+    assert leakage.score_is_label(1 - label, label).severity == "severe"
+    assert leakage.score_is_label(label + np.linspace(0, 0.5, 40), label).severity == "warning"
+    assert leakage.score_is_label(np.linspace(0, 1, 40), label) is None
 
 
 def test_conflicting_labels_give_the_best_accuracy_and_auc_by_hand():
@@ -199,7 +199,7 @@ def test_id_like_columns():
     table = pd.DataFrame(
         {"row": np.arange(60), "code": [f"c{i * 7 % 60}" for i in range(60)], "age": np.arange(60) % 9}
     )
-    one, two = giveaways.id_like(table)
+    one, two = leakage.id_like(table)
     assert (one.message, two.message) == (
         "row is different on almost every row; it increases from row to row",
         "code is different on almost every row",

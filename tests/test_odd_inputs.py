@@ -122,7 +122,9 @@ def test_files_and_folders_that_may_not_be_read_are_refused(tmp_path):
     file.chmod(0)
     closed.chmod(0)
     for path in (closed, inside, file):
-        code = READS + "from evalkit import bundled\nbundled.root()\n" + NOBODY + TRIES  # what nobody cannot import
+        code = (
+            READS + "from evalkit import system\nsystem.bundled_root()\n" + NOBODY + TRIES
+        )  # what nobody cannot import
         run = subprocess.run([sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True)
         assert run.stdout.count("\n") == 1, run.stderr
         assert "cannot be read: Permission denied" in run.stdout

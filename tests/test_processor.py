@@ -7,54 +7,54 @@ import sys
 import numpy
 import pytest
 
-from evalkit import kernels, processor
+from evalkit import system
 
 ZEN_4 = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: {model}\nmodel name\t: AMD EPYC\n"
-FEATURES = processor.dispatched()
+FEATURES = system.dispatched()
 
 
 @pytest.mark.parametrize(
     ("model", "slow"), [(1, False), (15, False), (16, True), (31, True), (33, False), (97, True), (160, True)]
 )
 def test_zen_4_is_told_from_zen_3(model, slow):
-    assert processor.sorts_slowly(ZEN_4.format(model=model)) is slow
+    assert system.sorts_slowly(ZEN_4.format(model=model)) is slow
 
 
 @pytest.mark.parametrize("text", ["", "vendor_id : GenuineIntel\ncpu family : 25\nmodel : 17\n", "CPU part : 0xd40\n"])
 def test_other_processors_keep_their_sort(text):
-    assert not processor.sorts_slowly(text)
+    assert not system.sorts_slowly(text)
 
 
 def test_what_the_user_set_stands(tmp_path):
     described = tmp_path / "cpuinfo"
     described.write_text(ZEN_4.format(model=17))
-    assert processor.remedy({processor.SWITCH: ""}, described) == {}
-    assert processor.remedy({}, tmp_path / "none") == {}
+    assert system.remedy({system.SWITCH: ""}, described) == {}
+    assert system.remedy({}, tmp_path / "none") == {}
     early = tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 4)
-    assert processor.remedy({}, described) == {processor.SWITCH: "AVX512_SKX" if early else "X86_V4"}
+    assert system.remedy({}, described) == {system.SWITCH: "AVX512_SKX" if early else "X86_V4"}
 
 
 def test_numpy_is_not_imported_to_find_its_name():
     """numpy reads the variable when it is imported: afterwards it is too late."""
-    code = "import sys; from evalkit import processor\n"
-    code += "processor.described = lambda *_: 'vendor_id: AuthenticAMD\\ncpu family: 25\\nmodel: 17'\n"
-    code += "print(processor.remedy({}), 'numpy' in sys.modules)"
+    code = "import sys; from evalkit import system\n"
+    code += "system.described = lambda *_: 'vendor_id: AuthenticAMD\\ncpu family: 25\\nmodel: 17'\n"
+    code += "print(system.remedy({}), 'numpy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.endswith("} False\n")
-    assert processor.SWITCH in run.stdout
+    assert system.SWITCH in run.stdout
 
 
 def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatch):
-    monkeypatch.delenv(processor.SWITCH, raising=False)
-    monkeypatch.setattr(processor, "remedy", lambda environment: {processor.SWITCH: "X86_V4"})
-    with kernels.surroundings(tmp_path):
-        assert os.environ[processor.SWITCH] == "X86_V4"
-    assert processor.SWITCH not in os.environ
+    monkeypatch.delenv(system.SWITCH, raising=False)
+    monkeypatch.setattr(system, "remedy", lambda environment: {system.SWITCH: "X86_V4"})
+    with system.surroundings(tmp_path):
+        assert os.environ[system.SWITCH] == "X86_V4"
+    assert system.SWITCH not in os.environ
 
 
 @pytest.mark.skipif(not FEATURES, reason="this processor has no AVX-512, or numpy was told not to use it")
 def test_numpy_takes_the_remedy_without_a_warning():
-    code = "from evalkit import processor; print(processor.dispatched())"
-    environment = os.environ | {processor.SWITCH: " ".join(FEATURES)}
+    code = "from evalkit import system; print(system.dispatched())"
+    environment = os.environ | {system.SWITCH: " ".join(FEATURES)}
     run = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True)
     assert (run.stdout, run.stderr) == ("[]\n", "")

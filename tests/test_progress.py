@@ -6,7 +6,7 @@ import sys
 import jupyter_client
 import pytest
 
-from evalkit import progress
+from evalkit import system
 
 
 class Terminal(io.StringIO):
@@ -23,7 +23,7 @@ def watched(monkeypatch) -> Terminal:
 
 def test_a_terminal_sees_a_bar_that_goes(monkeypatch):
     terminal = watched(monkeypatch)
-    with progress.progress("reading", 1_000, "rows", patience=0) as draw:
+    with system.progress("reading", 1_000, "rows", patience=0) as draw:
         draw(250)
         draw(1_000)
     lines = terminal.getvalue().split("\r\x1b[K")
@@ -37,30 +37,30 @@ def test_a_terminal_sees_a_bar_that_goes(monkeypatch):
 
 def test_an_unknown_total_shows_what_is_done(monkeypatch):
     terminal = watched(monkeypatch)
-    with progress.progress("reading", 0, "rows", patience=0) as draw:
+    with system.progress("reading", 0, "rows", patience=0) as draw:
         draw(5)
     assert "reading 5 rows" in terminal.getvalue()
 
 
 def test_work_that_is_done_at_its_first_line_shows_nothing(monkeypatch):
     terminal = watched(monkeypatch)
-    with progress.progress("comparing", 1, "pairs", patience=0) as draw:
+    with system.progress("comparing", 1, "pairs", patience=0) as draw:
         draw(1)
     assert terminal.getvalue() == ""
 
 
 def test_short_work_and_no_terminal_show_nothing(monkeypatch, capsys):
     terminal = watched(monkeypatch)
-    with progress.progress("reading", 10) as draw:
+    with system.progress("reading", 10) as draw:
         draw(10)
     assert terminal.getvalue() == ""
     monkeypatch.undo()
-    with progress.progress("reading", 10, patience=0) as draw:
+    with system.progress("reading", 10, patience=0) as draw:
         draw(10)
     assert capsys.readouterr() == ("", "")
 
 
-DRAWN = "from evalkit.progress import progress\nwith progress('reading', 9, patience=0) as draw:\n    draw(3)"
+DRAWN = "from evalkit.system import progress\nwith progress('reading', 9, patience=0) as draw:\n    draw(3)"
 
 
 @pytest.mark.parametrize("watched", [True, False])

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from evalkit import __main__ as cli
-from evalkit import packing
+from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import tables
 from evalkit.pages import first_screen, page, ranking_page, record
@@ -242,7 +242,7 @@ def test_a_frame_of_the_columns_in_the_json_is_that_of_the_comparisons(sample):
 
 def test_many_comparisons_are_packed_to_the_last_bit(sample):
     many = pd.concat([sample.comparisons] * 50, ignore_index=True)
-    assert len(many) > packing.LONG
+    assert len(many) > numbers.LISTED_UP_TO
     many["wins"] = np.arange(len(many)) - 700
     columns, frame = read_again(many)
     pd.testing.assert_frame_equal(frame, many, check_exact=True, check_dtype=False)
@@ -259,7 +259,7 @@ def test_many_comparisons_are_packed_to_the_last_bit(sample):
 
 
 def test_packed_numbers_have_nan_where_lists_have_null():
-    values = np.resize([np.nan, np.inf, -0.0, 5e-324], packing.LONG + 1)
+    values = np.resize([np.nan, np.inf, -0.0, 5e-324], numbers.LISTED_UP_TO + 1)
     frame = pd.DataFrame({"p": values})
     expected = np.where(np.isfinite(values), values, np.nan)
     assert read_again(frame)[1]["p"].to_numpy().tobytes() == expected.tobytes()

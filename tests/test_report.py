@@ -13,8 +13,8 @@ from command_runs import CHECK, KERNEL, PUBLISH, evalkit, importable, notebook  
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from papermill.engines import papermill_engines
 
-from evalkit import kernels, processor, report, running
-from evalkit.commands import runs
+from evalkit import report, running, system
+from evalkit.commands import requests
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -122,9 +122,9 @@ def test_write_replaces_all_or_nothing(tmp_path):
 
 def test_a_good_run_removes_what_a_failed_one_left(tmp_path):
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
-    assert runs.finish(report.Run(cells, None, report.Failure("KeyError", "x", 0)), tmp_path, "n").status == 1
+    assert requests.finish(report.Run(cells, None, report.Failure("KeyError", "x", 0)), tmp_path, "n").status == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.failed.html", "n.failed.ipynb"]
-    assert runs.finish(report.Run(cells, {"a": 1}, None), tmp_path, "n").status == 0
+    assert requests.finish(report.Run(cells, {"a": 1}, None), tmp_path, "n").status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["n.html", "n.ipynb", "n.json"]
 
 
@@ -146,7 +146,7 @@ def test_errors_that_a_tag_allows_are_no_failure():
 
 def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    with kernels.quiet() as first, kernels.quiet() as second:
+    with system.quiet() as first, system.quiet() as second:
         files = [Path(one["config"].KernelManager.connection_file) for one in (first, second)]
         assert files[0].parent != files[1].parent
         assert files[0].parent.is_dir()
@@ -159,7 +159,7 @@ def test_a_temporary_folder_too_deep_for_a_socket_takes_tcp(monkeypatch, tmp_pat
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))
-    with kernels.quiet() as calm:
+    with system.quiet() as calm:
         assert calm["config"].KernelManager.transport == "tcp"
 
 
@@ -180,7 +180,7 @@ def engine():
 
 
 def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(monkeypatch):
-    monkeypatch.setenv(processor.SWITCH, os.environ.get(processor.SWITCH, ""))
+    monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "interleaving.ipynb")
     given = {"parameters": {"metrics": ["visits"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
     here, kernel = (running.execute(notebook, **given, here=here) for here in (True, False))
@@ -260,7 +260,7 @@ def test_folders_of_ipython_and_a_home_that_cannot_be_written_are_not_needed(tmp
 
 def test_a_run_leaves_the_environment_as_it_was():
     before = dict(os.environ)
-    with kernels.quiet():
+    with system.quiet():
         assert os.environ["PYTHONSAFEPATH"] == "1"
     assert dict(os.environ) == before
 
@@ -283,7 +283,7 @@ def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):
 def finished(folder, name, *inputs):
     """What is said at the end of a good run of the inputs."""
     cells = new_notebook(cells=[new_markdown_cell("# A", id="a")])
-    outcome = runs.finish(report.Run(cells, {"inputs": list(inputs)}, None), folder, name)
+    outcome = requests.finish(report.Run(cells, {"inputs": list(inputs)}, None), folder, name)
     assert outcome.status == 0
     return "".join(outcome.messages)
 

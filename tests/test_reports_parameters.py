@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell
 
+import evalkit as ek
 from evalkit import __main__ as command
 from evalkit import parameters, report, running
 from evalkit.arrays import InputError, ParameterError
@@ -20,25 +21,13 @@ from evalkit.parameters.reports import option_of
 from evalkit.reading.inputs import folds
 from evalkit.statistics import methods
 from evalkit.studies import (
-    classification,
     experiment,
-    interleaving,
     planning,
     ranking,
-    rating,
-    significance,
-    validation,
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-READ = {
-    "classification": classification.read,
-    "interleaving": interleaving.read,
-    "ranking": ranking.read,
-    "rating": rating.read,
-    "significance": significance.read,
-    "validation": validation.read,
-}
+READ = {name: getattr(ek, name) for name in REPORTS}
 each = pytest.mark.parametrize("name", sorted(REPORTS))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit import scratch
+from evalkit import system
 
 TOP = Path(__file__).resolve().parents[1]
 
@@ -19,7 +19,7 @@ def test_folders_of_dead_processes_go_and_others_stay(tmp_path):
     dead.wait()
     for name in (f"evalkit-{dead.pid}-x", f"evalkit-{os.getpid()}-x", "evalkit-mine", "evalkit-1-x", "other"):
         (tmp_path / name).mkdir()
-    new = scratch.new_folder(tmp_path)
+    new = system.new_scratch_folder(tmp_path)
     left = {one.name for one in tmp_path.iterdir()}
     assert left == {f"evalkit-{os.getpid()}-x", "evalkit-mine", "evalkit-1-x", "other", new.name}
 

@@ -18,7 +18,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 import evalkit as ek
-from evalkit import processor, report, running
+from evalkit import report, running, system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import exports, plots, tables
 from evalkit.drawing.exports import Cell
@@ -70,7 +70,7 @@ def outputs_of(run):
 
 def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
     """Where both have the same instructions: those that a Zen 4 sorts quickly with round other last bits."""
-    monkeypatch.setenv(processor.SWITCH, os.environ.get(processor.SWITCH, ""))
+    monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
     notebook = report.read(NOTEBOOKS / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     notebook.cells = [*code[:4], code[7], code[-1]]  # parameters, title, verdict, leakage; a figure; the results

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit import side_by_side
+from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import Ranking
@@ -106,12 +106,12 @@ def test_results_come_in_the_order_of_the_work():
         time.sleep(0.02 * (i % 3 == 0))
         return i
 
-    assert list(side_by_side.ordered(slow_first, range(20), 3)) == list(range(20))
+    assert list(system.ordered(slow_first, range(20), 3)) == list(range(20))
 
 
 def test_little_is_taken_before_it_is_needed():
     taken = []
-    results = side_by_side.ordered(abs, (taken.append(i) or i for i in range(20)), 3)
+    results = system.ordered(abs, (taken.append(i) or i for i in range(20)), 3)
     next(results)
     assert len(taken) <= 4
     results.close()
@@ -128,7 +128,7 @@ def test_an_error_ends_the_work(none_left, threads):
         return i
 
     with pytest.raises(InputError, match=r"^file.csv: no$"):
-        list(side_by_side.ordered(fails, range(1_000), threads))
+        list(system.ordered(fails, range(1_000), threads))
     assert len(begun) <= 3 + 2 * threads
 
 
@@ -139,12 +139,12 @@ def test_an_error_of_the_items_ends_the_work(threads):
         raise InputError("file.csv: broken")
 
     with pytest.raises(InputError, match="broken"):
-        list(side_by_side.ordered(abs, items(), threads))
+        list(system.ordered(abs, items(), threads))
 
 
 def test_threads_follow_the_settings_of_their_caller():
     with np.errstate(divide="ignore"):
-        assert list(side_by_side.ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2)) == [np.inf] * 3
+        assert list(system.ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2)) == [np.inf] * 3
 
 
 @pytest.mark.parametrize(("memory", "threads", "shard", "workers"), [("1GB", 1, 250_000, 1), ("1GB", 8, 250_000, 2),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.offline import fold_column, optimism, splits
+from evalkit.offline import fitting, splits
 
 
 @st.composite
@@ -99,7 +99,7 @@ def test_recommender_splits_by_hand():
 
 def test_pairs_of_a_table_in_parts_are_those_of_its_rows():
     fold, draw = np.random.default_rng(1).integers(0, 3, 40), np.arange(40) % 2
-    column = fold_column.read(fold.astype(str), draw.astype(str))
+    column = splits.read(fold.astype(str), draw.astype(str))
     assert column.names == tuple(f"{i}/{k}" for i in (0, 1) for k in (0, 1, 2))
     for (train, test), name, own, sizes in zip(
         column.folds.pairs, column.names, column.folds.tests, np.transpose(column.folds.sizes), strict=True
@@ -140,10 +140,10 @@ def test_out_of_bag_share(rows, share):
 
 
 def test_632_plus_lies_between_out_of_bag_and_632():
-    assert optimism.error_632_plus(0.1, 0.1, 0.5) == pytest.approx(0.1)
-    assert optimism.error_632_plus(0.1, 0.05, 0.5) == pytest.approx(optimism.error_632(0.1, 0.05))
-    assert optimism.error_632(0.05, 0.2) < optimism.error_632_plus(0.05, 0.2, 0.5) < 0.2
-    assert optimism.error_632_plus(0.0, 0.7, 0.5) == pytest.approx(0.5)  # worse than no information: capped
+    assert fitting.error_632_plus(0.1, 0.1, 0.5) == pytest.approx(0.1)
+    assert fitting.error_632_plus(0.1, 0.05, 0.5) == pytest.approx(fitting.error_632(0.1, 0.05))
+    assert fitting.error_632(0.05, 0.2) < fitting.error_632_plus(0.05, 0.2, 0.5) < 0.2
+    assert fitting.error_632_plus(0.0, 0.7, 0.5) == pytest.approx(0.5)  # worse than no information: capped
 
 
 def test_folds_serve_scikit_learn_as_cv():

@@ -17,7 +17,7 @@ from units_again import Again, check, equal, written
 
 import evalkit as ek
 from evalkit import __main__ as command
-from evalkit import kernels
+from evalkit import system
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import row_metrics
 from evalkit.limits import Limits, Reading
@@ -256,7 +256,7 @@ def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
     study = read()
     path = tmp_path / "new" / "mine.units.parquet"
     study.save(path)
-    monkeypatch.setenv(kernels.UNITS, str(tmp_path / "of the page"))
+    monkeypatch.setenv(system.UNITS, str(tmp_path / "of the page"))
     tables = study.tables_of if isinstance(study, interleaving.Online) else {"": study}
     units.leave(study.report, tables)
     assert path.read_bytes() == (tmp_path / "of the page").read_bytes()

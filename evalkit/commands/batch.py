@@ -12,10 +12,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from evalkit import kernels, scratch
-from evalkit.commands import requests, runs
-from evalkit.commands.requests import Refused
-from evalkit.commands.runs import DONE, FAILED, GATE, REFUSED, Job, Outcome
+from evalkit import system
+from evalkit.commands import requests
+from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Job, Outcome, Refused
 
 WORST = (FAILED, REFUSED, GATE, DONE)  # of several statuses the first that occurs
 WIDEST = 60  # letters of a column of the table
@@ -67,7 +66,7 @@ def _asked(paths: Sequence[Path], inputs: Each | None) -> Iterator[tuple[str, Pa
 
 def _planned(name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings) -> Planned:
     try:
-        return Planned(name, runs.job(path, options, settings, name, more))
+        return Planned(name, requests.job(path, options, settings, name, more))
     except Refused as error:
         return Planned(name, None, str(error))
 
@@ -110,7 +109,7 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
         for task in as_completed(tasks):
             outcomes[tasks[task]] = _said(jobs[tasks[task]].name, _outcome(task))
     except BaseException:  # interrupted: what the processes are at is not written
-        kernels.end_processes()
+        system.end_processes()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
@@ -120,14 +119,14 @@ def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
 def _start() -> None:
     """At the start of a process: an interrupt of the command ends it by way of the command."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    runs.quiet()
+    requests.quiet()
 
 
 def _made(job: Job) -> Outcome:
     """Make a report, and leave nothing of it to the next."""
-    with scratch.folder() as desk:
+    with system.scratch_folder() as desk:
         try:
-            return runs.made(job, desk)
+            return requests.made(job, desk)
         except Refused as error:
             return Outcome(REFUSED, messages=(str(error),))
         finally:
@@ -146,7 +145,7 @@ def _said(name: str, outcome: Outcome) -> Outcome:
     if outcome.page and outcome.status != FAILED:
         print(outcome.page, flush=True)
     for message in outcome.messages:
-        runs.say(f"{name}: {message}", outcome.status)
+        requests.say(f"{name}: {message}", outcome.status)
     return outcome
 
 
@@ -207,6 +206,6 @@ def main(options: Any) -> int:
         outcomes = run(planned, options.workers)
     finally:
         for spill in {p.job.parameters.get("spill") for p in planned if p.job} or {None}:
-            kernels.clean(spill)
+            system.clean(spill)
     print(f"\n{table(planned, outcomes)}", file=sys.stderr)
     return status(outcomes)

@@ -1,16 +1,18 @@
-"""What a command is asked for: notebooks, parameters from the command line or a file of settings, names and folders."""
+"""What a command is asked for, and one report: its notebook run with parameters, its files written, its outcome."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit import bundled, kernels, report
+from evalkit import report, system
 
 if TYPE_CHECKING:
     from evalkit.parameters import Parameters
@@ -98,7 +100,7 @@ def report_of(path: Path) -> type[Parameters] | None:
     """The parameters of a bundled notebook, None for any other."""
     from evalkit.parameters import REPORTS
 
-    return REPORTS.get(path.stem) if path.resolve().parent == bundled.notebooks() else None
+    return REPORTS.get(path.stem) if path.resolve().parent == system.bundled_notebooks() else None
 
 
 # Parameters ---------------------------------------------------------------------------------------------------
@@ -174,7 +176,7 @@ def refuse_values(values: Mapping[str, Any], path: Path) -> None:
 # Names and folders --------------------------------------------------------------------------------------------
 
 
-def name(option: str | None, usual: str) -> str:
+def name_of(option: str | None, usual: str) -> str:
     """The name of the report's files; raise Refused if no file can have it."""
     text, most = usual if option is None else option, report.longest_name()
     if not text.strip() or text.startswith(".") or any(mark in text for mark in ("/", os.sep, "\n", "\r")):
@@ -192,8 +194,105 @@ def refuse_folder(folder: Path, notebook: Path) -> None:
         raise Refused(f"-o {str(folder)[:80]}: {error.strerror}") from None
     if folder.resolve() == notebook.resolve().parent:
         raise Refused(f"-o {folder} is the notebook's own folder; the report would overwrite the notebook")
-    nearest = kernels.nearest(folder)
+    nearest = system.nearest(folder)
     if not nearest.is_dir():
         raise Refused(f"-o {folder}: {nearest} is not a folder")
     if not os.access(nearest, os.W_OK):
         raise Refused(f"-o {folder}: {nearest} is not writable")
+
+
+DONE, FAILED, REFUSED, GATE = 0, 1, 2, 3
+UNITS = "units.parquet"  # what a run leaves on its desk
+
+
+@dataclass(frozen=True)
+class Job:
+    """A report to make: the notebook, its parameters, and the name and the folder of its files.
+
+    origin: the file of settings that parameters came from, "" where none did. bundled: the notebook is evalkit's own.
+    """
+
+    notebook: Any
+    parameters: dict[str, Any]
+    folder: Path
+    name: str
+    origin: str = ""
+    bundled: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a report: the exit status, the page, lines for stderr, and the results that were published."""
+
+    status: int
+    page: Path | None = None
+    messages: tuple[str, ...] = ()
+    results: dict[str, Any] | None = None
+
+
+def job(path: Path, options: Any, file: Settings, name: str | None, more: dict[str, str] | None = None) -> Job:
+    """The report that the options ask for, checked before a kernel starts. more: further parameters, as text.
+
+    Raises Refused for a notebook, a parameter, a name or a folder that cannot be.
+    """
+    notebook = load(path)
+    pairs = [*options.parameters, *(more or {}).items()]
+    values = parameters(pairs, file, declared(notebook, path))
+    refuse_values(values, path)
+    files = name_of(name, path.stem)
+    refuse_folder(options.folder, path)
+    return Job(notebook, values, options.folder, files, file.origin, report_of(path) is not None)
+
+
+def quiet() -> None:
+    """Silence the loggers that repeat, in many lines, the one line at the end."""
+    for logger in ("papermill", "asyncio"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
+
+
+def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
+    """Make the report. desk: a folder for what a run leaves. bar: shows progress. Raises Refused as `finish` does."""
+    from evalkit import running
+
+    units = desk / UNITS
+    units.unlink(missing_ok=True)  # what a run that failed has left
+    shown = job.name if bar else ""
+    run = running.execute(job.notebook, job.parameters, origin=job.origin, units=units, here=job.bundled, bar=shown)
+    return finish(run, job.folder, job.name)
+
+
+def finish(run: report.Run, folder: Path, name: str) -> Outcome:
+    """Write the files of a run. Raises Refused where the run refused its input, and for a folder that cannot be."""
+    if run.failure and run.failure.name in report.REFUSALS:
+        raise Refused(run.failure.message)
+    other = report.replaced(folder, name, run)
+    page = _write(folder, name, report.files(run))[0]
+    if run.failure:
+        return Outcome(FAILED, page, (f"run failed: {run.failure.name}: {run.failure.message}; see {page}",))
+    report.discard(folder, name, run)
+    note = (f"note: this replaced a report of other data ({other}); --name NAME keeps both",) if other else ()
+    return _gated(Outcome(DONE, page, note, run.results))
+
+
+def _gated(outcome: Outcome) -> Outcome:
+    """The outcome, with the gate that the report failed."""
+    gate = (outcome.results or {}).get("gate") or {}
+    if gate.get("passed") is not False:
+        return outcome
+    failed = ", ".join(gate.get("failed", []))
+    rule = gate.get("rule", "no rule given")
+    message = f"gate failed: {rule}{f': not met by {failed}' if failed else ''}"
+    return replace(outcome, status=GATE, messages=(*outcome.messages, message))
+
+
+def _write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[Path]:
+    try:
+        return report.write(folder, name, contents)
+    except OSError as error:
+        raise Refused(f"cannot write to {folder}: {error.strerror}") from None
+
+
+def say(message: str, status: int) -> int:
+    """Print one line on stderr and return the status."""
+    print(f"evalkit: {' '.join(message.split())}", file=sys.stderr)
+    return status

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from evalkit import bundled, report, running
+from evalkit import report, running, system
 from evalkit.arrays import InputError
 from evalkit.drawing.plots import Picture
 from evalkit.drawing.tables import Html, stack
@@ -73,7 +73,7 @@ def contents(name: str) -> Contents:
 
 def _code(name: str) -> list[tuple[ast.Module, list[str]]]:
     """The code cells of a bundled notebook, parsed, each with its tags."""
-    cells = json.loads((bundled.notebooks() / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((system.bundled_notebooks() / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     code = (cell for cell in cells if cell["cell_type"] == "code")
     return [(ast.parse("".join(cell["source"])), cell["metadata"].get("tags", [])) for cell in code]
 
@@ -174,7 +174,7 @@ class Shown:
         if Path(path).name.endswith(report.UNITS):
             running.save_units(Path(path), self.write_units)
             return
-        source = bundled.notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
+        source = system.bundled_notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
         running.save(Path(path), report.read(source), self, self.given)
 
     def summary(self) -> Html:

@@ -16,8 +16,7 @@ from evalkit.drawing import exports
 from evalkit.drawing.exports import Cell, Table, cell, escape
 from evalkit.drawing.exports import joined as joined
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import Show, decimals, interval, number, p_value, printed, signed, thousands
-from evalkit.places import definition
+from evalkit.numbers import Show, decimals, definition, interval, number, p_value, printed, signed, thousands
 
 NAME = re.compile(r"(_)(?=\w)")  # where the printed head of a narrow column may break
 SLASH = re.compile(r"\b(\w/\w)\b|/")  # an abbreviation such as A/B, or where a path may break

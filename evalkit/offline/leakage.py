@@ -1,37 +1,314 @@
-"""Audit of a split: leakage between training and test rows, and columns that leak the label.
+"""Audit of a split: leakage between training and test rows, copies of rows, and columns that leak the label.
 
 Every check takes the folds and columns aligned with their rows, and returns a `Finding` or None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from math import comb
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio, same_length
+from evalkit.arrays import Bools, Floats, Ints, codes, finite, numbers, ratio, same_length
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Severity, ordered
-from evalkit.offline.copies import conflicts as conflicts
-from evalkit.offline.copies import duplicates as duplicates
-from evalkit.offline.copies import shared, test_rows
-from evalkit.offline.giveaways import (
-    auc,
-    finding,
-    id_like,
-    is_class,
-    levels,
-    numeric,
-    ranks,
-    score_is_label,
-    single_features,
-)
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severity, ordered
+from evalkit.metrics import counts
+from evalkit.metrics.counts import Counts
 from evalkit.offline.splits import Folds
 
 if TYPE_CHECKING:
     import pandas as pd
+
+EXAMPLES = 5
+MANY = 20  # a numeric label with more values than this is not a class; of more classes the most common are checked
+BY_CHANCE = 1000  # a severe finding must occur less than once in this number of tables with uninformative columns
+
+
+def finding(kind: Kind, severity: Severity, rows: NDArray, of: int, message: str) -> Finding | None:
+    """Return a finding on these rows out of `of`, None without rows."""
+    rows = np.unique(rows)
+    examples = tuple(int(row) for row in rows[:EXAMPLES])
+    return Finding(kind, severity, message, rows.size, of, examples) if rows.size else None
+
+
+def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator) -> Iterable[Finding | None]:
+    """Columns that alone separate the classes (mean one-vs-rest AUC): severe from 0.995, a warning from 0.95.
+
+    Both directions are checked, and missingness too; text is coded by the label mean of the other half of rows. With
+    more than 20 classes, only the 20 most common. For labels of more than 20 numbers, |rank correlation| replaces the
+    AUC. Never severe if so few rows can be separated as well by chance.
+    """
+    target, half = np.asarray(label), rng.permutation(len(features)) % 2
+    number, _ = codes(target)
+    common = np.argsort(-np.bincount(number), kind="stable")[:MANY]
+    measure = "AUC" if is_class(label) else "rank correlation"
+    worst = SEVERE if _beyond_chance(number, features.shape[1], measure) else WARNING
+    for name in features:
+        column = features[name]
+        if is_class(label):
+            value = float(np.mean([_separates(column, number == c, half) for c in common]))
+        else:
+            amount = finite("label", target)
+            known = numeric(column) if _is_number(column) else _coded(column, amount, half)
+            value = abs(_rank_correlation(known, amount))
+        if value >= 0.95:
+            text = f"{name} alone predicts the label with {measure} {value:.3f}"
+            severity = worst if value >= 0.995 else WARNING
+            yield Finding(kinds.SINGLE_FEATURE, severity, text, target.size, target.size)
+
+
+def is_class(label: ArrayLike) -> bool:
+    """True if a label holds classes: text, or at most 20 distinct numbers."""
+    values = np.asarray(label)
+    return values.dtype.kind not in "fiub" or np.unique(values).size <= MANY
+
+
+def _beyond_chance(number: Ints, columns: int, measure: str) -> bool:
+    """True if one of this number of uninformative columns is almost never in the order of the label."""
+    rarest = int(np.bincount(number).min()) if measure == "AUC" else number.size // 2
+    return 2 * columns * BY_CHANCE < comb(number.size, rarest)
+
+
+def _separates(column: pd.Series, positive: Bools, half: Ints) -> float:
+    missing = column.isna().to_numpy()
+    values = [auc(missing.astype(np.float64), positive)]
+    if _is_number(column):
+        values.append(auc(numeric(column), positive))
+    both = [max(value, 1 - value) for value in values]
+    by_value = not _is_number(column) or column.nunique(dropna=False) <= MANY
+    return max([*both, auc(_coded(column, positive, half), positive)] if by_value else both)
+
+
+def _coded(column: pd.Series, label: NDArray, half: Ints) -> Floats:
+    """Mean label of each value among the rows of the other half; the overall mean if there are none."""
+    value = levels(column)
+    size = value.max() + 1
+    share = [
+        ratio(np.bincount(value[side], label[side], size), np.bincount(value[side], minlength=size))
+        for side in (half == 0, half == 1)
+    ]
+    return np.nan_to_num(np.stack(share)[1 - half, value], nan=float(label.mean()))
+
+
+def numeric(column: pd.Series) -> Floats:
+    """The numbers, or for text the code of each value; missing values are below all others."""
+    if _is_number(column):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.where(np.isnan(values), np.nanmin(values, initial=0.0) - 1, values)
+    return levels(column).astype(np.float64)
+
+
+def levels(column: pd.Series) -> Ints:
+    """Code of each row's value in sorted order; missing is a value too."""
+    from pandas import factorize
+
+    return factorize(column, sort=True, use_na_sentinel=False)[0].astype(np.int64)
+
+
+def _is_number(column: pd.Series) -> bool:
+    from pandas.api.types import is_numeric_dtype
+
+    return is_numeric_dtype(column)
+
+
+def ranks(values: ArrayLike) -> Floats:
+    """Ranks from 1; ties have their mean rank."""
+    _, place, count = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count - 1) / 2)[place]
+
+
+def auc(score: ArrayLike, positive: Bools) -> float:
+    """AUC by ranks, a tie counting one half; NaN if one class is absent."""
+    m = int(positive.sum())
+    return float(ratio(ranks(score)[positive].sum() - m * (m + 1) / 2, m * (positive.size - m)))
+
+
+def _rank_correlation(x: Floats, y: Floats) -> float:
+    a, b = (rank - rank.mean() for rank in (ranks(x), ranks(y)))
+    return float(np.nan_to_num(ratio(a @ b, np.sqrt((a @ a) * (b @ b)))))
+
+
+def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
+    """Columns of whole numbers or text that are almost unique: a model can memorise the rows by them."""
+    for name in features:
+        column = features[name]
+        values = numeric(column)
+        whole = bool((values == np.round(values)).all())
+        if whole and len(features) >= 50 and column.nunique() >= 0.99 * len(features):
+            grows = "; it increases from row to row" if (np.diff(values) > 0).all() else ""
+            text = f"{name} is different on almost every row{grows}"
+            yield Finding(kinds.ID_LIKE, WARNING, text, int(column.nunique()), len(features))
+
+
+def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
+    """A score that separates two classes without error: severe if it has only two values, else a warning."""
+    number, names = codes(label)
+    value = numbers("score", score)
+    known = np.isfinite(value)
+    return gives_away(counts.count(value[known], number[known])) if names.size == 2 else None
+
+
+def gives_away(c: Counts) -> Finding | None:
+    """`score_is_label`, of the table of the score."""
+    mixed = (c.positive > 0) & (c.negative > 0)
+    if mixed.any() or counts.auc(c) not in (0.0, 1.0):
+        return None
+    same, rows = len(c.threshold) == 2, int(c.total)
+    text = "score is a copy of the label" if same else "score separates the classes without a single error"
+    return Finding(kinds.SCORE_IS_LABEL, SEVERE if same else WARNING, text, rows, rows)
+
+
+def row_key(columns: Sequence[Ints]) -> Ints:
+    """A number for each distinct row, exact: columns are added one at a time and renumbered."""
+    key = np.zeros(columns[0].size, dtype=np.int64)
+    for column in columns:
+        key = np.unique(key * (column.max() + 1) + column, return_inverse=True)[1]
+    return key
+
+
+RARE = 5  # a row with at most this number of equal rows, itself included, is rare
+TRIED = 12  # pairs of columns whose near misses are counted
+LEAST = 20  # distinct rows from which it is not a coincidence that each occurs a multiple of some number of times
+BLIND = 0.1  # share of rows with an equal row by coincidence, from which copies of a tenth of them may go undetected
+
+
+def test_rows(folds: Folds) -> Ints:
+    """The rows that at least one fold tests."""
+    return np.unique(np.concatenate([test for _, test in folds.pairs]))
+
+
+test_rows.__test__ = False  # type: ignore[attr-defined]
+
+
+def shared(folds: Folds, key: Ints) -> Ints:
+    """Test rows whose key also occurs among the training rows of the same fold."""
+    return np.concatenate([test[np.isin(key[test], key[train])] for train, test in folds.pairs])
+
+
+def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = None) -> Finding | None:
+    """Test rows with the same features as a training row; severe if coarse columns explain less than half of them.
+
+    Rows of coarse columns repeat by coincidence, rows of measurements do not. The expected number assumes independent
+    columns; it is raised to the share that near misses explain, because rows of dependent columns repeat more often.
+    Also severe, however coarse the columns, if every row with its `label` occurs a multiple of times: the whole table
+    was copied. If the columns are too coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
+    """
+    columns = [levels(features[name]) for name in features]
+    rows, tested = np.unique(shared(folds, row_key(columns))), test_rows(folds)
+    times = 1 if label is None else _copied(row_key([*columns, codes(label)[0]]), _sides(folds))
+    if times > 1:
+        text = f"test rows repeat the features of a training row: every row occurs {times} times or a multiple of that"
+        return finding(kinds.DUPLICATES, SEVERE, rows, tested.size, text)
+    expected, natural = _expected(columns, tested, float(np.mean([train.size for train, _ in folds.pairs])), rows.size)
+    excess = rows.size - expected
+    if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * tested.size:
+        text = (
+            f"test rows repeat the features of a training row, and {expected:.0f} would do so by coincidence, "
+            f"because the "
+            "columns are coarse: copies of a few rows could not be detected"
+        )
+        return finding(kinds.COARSE, NOTE, rows, tested.size, text)
+    clear = excess > 3 * np.sqrt(expected) + 1
+    copied = natural < 0.5 and excess >= 0.01 * tested.size
+    severity = NOTE if not clear else SEVERE if copied else WARNING
+    text = f"test rows repeat the features of a training row; {expected:.0f} would do so by coincidence"
+    return finding(kinds.DUPLICATES, severity, rows, tested.size, text)
+
+
+class _Chance(NamedTuple):
+    """Number of rows expected to have an equal row by coincidence, and the share of equal pairs explained by it."""
+
+    expected: float
+    natural: float
+
+
+def _expected(columns: Sequence[Ints], rows: Ints, others: float, equal: int) -> _Chance:
+    """Expected number of `rows` that equal one of `others` other rows by coincidence; equal: the observed number."""
+    p_equal: Floats = np.prod([np.bincount(column)[column] / column.size for column in columns], axis=0)
+    expected = float((1 - np.exp(-others * p_equal[rows])).sum())
+    natural = _natural(columns) if equal > expected else 1.0
+    return _Chance(max(expected, equal * natural), natural)
+
+
+def _sides(folds: Folds) -> Ints:
+    """The fold that tests each row, from 1; 0 if none does."""
+    side = np.zeros(folds.rows, np.int64)
+    for i, (_, test) in enumerate(folds.pairs, 1):
+        side[test] = i
+    return side
+
+
+def _copied(key: Ints, side: Ints) -> int:
+    """Number of times that every row occurs, with copies on several sides; 1 if there are none or too few rows differ.
+
+    Copies that stay together, such as those of a group, also occur a multiple of times on each side.
+
+    >>> row, apart = np.repeat(np.arange(30), 2), np.arange(60) % 2
+    >>> _copied(row, apart), _copied(row, row % 2), _copied(np.arange(30), np.arange(30) % 2)
+    (2, 1, 1)
+    """
+    count = np.bincount(key)
+    together = np.unique(key * (side.max() + 1) + side, return_counts=True)[1]
+    times = int(np.gcd.reduce(count))
+    return times if count.size >= LEAST and np.gcd.reduce(together) % times else 1
+
+
+def _natural(columns: Sequence[Ints]) -> float:
+    """Share of the pairs of equal rows that near misses explain, at most 1.
+
+    If two columns agree independently in pairs that agree in all others, equal pairs / pairs that differ in the first
+    = pairs that differ in the second / pairs that differ in both. The pair of columns that explains most counts. Only
+    rare rows are used: common rows have more equal rows by coincidence than copies could add.
+    """
+    key = row_key(columns)
+    rare = np.bincount(key)[key] <= RARE
+    columns = [column[rare] for column in columns]
+    explained = [0.0]
+    for i in range(min(len(columns), TRIED) if len(columns) > 1 and rare.any() else 0):
+        a, b = columns[i - 1], columns[i]
+        rest = row_key([column for column in columns if column is not a and column is not b] or [a * 0])
+        both, only_a, only_b, any_ = (_equal_pairs(row_key([rest, *more])) for more in ([a, b], [a], [b], []))
+        missed = (only_a - both) * float(only_b - both)
+        explained.append(float(np.nan_to_num(ratio(missed, (any_ - only_a - only_b + both) * float(both)))))
+    return min(1.0, max(explained))
+
+
+def _equal_pairs(key: Ints) -> int:
+    """Number of pairs of rows with the same key."""
+    count = np.bincount(key)
+    return int((count * (count - 1)).sum()) // 2
+
+
+def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
+    """Rows with equal features and different labels: the accuracy and AUC that no model of these columns can exceed.
+
+    The limits hold for these rows, even for a model that has memorised them. A warning from a tenth of the rows on,
+    unless the columns are so coarse that as many rows are equal by coincidence: then labels are expected to differ.
+    """
+    if not is_class(label):
+        return None
+    number, names = codes(label)
+    columns = [levels(features[name]) for name in features]
+    key = row_key(columns)
+    pair, count = np.unique(key * names.size + number, return_counts=True)
+    commonest = np.zeros(key.max() + 1, dtype=np.int64)
+    np.maximum.at(commonest, pair // names.size, count)
+    rows = np.flatnonzero(np.bincount(pair // names.size)[key] > 1)
+    most = commonest.sum() / key.size
+    text = f"rows with equal features have different labels: accuracy on these rows is at most {most:.3f}"
+    if names.size == 2:
+        share = np.bincount(key, number) / np.bincount(key)
+        text += f", AUC at most {auc(share[key], number == 1):.3f}"
+    equal = int((np.bincount(key)[key] > 1).sum())
+    by_chance = _expected(columns, np.arange(key.size), key.size, equal).expected
+    few = rows.size < 0.1 * key.size
+    coarse = not few and by_chance >= 0.5 * equal
+    text += "; the columns are so coarse that many rows are equal by coincidence" if coarse else ""
+    return finding(kinds.CONFLICTING_LABELS, NOTE if few or coarse else WARNING, rows, key.size, text)
+
 
 SAMPLE = 2000  # most rows whose neighbours are searched, and most rows of a side for the drift
 CROSSED = "test rows share their {} with training rows of the same fold"

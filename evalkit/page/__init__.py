@@ -47,9 +47,9 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from traitlets import default
 from traitlets.config import Config
 
+from evalkit.numbers import anchor
 from evalkit.page.glossary import linked
 from evalkit.page.sections import without_empty
-from evalkit.places import anchor
 
 HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit.findings.kinds import measured
-from evalkit.places import anchor
+from evalkit.numbers import anchor
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from typing import Any
 
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
-from evalkit.numbers import counted, decimals, signed
+from evalkit.numbers import END, LISTED, counted, decimals, signed
 from evalkit.pages import pieces
-from evalkit.places import END, LISTED
 from evalkit.studies import row_explorer
 from evalkit.studies.row_explorer import By, Missed
 from evalkit.studies.row_study import RowStudy

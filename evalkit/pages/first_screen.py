@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from evalkit import places as places_of
+from evalkit import numbers
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, joined
 from evalkit.numbers import (
@@ -252,7 +252,7 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
 
 def link(text: str, place: str) -> Cell:
     """Words that lead to a place on the page."""
-    return Cell(text, markup=places_of.link(text, place))
+    return Cell(text, markup=numbers.link(text, place))
 
 
 def _side(study: Study, row: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence, Set
 from typing import Any
 
-from evalkit import places as places_of
+from evalkit import numbers
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell, with_interval
 from evalkit.numbers import decimals, number
@@ -47,7 +47,7 @@ def moved(study: BinaryStudy) -> Html:
     piece = tables.table(caption, heads, rows, _note(study, limits, len(moves.tables)))
     controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
     data = escape(_data(moves, limits, _whole(study), places))
-    whole = f'<div id="{places_of.SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
+    whole = f'<div id="{numbers.SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
 

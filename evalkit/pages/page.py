@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit import places as places_of
+from evalkit import numbers
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import plots, tables
 from evalkit.drawing.plots import Picture
@@ -112,12 +112,12 @@ def beaten(study: Study) -> Marks:
 
 def metric_link(chosen: Chosen) -> Cell:
     """A metric's name with a link to its definition."""
-    return Cell(chosen.label, markup=places_of.link(chosen.label, places_of.definition(chosen.metric.name)))
+    return Cell(chosen.label, markup=numbers.link(chosen.label, numbers.definition(chosen.metric.name)))
 
 
 def evidence(study: Study) -> str:
     """The id of the table of comparisons that the first screen speaks of."""
-    return f"table-{places_of.anchor(study.differences_are)}"
+    return f"table-{numbers.anchor(study.differences_are)}"
 
 
 def evidence_of_best_two(study: Study) -> str:
@@ -351,7 +351,7 @@ def _inside(study: Study) -> str:
 def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
     first = part.iloc[0]
     name, n = f"{first['segment']} {first['slice']}", max(part["n"])
-    link = places_of.link(name + places_of.END, places_of.LISTED, "slice") if study.listed_under else ""
+    link = numbers.link(name + numbers.END, numbers.LISTED, "slice") if study.listed_under else ""
     cells = [Cell(name, markup=link), Cell(f"{n:,}", numbers=(n,))]
     cells += [with_interval(r["value"], r["low"], r["high"], places=places) for _, r in part.iterrows()]
     if differ is not None:

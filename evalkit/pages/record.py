@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit import packing
+from evalkit import numbers
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Html, Results
 from evalkit.findings.kinds import Finding
@@ -41,7 +41,7 @@ SHARED = ("level", "unit")  # of a comparison: all those of a study have the sam
 def columns(frame: pd.DataFrame) -> dict[str, Any]:
     """A frame of comparisons by column: a list, a value that all rows share, or words and the place of each row's.
 
-    Long lists of numbers are packed, as `packing.numbers` says.
+    Long lists of numbers are packed, as `numbers.column` says.
 
     >>> columns(pd.DataFrame({"first": ["b", "b"], "p": [0.25, 1.0], "unit": ["query", "query"]}))
     {'first': {'words': ['b'], 'at': [0, 0]}, 'p': [0.25, 1.0], 'unit': 'query'}
@@ -53,9 +53,9 @@ def _column(name: str, values: pd.Series) -> Any:
     if name in SHARED:
         return values.iloc[0]
     if not isinstance(values.iloc[0], str):
-        return packing.numbers(values.to_numpy())
+        return numbers.column(values.to_numpy())
     at, words = pd.factorize(values)
-    return {"words": words.tolist(), "at": packing.numbers(at)}
+    return {"words": words.tolist(), "at": numbers.column(at)}
 
 
 def about(

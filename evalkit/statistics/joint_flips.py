@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, finite
-from evalkit.progress import progress
 from evalkit.statistics import signflip
+from evalkit.system import progress
 
 FIRST = 13  # units whose signs are all visited in one block: 4,096 sums of a system
 APART = 0.01  # pairs closer than this share of their systems' size are flipped themselves

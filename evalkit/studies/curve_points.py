@@ -10,8 +10,8 @@ from evalkit.arrays import Floats
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import Curve
-from evalkit.progress import progress
 from evalkit.statistics import count_bootstrap
+from evalkit.system import progress
 
 CURVES: dict[str, Callable[[Counts], Curve]] = {
     "roc": curves.roc_curve,

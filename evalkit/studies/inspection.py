@@ -13,7 +13,7 @@ from typing import Any
 from evalkit import parameters
 from evalkit.limits import USUAL
 from evalkit.numbers import counted
-from evalkit.offline import fold_column
+from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.parameters import Parameters
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_kinds
@@ -143,7 +143,7 @@ def _validation(p: parameters.Validation, parts: Sequence[Part]) -> Inspection:
         return Inspection("out-of-fold predictions", aligned.printed(layout))
     read = folds.predictions(parts, columns=p.columns, kind=p.task)
     assert read.fold is not None
-    fold_column.read(read.fold, read.repeat)
+    splits.read(read.fold, read.repeat)
     return Inspection("out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row"))
 
 

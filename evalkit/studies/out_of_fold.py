@@ -18,10 +18,9 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
-from evalkit.offline import giveaways, leakage
+from evalkit.offline import leakage
 from evalkit.offline.fitting import Fit
 from evalkit.offline.splits import Folds
-from evalkit.progress import progress
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice
@@ -34,6 +33,7 @@ from evalkit.studies import resplits, units
 from evalkit.studies.resplits import ONE_OUT, Resplits
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Listed, Units
+from evalkit.system import progress
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # folds differ by more than this chance
@@ -494,7 +494,7 @@ class Validation(Shown, Study):
         folds = Folds(self.rows.size, [(self.rows[:0], fold.member) for fold in self.tests], "")
         listed = [leakage.score_scale(folds, p.score)]
         if not self.fits:
-            listed.append(giveaways.gives_away(p.counts))
+            listed.append(leakage.gives_away(p.counts))
         return [
             replace(finding, message=f"{name}: {finding.message}", rows=tuple(int(self.rows[i]) for i in finding.rows))
             for finding in listed

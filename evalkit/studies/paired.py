@@ -17,7 +17,6 @@ from evalkit.drawing.shown import Shown
 from evalkit.metrics.distribution import Held
 from evalkit.metrics.sums import Sums, both
 from evalkit.numbers import plural, unit_noun
-from evalkit.progress import progress
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.units import UnitValues
 from evalkit.reading.tables.parts import Source
@@ -45,6 +44,7 @@ from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
 from evalkit.studies.study import EVERY, Member, Study, cached
 from evalkit.studies.units import Listed, Units
+from evalkit.system import progress
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 RESAMPLES = 2_000

@@ -14,7 +14,7 @@ from evalkit.arrays import Floats, InputError, Ints, codes, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
-from evalkit.offline import fitting, fold_column, optimism, splits
+from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Job, Learner
 from evalkit.offline.splits import Folds
 from evalkit.reading.inputs.folds import CLASSES, Examples
@@ -125,7 +125,7 @@ class Resplits:
     folds: Floats
     curve: pd.DataFrame
     ignoring: Rows | None
-    bootstrap: optimism.Bootstrap | None
+    bootstrap: fitting.Bootstrap | None
     unfitted: tuple[Unfitted, ...]
     warned: dict[str, int]
 
@@ -158,7 +158,7 @@ class Setting:
 def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
     """The folds that the columns ask for; `rule` says which and why."""
     if e.fold is not None:
-        return fold_column.read(e.fold).folds
+        return splits.read(e.fold).folds
     if e.time is not None:
         folds = splits.forward(e.time, k=k, gap=gap, group=e.group)
         why = "rows are dated, so the past predicts the future"
@@ -391,7 +391,7 @@ def _curve(setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: 
     return pd.DataFrame(rows).sort_values(["system", "rows"], kind="stable")
 
 
-def _bootstrap(setting: Setting, fitted: Fitted) -> optimism.Bootstrap | None:
+def _bootstrap(setting: Setting, fitted: Fitted) -> fitting.Bootstrap | None:
     """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the samples without it."""
     samples, apparent_fits = fitted.pairs.get(OUT_OF_BAG), fitted.fits(APPARENT)
     if not samples or not apparent_fits:
@@ -402,9 +402,9 @@ def _bootstrap(setting: Setting, fitted: Fitted) -> optimism.Bootstrap | None:
         tested[job.test] += 1
     all_rows = apparent_fits[0].test
     apparent, oob = float((all_rows.predicted != all_rows.actual).mean()), float(np.nanmean(ratio(wrong, tested)))
-    gamma = optimism.no_information(setting.examples.label, all_rows.predicted)
-    plus = optimism.error_632_plus(apparent, oob, gamma)
-    return optimism.Bootstrap(apparent, oob, gamma, optimism.error_632(apparent, oob), plus)
+    gamma = fitting.no_information(setting.examples.label, all_rows.predicted)
+    plus = fitting.error_632_plus(apparent, oob, gamma)
+    return fitting.Bootstrap(apparent, oob, gamma, fitting.error_632(apparent, oob), plus)
 
 
 def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str], names: Sequence[str]) -> dict[str, list[Fit]]:
@@ -438,10 +438,10 @@ def reselected(setting: Setting, learner: Learner, system: str) -> tuple[list[Fi
     e, table = setting.examples, learner.features
     assert e.features is not None
     size, jobs = e.features.shape[1], list[Job]()
-    outside = optimism.strongest(table, e.label, size, e.kind)
+    outside = fitting.strongest(table, e.label, size, e.kind)
     for train, test in setting.folds.pairs:
         rows = np.unique(train)
-        inside = optimism.strongest(table.iloc[rows], e.label[rows], size, e.kind)
+        inside = fitting.strongest(table.iloc[rows], e.label[rows], size, e.kind)
         name = "a fold with columns selected anew"
         jobs += [Job(system, train, test, name, columns=selected) for selected in (outside, inside)]
     fits = fitting.run(learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth)

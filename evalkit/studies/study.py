@@ -19,7 +19,6 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import plural
 from evalkit.parameters import Compared
-from evalkit.progress import progress
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
@@ -31,6 +30,7 @@ from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.studies import study
 from evalkit.studies.units import WithUnits
+from evalkit.system import progress
 
 Member = Bools | slice | int  # of sums a number of a slice
 EVERY = slice(None)

@@ -20,10 +20,10 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
-from evalkit.kernels import UNITS
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 from evalkit.reading.tables.table import Slice
+from evalkit.system import UNITS
 
 if TYPE_CHECKING:
     import pyarrow as pa

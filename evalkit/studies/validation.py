@@ -18,11 +18,9 @@ from evalkit.catalogue.metric import Metric
 from evalkit.findings import kinds
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
-from evalkit.offline import fitting, fold_column
+from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Learner
-from evalkit.offline.fold_column import FoldColumn
-from evalkit.offline.splits import Folds, Parted
-from evalkit.progress import progress
+from evalkit.offline.splits import FoldColumn, Folds, Parted
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import folds, outcomes
 from evalkit.reading.inputs.folds import Examples, LeftOut, Use
@@ -33,6 +31,7 @@ from evalkit.studies import resplits
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
+from evalkit.system import progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,13 +87,13 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
     e = folds.predictions(parts, columns=p.columns, kind=p.task)
     of = _of_rows(e)
     assert e.fold is not None
-    column = fold_column.read(e.fold, e.repeat)
+    column = splits.read(e.fold, e.repeat)
     if column.set_aside.size:
         names = tuple(sorted({str(name) for name in e.fold[column.set_aside]}))
         left_out = LeftOut(kinds.SET_ASIDE, column.set_aside.size, names)
         e = _only(e, np.setdiff1d(np.arange(len(e)), column.set_aside), left_out)
         assert e.fold is not None
-        column = fold_column.read(e.fold, e.repeat)
+        column = splits.read(e.fold, e.repeat)
     return _given(e, column, _shared(of, e.unit, p, limits), p)
 
 
@@ -223,7 +222,7 @@ def _consecutive(e: Examples, folds: Folds) -> Folds | None:
         return None
     earlier = last[:, None] < first
     pairs = Parted(folds.pairs.part, earlier.T[order[1:]], order[1:])
-    return Folds(len(e), pairs, fold_column.CONSECUTIVE)
+    return Folds(len(e), pairs, splits.CONSECUTIVE)
 
 
 def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
@@ -287,7 +286,7 @@ def _estimators(e: Examples, p: parameters.Validation) -> dict[str, Any]:
 def _labels(e: Examples, folds: Folds) -> list[str]:
     """The names of the folds: those of the fold column, else numbers from 1."""
     if e.fold is not None:
-        return list(fold_column.read(e.fold).names)
+        return list(splits.read(e.fold).names)
     return [str(i + 1) for i in range(len(folds.tests))]
 
 

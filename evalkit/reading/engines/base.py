@@ -15,11 +15,11 @@ from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import kinds
 from evalkit.parameters.reports import LEAST_MEMORY
-from evalkit.progress import progress
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Part, Selection, explained
 from evalkit.reading.tables.rules import Check, Fields, checks, split
 from evalkit.reading.tables.table import Block, Table, too_many
+from evalkit.system import progress
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from evalkit import scratch, side_by_side
+from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
-from evalkit.progress import progress
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget, Engine, Reduction, added
 from evalkit.reading.tables import duck
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.parts import Selection
+from evalkit.system import progress
 
 SHARE = 2  # one in so many bytes is DuckDB's
 EACH = 125 * 10**6  # bytes that DuckDB asks for each of its threads: with less, sorting runs out of memory
@@ -77,7 +77,7 @@ class DuckDB(Engine):
 
         shards = self.stream(query, by, where, then, **frames)
         with progress("reading", total, "rows") as draw:
-            results = side_by_side.ordered(function, _counted(shards, draw), self.budget.workers)
+            results = system.ordered(function, _counted(shards, draw), self.budget.workers)
             if merge is None:
                 return pa.concat_tables(results)
             whole = next(results)
@@ -99,7 +99,7 @@ class DuckDB(Engine):
         whole = None
         with progress("reading", total, "rows") as draw:
             shards = _after(_counted(self.stream(query, by, where, then, **frames), draw))
-            for part in side_by_side.ordered(lambda shard: of(*shard), shards, self.budget.workers):
+            for part in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
                 whole = added(whole, part)
         return whole
 
@@ -176,7 +176,7 @@ def _after(shards: Iterator[Any]) -> Iterator[tuple[Any, int]]:
 def opened(budget: Budget) -> Iterator[DuckDB]:
     """A connection within this budget; its folder goes when the block ends, however it ends."""
     try:
-        folder = scratch.new_folder(budget.spill)
+        folder = system.new_scratch_folder(budget.spill)
     except OSError as error:
         raise InputError(f"spill: {budget.spill} cannot be written to, {error.strerror}") from None
     options = {

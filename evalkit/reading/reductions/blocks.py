@@ -15,7 +15,6 @@ import numpy as np
 from evalkit.arrays import InputError, Ints
 from evalkit.metrics import block as hashes
 from evalkit.metrics.block import Block
-from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine, typed
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
@@ -27,6 +26,7 @@ from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Part, explained
 from evalkit.reading.tables.rules import Field, Refused
+from evalkit.system import progress
 
 Kept = TypeVar("Kept")
 HEAD = 2**14  # rows that tell about where numbers lie

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from evalkit.arrays import Floats, Ints
 from evalkit.metrics.rows import Shard
-from evalkit.progress import progress
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.reductions import shards, tabled
 from evalkit.reading.reductions.tabled import Tabled
+from evalkit.system import progress
 
 Made = TypeVar("Made")
 

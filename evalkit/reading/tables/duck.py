@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from evalkit import bundled
+from evalkit import system
 from evalkit.arrays import InputError
 
 NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[-+]?[0-9]+)?$|^[-+]?(nan|inf|infinity)$"
@@ -159,7 +159,7 @@ LONGEST = 1000  # bytes of a name; a page repeats names often
 
 def shown(path: Path) -> str:
     """The path as the reader knows it: relative where it lies under the working directory or the checkout."""
-    for root in (Path.cwd(), bundled.root()):
+    for root in (Path.cwd(), system.bundled_root()):
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
     return str(path)

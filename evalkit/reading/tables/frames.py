@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit import scratch
+from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.parameters.kinds import named
 from evalkit.parameters.reports import Arrays
@@ -125,7 +125,7 @@ class _Folder:
     """A temporary folder that is removed when nobody needs this any more, at the latest with the process."""
 
     def __init__(self) -> None:
-        self.path = scratch.new_folder()
+        self.path = system.new_scratch_folder()
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 

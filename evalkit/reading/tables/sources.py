@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from evalkit import bundled
+from evalkit import system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import Parameters
@@ -45,7 +45,7 @@ def find(path: str | Path) -> Path:
     Raises InputError when it is in neither place.
     """
     wanted = Path(path).expanduser()
-    roots = [Path()] if wanted.is_absolute() else [Path.cwd(), bundled.root()]
+    roots = [Path()] if wanted.is_absolute() else [Path.cwd(), system.bundled_root()]
     for root in roots:
         if (root / wanted).exists():
             return root / wanted
@@ -128,7 +128,7 @@ def _is_mark(path: Path, pattern: str = "") -> bool:
 
 def _glob(pattern: Path) -> tuple[list[Path], Path]:
     """What matches a pattern, and the folder that its parts before the first wildcard name."""
-    roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), bundled.root()]
+    roots = [Path(pattern.anchor)] if pattern.is_absolute() else [Path.cwd(), system.bundled_root()]
     relative = pattern.relative_to(pattern.anchor)
     plain = itertools.takewhile(lambda part: not any(mark in part for mark in "*?["), relative.parts)
     named = Path(*plain)

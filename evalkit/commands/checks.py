@@ -1,0 +1,172 @@
+"""What is checked before a report: `evalkit doctor` an installation, `evalkit inspect FILE…` an input."""
+
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit import system
+from evalkit.commands import requests
+from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
+
+SPACE = 10**9  # bytes that a large table may spill
+
+
+class Check(NamedTuple):
+    """One line: how it is, what was looked at, what was seen."""
+
+    mark: str
+    what: str
+    seen: str
+
+
+OK, MISSING, OPTIONAL = "ok", "missing", "optional"  # optional: not there, and most reports do not need it
+
+
+def _needed(there: object) -> str:
+    return OK if there else MISSING
+
+
+def _wanted(there: object) -> str:
+    return OK if there else OPTIONAL
+
+
+def doctor(options: Any) -> int:
+    """Print one line per check; return 1 where something that a report needs is missing."""
+    checks = [check for checks in CHECKS for check in checks()]
+    for check in checks:
+        print(f"{check.mark:<8} {check.what}: {check.seen}")
+    return FAILED if any(check.mark == MISSING for check in checks) else DONE
+
+
+def _python() -> Iterator[Check]:
+    yield Check(_needed(sys.version_info >= (3, 11)), "Python", f"{platform.python_version()} on {platform.platform()}")
+
+
+def _packages() -> Iterator[Check]:
+    """The packages that evalkit requires, and their versions."""
+    ours = next(iter(packages_distributions().get("evalkit", ())), None)
+    if ours is None:
+        yield Check(MISSING, "evalkit", "not installed; run pip install -e . in the checkout")
+        return
+    yield Check(OK, ours, version(ours))
+    for line in (line for line in requires(ours) or [] if "extra ==" not in line):
+        name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
+        try:
+            yield Check(OK, name, f"{version(name)} (required: {line})")
+        except PackageNotFoundError:
+            yield Check(MISSING, name, f"not installed (required: {line})")
+
+
+def _kernel() -> Iterator[Check]:
+    """Whether the kernel of the reports is installed."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        yield Check(OK, "kernel python3", KernelSpecManager().get_kernel_spec("python3").argv[0])
+    except NoSuchKernel:
+        yield Check(MISSING, "kernel python3", "not installed; run python -m ipykernel install --sys-prefix")
+
+
+def _folders() -> Iterator[Check]:
+    """Whether reports can be written here, and tables spilled."""
+    here, spill = system.nearest(Path("reports")), Path(tempfile.gettempdir())
+    yield Check(_needed(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
+    free = shutil.disk_usage(spill).free
+    yield Check(
+        _needed(os.access(spill, os.W_OK) and free > SPACE), "temporary folder", f"{spill}, {free / 1e9:.1f} GB free"
+    )
+    folder = system.bundled_notebooks()
+    yield Check(_wanted(folder.is_dir()), "bundled notebooks", str(folder) if folder.is_dir() else "none")
+
+
+def _machine() -> Iterator[Check]:
+    """What large tables can use."""
+    import psutil
+
+    memory = psutil.virtual_memory().total
+    yield Check(OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors")
+    advice = f"slow on this processor; before Python starts, set {system.SWITCH}=X86_V4 (reports do so themselves)"
+    slow = system.this_one_sorts_slowly()
+    yield Check(_wanted(not slow), "numpy's sort", advice if slow else system.sort_is())
+
+
+def _spark() -> Iterator[Check]:
+    """What Spark tables need."""
+    there = importlib.util.find_spec("pyspark") is not None
+    yield Check(_wanted(there), "pyspark", version("pyspark") if there else "not installed; only for Spark tables")
+    java = shutil.which("java")
+    yield Check(_wanted(java), "Java", java or "not found; only for Spark tables")
+
+
+CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (_python, _packages, _kernel, _folders, _machine, _spark)
+
+
+def inspect(options: Any) -> int:
+    """Print what is in the files, and what each report makes of them; 2 where the report that was named refuses."""
+    from evalkit.arrays import InputError
+    from evalkit.parameters import REPORTS
+
+    with requests.one_line():
+        print(_table(options.files))
+    names = [options.report] if options.report else list(REPORTS)
+    if unknown := [name for name in names if name not in REPORTS]:
+        raise Refused(f"--report must be one of {', '.join(REPORTS)}, got {unknown[0]!r}")
+    refused = 0
+    for name in names:
+        try:
+            print(f"{name}: {_fits(name, options)}")
+        except InputError as error:
+            refused += 1
+            print(f"{name}: refused: {error}")
+    return REFUSED if refused == len(names) else DONE
+
+
+def _table(files: list[str]) -> str:
+    """The parts of the input: rows and columns, with the types that a part states."""
+    from evalkit.reading.tables import sources
+    from evalkit.studies import inspection
+
+    lines, parts = [], sources.parts(list(files))
+    for part in parts:
+        about = "" if part.counted is not None else "about "
+        columns = (
+            f"{name} ({part.stored[name].removeprefix('large_')})" if name in part.stored else name
+            for name in part.columns
+        )
+        lines.append(f"{part.name}: {about}{part.rows:,} rows; columns {', '.join(columns)}")
+    if not inspection.small(parts):
+        lines.append(f"values: not read, as there are more than {inspection.SMALL:,} rows; the report checks them")
+    return "\n".join(lines)
+
+
+def _fits(name: str, options: Any) -> str:
+    """What a report makes of the files, in one line."""
+    from evalkit.parameters import REPORTS
+    from evalkit.parameters.cells import Parameter
+    from evalkit.reading.tables import sources
+    from evalkit.studies import inspection
+
+    report = REPORTS[name]
+    known = {entry.name: Parameter(entry.name, entry.default, is_text=True) for entry in report.options().values()}
+    values = requests.parameters(options.parameters, requests.settings(options.file), known)
+    columns = sources.parts(list(options.files))[0].columns
+    given = {inspection.parameter_of(report.of(values), columns): list(options.files), **values}
+    of = inspection.inspect(report.of(given))
+    others = of.others(columns) if of.columns else []
+    parts = [f"{of.what}, {of.size or 'values not read'}"]
+    parts += [f"columns {_pairs(of.columns)}"] if of.columns else []
+    parts += [f"systems {', '.join(of.systems)}"] if of.systems else []
+    parts += [f"for unit and segments {', '.join(others)}"] if others else []
+    return "; ".join(parts)
+
+
+def _pairs(columns: Mapping[str, str]) -> str:
+    return ", ".join(role if role == column else f"{role} = {column}" for role, column in columns.items())

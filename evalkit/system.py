@@ -1,0 +1,419 @@
+"""The machine and the process: processors, threads, temporary folders, progress, the files that come with evalkit."""
+
+import copy
+import errno
+import importlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import copy_context
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+SWITCH = "NPY_DISABLE_CPU_FEATURES"
+SORTS = ("X86_V4", "AVX512_SKX")  # what dispatches numpy's AVX-512 sort of 32 and 64 bits: from 2.4 on, and before
+ZEN_4 = ((0x10, 0x1F), (0x60, 0x7F), (0xA0, 0xAF))  # models of family 25
+CPUINFO = Path("/proc/cpuinfo")
+
+
+def sorts_slowly(cpuinfo: str) -> bool:
+    """Return whether the first processor that Linux describes is an AMD Zen 4.
+
+    It executes the compress-store instruction of numpy's AVX-512 sort in microcode, and sorts about seven times more
+    slowly than with AVX2 (github.com/numpy/x86-simd-sort/issues/6).
+
+    >>> sorts_slowly("vendor_id\\t: AuthenticAMD\\ncpu family\\t: 25\\nmodel\\t\\t: 17\\n")
+    True
+    >>> sorts_slowly("vendor_id\\t: AuthenticAMD\\ncpu family\\t: 26\\nmodel\\t\\t: 2\\n")  # Zen 5
+    False
+    """
+    facts: dict[str, str] = {}
+    for line in cpuinfo.splitlines():
+        name, _, value = line.partition(":")
+        facts.setdefault(name.strip(), value.strip())
+    if facts.get("vendor_id") != "AuthenticAMD" or facts.get("cpu family") != "25":
+        return False
+    model = facts.get("model", "")
+    return model.isdigit() and any(low <= int(model) <= high for low, high in ZEN_4)
+
+
+def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str, str]:
+    """Return what to add to the environment of a Python process that sorts: nothing but where it would sort slowly.
+
+    A value that the user has set, even an empty one, stands. numpy, which this does not import, reads it when it is.
+    """
+    if SWITCH in environment or not sorts_slowly(described(cpuinfo)):
+        return {}
+    from importlib.metadata import version
+
+    early = tuple(map(int, version("numpy").split(".")[:2])) < (2, 4)
+    return {SWITCH: SORTS[early]}
+
+
+def dispatched() -> list[str]:
+    """Return the features by which this numpy picks its AVX-512 sort and that are on in this process."""
+    numpy: Any = importlib.import_module("numpy._core._multiarray_umath")
+    return [name for name in SORTS if name in numpy.__cpu_dispatch__ and numpy.__cpu_features__.get(name)]
+
+
+def sort_is() -> str:
+    """Return the sort that this process has, for a benchmark or a report of the machine."""
+    return "with AVX-512" if dispatched() else "without AVX-512"
+
+
+def described(cpuinfo: Path = CPUINFO) -> str:
+    """Return what Linux says of its processors; nothing on another system."""
+    try:
+        return cpuinfo.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux
+        return ""
+
+
+def this_one_sorts_slowly() -> bool:
+    """Return whether this process sorts slowly: a Zen 4, and its AVX-512 sort is on."""
+    return sorts_slowly(described(CPUINFO)) and bool(dispatched())
+
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def ordered(function: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
+    """Yield what `function` makes of each item, in the order of the items.
+
+    At most threads + 1 items are taken before the first of their results is: one waits until a thread is free. With one
+    thread there is no other than the caller's. An error of an item is raised in its place, after the work that has
+    begun; nothing else begins then.
+
+    >>> list(ordered(abs, [-3, 2, -1], 2))
+    [3, 2, 1]
+    """
+    if threads == 1:
+        yield from map(function, items)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Made]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(copy_context().run, function, item))  # with numpy's errstate of the caller
+                del item  # its result alone is kept: the rows of a shard are large
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+OWN = 0o700  # what the owner of a folder may do
+SCRATCH = re.compile(r"evalkit-(\d+)-.*")
+
+
+def new_scratch_folder(parent: Path | None = None) -> Path:
+    """Make a folder in `parent` or the system's temporary folder; the caller removes it. Raises OSError."""
+    parent = parent or Path(tempfile.gettempdir())
+    sweep(parent)
+    path = Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=parent))
+    if path.stat().st_mode & OWN != OWN:
+        path.rmdir()
+        raise PermissionError(errno.EACCES, "umask must let you read what you write; set umask 022", str(parent))
+    return path
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Yield a temporary folder, which is removed at the end. Raises OSError."""
+    path = new_scratch_folder()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def sweep(parent: Path | None = None) -> None:
+    """Remove the folders of processes that have ended."""
+    for folder in (parent or Path(tempfile.gettempdir())).glob("evalkit-*"):
+        name = SCRATCH.fullmatch(folder.name)
+        if name and os.name == "posix" and not alive(int(name[1])):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def alive(process: int) -> bool:
+    """True if a process with this number runs, of any user."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it belongs to another user
+        return True
+    return True
+
+
+EVERY = 0.3  # least seconds between two lines
+PATIENCE = 2.0  # seconds of work before the first line
+
+
+@contextmanager
+def progress(what: str, total: int, unit: str = "", patience: float = PATIENCE) -> Iterator[Callable[[int], None]]:
+    """Yield a function that redraws the line `what [####....] done of total unit`; short work draws nothing.
+
+    total: 0 if unknown; the line then has no bar. patience: seconds of work before the first line.
+
+    >>> with progress("reading", 3, "rows") as draw:
+    ...     draw(3)
+    """
+    show, erase = _display(what)
+    start = last = time.monotonic()
+    drawn = False
+
+    def draw(done: int) -> None:
+        nonlocal last, drawn
+        now = time.monotonic()
+        first = not drawn and now - start >= patience and (done < total or not total)
+        if first or (drawn and (done == total or now - last > EVERY)):
+            last, drawn = now, True
+            show(_progress_line(what, done, total, unit))
+
+    try:
+        yield draw
+    finally:
+        if drawn:
+            erase()
+
+
+def _progress_line(what: str, done: int, total: int, unit: str) -> str:
+    """The line with its bar, or without if the total is unknown."""
+    if not total:
+        return f"{what} {done:,} {unit}".rstrip()
+    return f"{what} {bar(done, total)} {done:,} of {total:,} {unit}".rstrip()
+
+
+def bar(done: int, total: int) -> str:
+    """A bar of 20 characters.
+
+    >>> bar(1, 4)
+    '[#####...............]'
+    """
+    filled = round(20 * min(done / total, 1.0))
+    return f"[{'#' * filled}{'.' * (20 - filled)}]"
+
+
+def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    """The functions that show and erase a line here; they do nothing where nobody watches."""
+    if sys.stderr.isatty():
+
+        def write(text: str) -> None:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+        return write, lambda: write("")
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    # Where a person runs a cell it may ask for input; papermill, nbval and nbconvert store what a cell shows.
+    if not getattr(getattr(shell, "kernel", None), "_allow_stdin", False):
+        return lambda text: None, lambda: None
+    return _in_jupyter(what)
+
+
+def _in_jupyter(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    from IPython.display import clear_output, display
+
+    handle: Any = None
+
+    def show(text: str) -> None:
+        nonlocal handle
+        if handle is None:
+            handle = display({"text/plain": what}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        handle.update({"text/plain": text}, raw=True)
+
+    return show, clear_output
+
+
+@cache
+def package_folder() -> Path:
+    """The folder of the package, found when it is asked for: a worker of a cluster has the modules without files."""
+    from importlib.resources import files
+
+    return Path(os.fspath(files("evalkit"))).resolve()  # type: ignore[call-overload]
+
+
+@cache
+def bundled_root() -> Path:
+    """The folder that holds notebooks/ and data/.
+
+    A path and no stream: papermill, Jupyter and DuckDB open files themselves.
+    """
+    return package_folder() if (package_folder() / "notebooks").is_dir() else package_folder().parent
+
+
+def bundled_notebooks() -> Path:
+    """The folder of the notebooks that are called by name."""
+    return bundled_root() / "notebooks"
+
+
+def is_checkout() -> bool:
+    """True if evalkit runs from a checkout, where notebooks/ lies beside the package."""
+    return bundled_root() != package_folder() and bundled_notebooks().is_dir()
+
+
+def blank(notebook: Any) -> str:
+    """The text of a notebook without outputs."""
+    import nbformat
+
+    out = copy.deepcopy(notebook)
+    for cell in out.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return str(nbformat.writes(out))
+
+
+# Kernels --------------------------------------------------------------------------------------------------------------
+
+SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on Linux
+SOCKET_NAME = len("/kernel-ipc-1") + 1
+HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
+UNITS = "EVALKIT_UNITS"  # where a report leaves the file of the units
+REPORTING = "EVALKIT_REPORTING"  # set where reports are made, and nobody looks anything up
+SETTINGS = """
+import sys
+
+c = get_config()
+c.InteractiveShellApp.ignore_cwd = True
+c.HistoryManager.enabled = False
+sys.modules["debugpy"] = None  # nobody debugs here, and it takes a sixth of the start
+import ipykernel.debugger
+del sys.modules["debugpy"]
+"""
+
+
+@contextmanager
+def quiet(units: Path | None = None) -> Iterator[dict[str, Any]]:
+    """Yield options for nbclient: stop the kernel at once, no times in the notebook, no kernel log on the terminal.
+
+    The connection file, the sockets and the folder of IPython are in a temporary folder of this run, which is removed
+    at the end. Otherwise jupyter_client would make them in the working directory, where two runs would answer each
+    other's kernels, and IPython would write into the home folder. The environment is that of `surroundings`.
+    units: where the kernel leaves the file of the units; None: nowhere.
+    """
+    from traitlets.config import Config
+
+    with scratch_folder() as folder, surroundings(folder, units):
+        # A kernel on TCP warns on every run that it is not encrypted; on a Unix socket it does not.
+        fits = len(os.fsencode(folder)) + SOCKET_NAME <= SOCKET_PATH and os.name == "posix"
+        manager = {"transport": "ipc"} if fits else {"transport": "tcp", "transport_encryption": "auto"}
+        manager["connection_file"] = str(folder / "kernel.json")
+        yield {"config": Config({"KernelManager": manager}), "shutdown_kernel": "immediate", "record_timing": False}
+
+
+def import_scipy() -> None:
+    """Import scipy's functions without numpy's tools for Fortran, which take as long as scipy itself.
+
+    scipy asks numpy for each name that it lists, and numpy imports those tools where one asks for them. Whoever does so
+    later has them.
+    """
+    import numpy
+
+    if "f2py" in vars(numpy):
+        return
+    vars(numpy)["f2py"] = None
+    try:
+        import scipy.special  # noqa: F401
+    finally:
+        if vars(numpy)["f2py"] is None:
+            del vars(numpy)["f2py"]
+
+
+# What surrounds a kernel --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
+    """Set the environment of a report, whose kernel imports nothing from the working directory.
+
+    It writes only into `folder`. Otherwise a file such as pandas.py beside the data would be imported instead of the
+    package. units: where it leaves the file of the units.
+    """
+    profile = folder / "ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
+    paths = [str(bundled_root())] if is_checkout() else []
+    paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    ours[REPORTING] = "1"
+    if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
+        ours["MPLCONFIGDIR"] = str(folder)
+    ours |= {UNITS: str(units)} if units is not None else {}
+    ours |= remedy(os.environ)
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            os.environ.update({name: value} if value is not None else {})
+
+
+def _home_is_writable() -> bool:
+    """True if matplotlib can store its list of fonts in its default folder."""
+    places = [os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS]
+    return all(_writable(Path(place)) for place in places)
+
+
+def _writable(folder: Path) -> bool:
+    """True if the folder is writable, or can be made in its nearest parent that exists."""
+    try:
+        with tempfile.TemporaryFile(dir=nearest(folder)):
+            return True
+    except OSError:
+        return False
+
+
+def nearest(folder: Path) -> Path:
+    """The folder itself if it exists, else its nearest parent that does."""
+    return next(place for place in (folder, *folder.absolute().parents) if place.exists())
+
+
+def clean(spill: str | None) -> None:
+    """Stop the kernels that an interrupted run left behind, and remove their temporary folders."""
+    import psutil
+
+    kernels = [process for process in psutil.Process().children() if _is_kernel(process)]
+    for kernel in kernels:
+        kernel.kill()
+    psutil.wait_procs(kernels, timeout=5)
+    sweep()
+    if spill and Path(spill).expanduser().is_dir():
+        sweep(Path(spill).expanduser())
+
+
+def end_processes() -> None:
+    """End the processes that make reports beside this one, and the kernels of these."""
+    import multiprocessing
+
+    import psutil
+
+    for process in multiprocessing.active_children():
+        below = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        for child in below:
+            child.kill()
+
+
+def _is_kernel(process: Any) -> bool:
+    """True if the process is a Jupyter kernel; other child processes are left alone."""
+    import psutil
+
+    try:
+        return "ipykernel_launcher" in process.cmdline()
+    except psutil.Error:  # it has just ended
+        return False
