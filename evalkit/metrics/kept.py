@@ -160,7 +160,7 @@ class Parted:
     @staticmethod
     def of(block: Block, columns: Callable[[Block], Floats], few: int) -> Parted:
         """columns: as of `Moments.of`."""
-        names, code = np.unique(block.key, return_inverse=True)
+        names, code = block.distinct
         sums, start = np.zeros((0, 0)), 0
         for some in block.steps():
             x, of = columns(some), code[start : start + len(some)]

@@ -9,7 +9,6 @@ from large_labels import CASES, METRICS, frame, held, summed
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.studies import classification
-from evalkit.studies.labels_sums import SumsStudy
 
 READING = Reading(rows=100, collected=100, worker=15_000, units=100)
 SMALL = Limits(reading=READING)
@@ -29,7 +28,7 @@ def table(session, tmp_path_factory):
 def test_numbers_are_those_of_duckdb_at_every_limit(table, case):
     given = {"metrics": METRICS, "segments": "country", **CASES[case]}
     cluster = summed(table[0], SMALL, **given)
-    assert isinstance(cluster, SumsStudy)
+    assert cluster.data is None
     for memory in ("1GB", "250MB"):
         local = summed(table[1], Limits(reading=Reading(rows=100, shard=9_000, row=20_000)), memory=memory, **given)
         for of in FRAMES:
