@@ -18,7 +18,7 @@ LINES = {
     "commands": 442,
     "drawing": 1_510,
     "findings": 76,
-    "metrics": 2_376,
+    "metrics": 2_381,
     "offline": 801,
     "online": 1_039,
     "page": 190,
@@ -26,7 +26,7 @@ LINES = {
     "parameters": 833,
     "reading": 7_159,
     "statistics": 5_092,
-    "studies": 6_237,
+    "studies": 6_239,
     "top": 994,
 }
 MODULES = 232
