@@ -193,7 +193,7 @@ def _refusal(
 
     chunks: dict[str, list[Any]] = {role: [] for role in fields[0]}
     places = list[tuple[tuple[Part, np.ndarray | None], int]]()
-    sessions = pa.array([] if wrong is None else wrong, pa.string())[:AGAIN]
+    sessions = pa.array([str(name) for name in wrong or ()], pa.string())[:AGAIN]
     for selection, own in zip(chosen, fields, strict=True):
         for before, columns in typed(engine, selection, own):
             here = np.flatnonzero(pc.is_in(columns["session"], sessions).to_numpy(zero_copy_only=False))

@@ -14,12 +14,12 @@ from pyspark import cloudpickle
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Reading
-from evalkit.pages import classification_page, ranking_page
+from evalkit.pages import classification_page
 from evalkit.reading.engines import spark, spark_worker
 from evalkit.reading.inputs.runs import read as read_runs
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import explained
-from evalkit.studies import classification, ranking
+from evalkit.studies import classification
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -275,26 +275,6 @@ def test_a_classification_report_is_the_one_from_memory(session):
     ]
     assert published(found)["parameters"]["preds"] == "spark:credit"
     assert published(found)["versions"]["pyspark"]
-
-
-def without_columns(results):
-    """The results but for the columns that were read, which stand in the finding about the rows read, too."""
-    findings = [finding for finding in results["findings"] if finding["name"] != "rows read"]
-    return results | {"columns": None, "findings": findings}
-
-
-def test_a_ranking_report_is_the_one_from_memory(session):
-    qrels, tables = str(ROOT / "data/digits_retrieval/qrels.txt"), {}
-    for path in sorted((ROOT / "data/digits_retrieval/runs").iterdir()):
-        (part,) = sources.parts(str(path))
-        tables[path.stem] = pa.table(part.load({"query": "query", "item": "item"}, {"score": "score"}))
-        session.createDataFrame(tables[path.stem]).createOrReplaceTempView(path.stem)
-    long = [table.append_column("system", pa.array([name] * len(table))) for name, table in tables.items()]
-    here = numbers(ranking_page.results(ranking.read(long, qrels, metrics="ndcg@10,map")))
-    frames = list(map(session.createDataFrame, long))
-    assert numbers(ranking_page.results(ranking.read(frames, qrels, metrics="ndcg@10,map"))) == here
-    named = ranking.read([f"spark:{name}" for name in tables], qrels, metrics="ndcg@10,map")
-    assert without_columns(numbers(ranking_page.results(named))) == without_columns(here)
 
 
 def refused(data, **settings) -> str:

@@ -1,0 +1,115 @@
+"""Every report on Spark tables too large to collect: all it publishes is what DuckDB gives of the same files, block by
+block or in memory; so is the file of units; and no table is read again for each question."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import large_classes
+import large_forecasts
+import large_labels
+import large_losses
+import large_online
+import large_tables
+import large_values
+import numpy as np
+import pandas as pd
+import pytest
+import test_sharded
+from frozen import compare
+from test_large_units import same_rows
+
+from evalkit import parameters
+from evalkit.limits import Limits, Reading
+from evalkit.reading.engines import spark
+from evalkit.studies import units
+
+ROWS, FILES = 4_000, 10
+# Without sign flips, whose draws depend on the order of units.
+BLOCKS = Limits(flipped=1, reading=Reading(rows=100, shard=900, row=10**9))
+CLUSTER = Limits(flipped=1, reading=Reading(rows=100, collected=100, worker=900, units=100))
+ROUNDED = 1e-9  # of a difference relative to max(1, |number|): Spark adds up in any order
+ELSEWHERE = {"inputs", "parameters", "versions", "columns"}  # of the published: where the numbers come from
+LIKENESS = ("unjudged", "likeness")  # of ranked lists: they need the lists themselves
+
+
+@dataclass(frozen=True)
+class Case:
+    """read: how often Spark reads the table for the study: to check it, for groups, and for each pass over its rows."""
+
+    report: str
+    table: Callable[[], pd.DataFrame]
+    read: int
+    given: dict[str, str] = field(default_factory=dict)
+    parameter: str = "preds"
+    file: bool = True
+    unlike: tuple[str, ...] = ()
+
+
+def scored():
+    """Two systems on the same rows in five folds, long; each group lies in one fold."""
+    rng, n = np.random.default_rng(1), ROWS // 2
+    label, group = (rng.random(n) < 0.3).astype(int), rng.integers(0, n // 10, n)
+    shared = {"id": [f"row {i}" for i in range(n)], "label": label, "fold": group % 5, "group": group.astype(str)}
+    said = {name: np.round(label + rng.normal(0, far, n), 2) for name, far in (("near", 0.7), ("far", 1.3))}
+    return pd.concat([pd.DataFrame(shared | {"system": name, "score": score}) for name, score in said.items()])
+
+
+UNITS = {"segments": "country", "unit": "user_id"}
+CASES = {
+    "two classes": Case("classification", lambda: large_tables.frame(ROWS), 5, {"segments": "country,age"}),
+    "two classes, long": Case(
+        "classification",
+        lambda: large_tables.long(large_tables.frame(ROWS // 2)),
+        4,
+        UNITS | {"columns": "{weight: exact}", "metrics": "roc_auc,average_precision,brier,f1"},
+    ),
+    "several classes": Case("classification", lambda: large_classes.frame(ROWS // 2), 4, UNITS),
+    "decided classes": Case("classification", lambda: large_classes.decided(ROWS // 2), 3),
+    "several labels": Case("classification", lambda: large_labels.frame(ROWS // 2), 4, UNITS),
+    "forecasts": Case("rating", lambda: large_forecasts.frame(ROWS), 5, UNITS),
+    "forecasts, long": Case("rating", lambda: large_forecasts.long(large_forecasts.frame(ROWS // 2)), 3),
+    "ranked lists": Case(
+        "ranking", lambda: test_sharded.table(8 * ROWS), 2, {"segments": "language", "baseline": "été"}, unlike=LIKENESS
+    ),
+    "values": Case("significance", lambda: large_values.wide(ROWS), 7),
+    "values of users": Case(
+        "significance", lambda: large_values.of_users(large_values.drawn(ROWS), 401), 8, {"unit": "user"}
+    ),
+    "values, long": Case("significance", lambda: large_values.long(ROWS), 7),
+    "losses": Case("significance", lambda: large_losses.frame(ROWS // 3), 2, {"unit": "user_id"}),
+    "users": Case("interleaving", lambda: large_online.users(ROWS), 1, large_online.GIVEN["users"], "users"),
+    "sessions": Case("interleaving", lambda: large_online.log(ROWS // 10), 2, large_online.GIVEN["log"], "log"),
+    "folds": Case("validation", scored, 0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_report_is_that_of_duckdb(session, monkeypatch, name, tmp_path):
+    case, asked, inner = CASES[name], [], spark.Spark._asked
+    monkeypatch.setattr(spark.Spark, "_asked", lambda *given: asked.append(given) or inner(*given))
+    rows, folder = case.table().reset_index(drop=True), tmp_path / "rows"
+    folder.mkdir()
+    for i in range(FILES):
+        rows[i::FILES].to_parquet(folder / f"part{i}.parquet", index=False)
+    cluster = study(case, f"spark:parquet.`{folder}`", CLUSTER)
+    assert len(asked) == case.read
+    blocks = study(case, rows, BLOCKS)
+    differences = compare.differences(published(case, blocks), published(case, cluster))
+    assert [str(one) for one in differences if not one.size <= ROUNDED] == []
+    if case.file:
+        for path, one in (("blocks", blocks), ("cluster", cluster)):
+            units.write(tmp_path / path, "made", {"": getattr(one, case.parameter, one)})
+        assert len(same_rows(tmp_path / "blocks", tmp_path / "cluster"))
+
+
+def study(case: Case, table: Any, limits: Limits) -> Any:
+    values = getattr(parameters, case.report.capitalize()).of({case.parameter: table, **case.given})
+    return import_module(f"evalkit.studies.{case.report}").study_of(values, limits)
+
+
+def published(case: Case, study: Any) -> dict[str, Any]:
+    results = import_module(f"evalkit.pages.{case.report}_page").results(study)
+    tree = results._repr_mimebundle_()["application/vnd.evalkit+json"]
+    return {name: part for name, part in tree.items() if name not in ELSEWHERE | {*case.unlike}}
