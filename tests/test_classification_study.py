@@ -17,7 +17,7 @@ from evalkit.pages import binary_page, binary_plots, classification_page, first_
 from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.studies.labels import LabelsStudy
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
 PIECES = [
@@ -79,7 +79,7 @@ def labels():
 def test_kinds_are_found(binary, classes, labels):
     assert isinstance(binary, BinaryStudy)
     assert isinstance(classes, ClassesStudy)
-    assert isinstance(labels, MultiLabelStudy)
+    assert isinstance(labels, LabelsStudy)
 
 
 @pytest.mark.parametrize("kind", ["binary", "classes", "labels"])

@@ -19,8 +19,8 @@ from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page, first_screen, multilabel_page, page
 from evalkit.pages.shared_findings import power
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import classification, labels_sums
-from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.studies import classification
+from evalkit.studies.labels import LabelsStudy
 
 LIMITS = ("low", "high", "p", "adjusted", "detectable", "difference_low", "difference_high")
 COUNTS = ("n", "tp", "fp", "fn", "tn")
@@ -44,8 +44,8 @@ def same(a, b, rel=1e-10, *, but=(), column="metric"):
 
 
 def same_studies(kept, reduced, rel=1e-10):
-    assert isinstance(kept, MultiLabelStudy)
-    assert isinstance(reduced, labels_sums.SumsStudy)
+    assert isinstance(kept, LabelsStudy)
+    assert (kept.blocks, reduced.data) == (None, None)
     same(kept.estimates, reduced.estimates, rel, but=RATIOS)
     same(kept.comparisons, reduced.comparisons, rel, but=RATIOS if kept.plain else [*RATIOS, *MEANS])
     a, b = (study.by_segment.assign(metric=kept.primary.label) for study in (kept, reduced))
@@ -180,7 +180,7 @@ def test_few_units_and_many_are_the_same():
     few = Limits(reading=replace(SHARDS, units=10**6))
     many = Limits(reading=replace(SHARDS, units=10))
     a, b = (summed(frame(), limits, metrics=METRICS, unit="user_id") for limits in (few, many))
-    assert (a.read.first.counting.apart, b.read.first.counting.apart) == (True, False)
+    assert (a.blocks.schema.parted, b.blocks.schema.parted) == (True, False)
     for name in ("estimates", "comparisons", "by_label", "sweep"):
         same(getattr(a, name), getattr(b, name))
 
@@ -237,7 +237,9 @@ def words(study):
 def test_the_page_says_the_same():
     given = {"metrics": "macro_f1,exact_match,map_classes,ranking_loss", "segments": "country"}
     kept, reduced = held(frame(), **given), summed(frame(), **given)
-    assert without_sums(words(reduced)).replace("influence sums, two passes", "delta method") == words(kept)
+    assert without_sums(words(reduced)).replace("influence sums, two passes", "delta method").replace(
+        "influence sums", "delta method"
+    ) == words(kept)
     assert "Single rows are not listed" in classification_page.explorer(reduced).text
     bundle = classification_page.results(reduced)._repr_mimebundle_()["application/vnd.evalkit+json"]
     assert json.loads(json.dumps(bundle))["population"]["rows"] == 1000

@@ -56,6 +56,14 @@ class Block:
         """Where each unit begins, of rows whose units are whole."""
         return np.flatnonzero(np.append(True, self.key[1:] != self.key[:-1])[: len(self)])
 
+    @cached_property
+    def distinct(self) -> tuple[Hashes, Ints]:
+        """The keys, each once, and the number of each row's."""
+        if self.clustered and not self.parted:
+            return self.key[self.starts], np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self)))
+        names, code = np.unique(self.key, return_inverse=True)
+        return names, code
+
     @property
     def texts(self) -> Any:
         """The ids, or the numbers of the rows, as Arrow's texts."""

@@ -160,7 +160,7 @@ class Parted:
     @staticmethod
     def of(block: Block, columns: Callable[[Block], Floats], few: int) -> Parted:
         """columns: as of `Moments.of`."""
-        names, code = np.unique(block.key, return_inverse=True)
+        names, code = block.distinct
         sums, start = np.zeros((0, 0)), 0
         for some in block.steps():
             x, of = columns(some), code[start : start + len(some)]
@@ -239,7 +239,7 @@ class Counts:
         else:
             code.sort()
         whole = not np.any(values != np.rint(values))
-        return Counts(most, 0, code, code, np.ones(len(code), np.int64), sums, whole)._pooled()
+        return Counts(most, 0, code, code, np.broadcast_to(np.int64(1), len(code)), sums, whole)._pooled()
 
     def __add__(self, other: Counts) -> Counts:
         """Parts wait until they are as many as the bins: then they are laid together."""
@@ -267,6 +267,8 @@ class Counts:
     def _pooled(self) -> Counts:
         shift = borders.shift(self.low, self.shift, self._room(int(self.rows.sum())), None)
         start = borders.starts(self.low, shift, None)
+        if len(start) == len(self.low):
+            return replace(self, shift=shift)
         high, rows = np.maximum.reduceat(self.high, start), np.add.reduceat(self.rows, start)
         sums = np.add.reduceat(self.sums, start, axis=1) if len(self.sums) else np.empty((0, len(start)))
         return Counts(self.most, shift, self.low[start], high, rows, sums, self.whole)
@@ -277,10 +279,13 @@ class Counts:
     def counted(self, *, weighted: bool) -> Counted:
         """How the values are distributed. weighted: whether the first of the further columns is their weight."""
         c = self.merged
-        low, high = grid.scores(c.low), grid.scores(c.high)
-        middle = np.where(low == high, low, low / 2 + high / 2)
+        low = high = middle = grid.scores(c.low)
+        half: Floats = np.broadcast_to(np.float64(0), len(low))
+        if c.high is not c.low:
+            high = grid.scores(c.high)
+            middle, half = np.where(low == high, low, low / 2 + high / 2), (high - low) / 2
         weight = c.sums[0] if weighted else c.rows.astype(np.float64)
-        return Counted(middle, c.rows, weight, c.whole, float(low[0]), float(high[-1]), (high - low) / 2)
+        return Counted(middle, c.rows, weight, c.whole, float(low[0]), float(high[-1]), half)
 
 
 @dataclass(frozen=True, eq=False)

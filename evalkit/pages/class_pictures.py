@@ -12,7 +12,7 @@ from evalkit.numbers import counted, decimals, listed, number, plural
 from evalkit.pages.net_benefits import THRESHOLD
 from evalkit.studies import decision_curve, one_by_one, score_spread
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.labels_study import LabelsStudy
+from evalkit.studies.labels import LabelsStudy
 
 Either = ClassesStudy | LabelsStudy
 

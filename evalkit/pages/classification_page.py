@@ -23,10 +23,9 @@ from evalkit.pages import (
     probabilities,
     score_spreads,
 )
-from evalkit.studies import labels_sums
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.multilabel import MultiLabelStudy
+from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.study import Study
 
 pieces.listed(__name__)
@@ -35,16 +34,13 @@ ALONE = (4.9, 3.9)  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
     BinaryStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
     ClassesStudy: (classes_page, class_pictures, explorers),
-    MultiLabelStudy: (multilabel_page, class_pictures, explorers),
-    labels_sums.SumsStudy: (multilabel_page, class_pictures, explorers),
+    LabelsStudy: (multilabel_page, class_pictures, explorers),
 }
 OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", "decision_difference_plot")
-OF_LABELS = (*OF_TWO, "choices", "calibration_plot", "confusion_plot")
 ABSENT: dict[type, tuple[str, ...]] = {
     BinaryStudy: ("class_calibration_plot",),
     ClassesStudy: (*OF_TWO, "sweep_plot"),
-    MultiLabelStudy: OF_LABELS,
-    labels_sums.SumsStudy: OF_LABELS,
+    LabelsStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
 }
 
 

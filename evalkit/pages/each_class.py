@@ -12,7 +12,7 @@ from evalkit.drawing.tables import Column, Html, count, each, limits, of_rows
 from evalkit.numbers import counted
 from evalkit.pages import first_screen, page
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.labels_study import LabelsStudy
+from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.row_study import DRAWN
 
 Either = ClassesStudy | LabelsStudy

@@ -26,7 +26,7 @@ from evalkit.pages.shared_findings import (
 )
 from evalkit.studies import classification_diagnostics, row_explorer
 from evalkit.studies import classification_diagnostics as diagnostics
-from evalkit.studies.labels_study import SWEPT, LabelsStudy
+from evalkit.studies.labels import SWEPT, LabelsStudy
 
 UNKNOWN = "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all rows in memory."
 

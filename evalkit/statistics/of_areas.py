@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
+from evalkit.statistics.binned_scores import places
 from evalkit.statistics.of_cells import image
-from evalkit.statistics.of_sums import Form, Moments
-from evalkit.statistics.of_totals import OfTotals
+from evalkit.statistics.of_sums import Form, Moments, minus
 from evalkit.statistics.spread import freedom_of
 from evalkit.statistics.statistic import Layout, Piece, Statistic
 
@@ -67,12 +67,65 @@ class Ranked:
     low: Ints
     moved: Floats
 
+    def places(self, actual: Bools, score: Floats) -> Ints:
+        """Where among what moves it each row stands."""
+        return places(self.low, score) + np.where(actual, 0, len(self.low))
+
 
 def ranked(chosen: Chosen, scores: Scores) -> Ranked:
     """How much the rows of each bin move the metric of one class, or label."""
     kind: Any = chosen.metric.kind
     moved = np.ascontiguousarray(kind.bins(scores.chances)[:, ::-1])
     return Ranked(grid.codes(scores.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class OfTotals(Statistic):
+    """moments: of the columns of its rows, by row or by unit. layout: whether rows count alike.
+
+    of: the value of the metric, or of the one that it transforms. form: how much each row moves that, as multiples of
+    the columns; it adds up to 0. column: that of its own numbers.
+    """
+
+    moments: Moments
+    layout: Layout
+    of: float
+    form: Form
+    column: str
+
+    how: ClassVar[str] = "influence sums, two passes"
+
+    @cached_property
+    def value(self) -> float:
+        """The metric."""
+        kind: Any = self.chosen.metric.kind
+        return self.of if kind.original is None else kind.f(self.of)
+
+    @property
+    def n(self) -> int:
+        """Units, or rows."""
+        return self.moments.n
+
+    @cached_property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error: Kish's number of units, as of rows at hand, less 1."""
+        return self.n - 1.0 if self.layout is Layout.SUMMED else self.moments.kish({"weight": 1.0}) - 1
+
+    def error(self) -> float:
+        """The standard error, to first order."""
+        return self._error(self.form)
+
+    def difference_error(self, other: OfTotals) -> float:
+        """The standard error of the difference on the same rows."""
+        return self._error(minus(self.form, other.form))
+
+    def skewness(self) -> float:
+        """The skewness of what the rows that take part add."""
+        return self.moments.skewness(self.column) * float(np.sqrt(ratio(self.n, self.moments.n)))
+
+    def _error(self, form: Form) -> float:
+        n, freedom = self.moments.n, self.freedom
+        return self.moments.error(form) * float(np.sqrt(ratio(freedom + 1, freedom) * ratio(n - 1, n)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

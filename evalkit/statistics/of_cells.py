@@ -15,9 +15,16 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
+from evalkit.limits import USUAL
+from evalkit.metrics import grid, kept
+from evalkit.metrics.block import Block
+from evalkit.metrics.grid import Grid
+from evalkit.metrics.kept import Bundle, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import Layout, OfRows, Piece
+
+DENSE = 2**22  # cells up to which each has a place
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,3 +242,102 @@ def image(products: Floats) -> Floats:
     size = np.sqrt(np.diagonal(products))
     values, vectors = np.linalg.eigh(np.nan_to_num(ratio(products, np.outer(size, size))))
     return vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
+
+
+# How cells are counted ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts(Bundle):
+    """The cells of a group of rows; systems are numbers.
+
+    cells, squares: of two systems, or twice the same one, rows and weight by what is and what each says, and squared
+    weights. products: of rows in units their number and the products of their weights in every two cells, or of few
+    units these weights; else nothing.
+    """
+
+    cells: dict[tuple[int, int], Tally]
+    squares: dict[tuple[int, int], Tally]
+    products: tuple[Total | Parted, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """How cells are counted. classes: what is, and what is said, is one of so many.
+
+    scale, squares: what weights and their squares are counted in, None without weights. bins: of cells at most.
+    """
+
+    classes: int
+    scale: float | None
+    squares: float
+    bins: int = USUAL.bins
+
+    def weights(self, block: Block) -> Ints | None:
+        """The weight of each row as a whole number."""
+        return None if self.scale is None else grid.whole(block.weights, self.scale)
+
+    def __call__(self, block: Block, actual: Ints, said: Sequence[Ints], weight: Ints | None) -> CellCounts:
+        """The cells of the rows of a block."""
+        k, cells, squares = self.classes, dict[tuple[int, int], Tally](), dict[tuple[int, int], Tally]()
+        for i, own in enumerate(said):
+            codes = {(i, i): (actual * k + own, k**2)}
+            codes |= {(j, i): ((actual * k + said[j]) * k + own, k**3) for j in range(0 if block.clustered else i)}
+            for pair, (cell, size) in codes.items():
+                for of, bins in zip((cells, squares), self._bins(cell, size, weight), strict=False):
+                    of[pair] = Tally(self.bins, (bins,))
+        return CellCounts(cells, squares, (self._products(block, actual, said, weight),) if block.clustered else ())
+
+    def _bins(self, cell: Ints, size: int, weight: Ints | None) -> list[Grid]:
+        """Rows and weight by cell, of so many; of rows that do not count alike also the squares of their weights."""
+        if weight is None:
+            if size <= DENSE:
+                rows = np.bincount(cell, minlength=size)
+                there = np.flatnonzero(rows)
+                rows = rows[there]
+            else:
+                there, rows = np.unique(cell, return_counts=True)
+            code = grid.codes(there.astype(np.float64))
+            return [Grid(0, code, code, rows, rows)]
+        value = weight * (self.scale or 1.0)
+        squared = np.rint(value * value / self.squares).astype(np.int64)
+        return [grid.tally(cell.astype(np.float64), column, most=self.bins) for column in (weight, squared)]
+
+    def _products(self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None) -> Total | Parted:
+        from scipy import sparse
+
+        k, weight = self.classes, np.ones(len(block)) if whole is None else whole * (self.scale or 1.0)
+        cell, size = [(i * k + actual) * k + own for i, own in enumerate(said)], len(said) * k**2
+        names, unit = block.distinct
+        if block.parted:
+            every = [np.bincount(at * len(names) + unit, weight, size * len(names)) for at in cell]
+            return Parted(names, np.sum(every, axis=0).reshape(size, len(names)), 0)
+        at = np.tile(unit, len(cell)), np.concatenate(cell)
+        by_unit = sparse.csr_matrix((np.tile(weight, len(cell)), at), (len(names), size))
+        return Total(np.append(len(names), (by_unit.T @ by_unit).toarray().ravel()))
+
+    # What came of it
+
+    def group(self, c: CellCounts, layout: Layout) -> Group:
+        """The cells of all systems."""
+        of = {at: self.read(tally.whole, c.squares.get(at), 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
+        each = [cells.weighing for (i, j), cells in of.items() if i == j]
+        pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
+        if not c.products:
+            return Group(self.classes, layout, int(of[0, 0].n.sum()), each, pairs)
+        (products,) = c.products
+        if isinstance(products, Parted):
+            return Group(self.classes, layout, len(products.key), each, {}, kept.products(products.sums))
+        size = len(each) * self.classes**2
+        return Group(self.classes, layout, int(products.sums[0]), each, {}, products.sums[1:].reshape(size, size))
+
+    def read(self, table: Grid, squares: Tally | None, systems: int) -> Cells:
+        """The cells of so many systems, from rows and weight by cell, and the squares of the weights."""
+        code = grid.scores(table.low).astype(np.int64)
+        said, actual = [], code
+        for _ in range(systems):
+            actual, last = np.divmod(actual, self.classes)
+            said.append(last)
+        weight: Floats = table.negative * np.float64(self.scale or 1.0)
+        squared: Floats = weight if squares is None else squares.whole.negative * np.float64(self.squares)
+        return Cells(actual, tuple(reversed(said)), table.positive, weight, squared)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints
+from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.class_metrics import against_rest
+from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import counts, grid, kept
 from evalkit.metrics.block import Block
@@ -20,17 +21,19 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Bundle, Distinct, Parted, Tally, Total
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.binned_scores import places
-from evalkit.statistics.cell_passes import Counting
 from evalkit.statistics.of_areas import OfArea, OfAreas, Ranked, Scores
-from evalkit.statistics.of_cells import Group, OfCells, of_system
+from evalkit.statistics.of_cells import CellCounts, Cells, Counting, Group, OfCells, of_system
 from evalkit.statistics.of_moments import OfMoments, Terms
 from evalkit.statistics.of_sums import Moments
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
 
 SHARED = ("rows", "weight")  # the first columns of an area
+LEAST = 2**12  # bins of the scores of a class or label at least
 ENDS = 4  # bins in which the lowest and the highest number stay
 Change = Callable[[Rows], Rows]
+
+
+SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
 
 
 def highest(score: Floats, predicted: Ints) -> Floats:
@@ -82,12 +85,12 @@ class HeldClasses(HeldRows):
     def table(self, system: str, c: int) -> Counts:
         """The table of a class against the rest."""
         rows = self.rows[system]
-        return _table(rows.actual == c, rows.scores[:, c], rows.weight)
+        return counted_by_score(rows.actual == c, rows.scores[:, c], rows.weight)
 
     def top(self, system: str) -> Counts:
         """Right or wrong by the score of the predicted class."""
         rows = self.rows[system]
-        return _table(rows.predicted == rows.actual, highest(rows.scores, rows.predicted), rows.weight)
+        return counted_by_score(rows.predicted == rows.actual, highest(rows.scores, rows.predicted), rows.weight)
 
     def lower(self, system: str) -> int:
         """Rows whose predicted class does not have the highest score."""
@@ -111,7 +114,8 @@ class HeldClasses(HeldRows):
         return np.zeros(2)
 
 
-def _table(hit: np.ndarray, score: Floats, weight: Floats | None) -> Counts:
+def counted_by_score(hit: Bools, score: Floats, weight: Floats | None) -> Counts:
+    """The table of a score on rows that are hits or not, and that weigh alike or not."""
     return counts.count(score, hit) if weight is None else counts.count(score, weight * hit, weight * ~hit)
 
 
@@ -122,16 +126,12 @@ def _table(hit: np.ndarray, score: Floats, weight: Floats | None) -> Counts:
 class Counted(Bundle):
     """What the first reading keeps; groups, systems and classes are numbers.
 
-    cells, squares: of two systems, or twice the same one, rows and weight by actual and predicted class, and squared
-    weights. products: of rows in units their number and the products of their weights in every two cells, or of few
-    units these weights. moments: of the terms of losses. scores: of each class, its rows as positives. top: of the
+    cells: of each group. moments: of the terms of losses. scores: of each class, its rows as positives. top: of the
     predicted class, right or wrong. off: how far the scores of a row are from adding up to 1. facts: rows, and of each
     system those whose predicted class has not the highest score.
     """
 
-    cells: dict[tuple[int, int, int], Tally]
-    squares: dict[tuple[int, int, int], Tally]
-    products: dict[int, Total | Parted]
+    cells: dict[int, CellCounts]
     moments: dict[int, kept.Moments | Parted]
     scores: dict[tuple[int, int, int], Tally]
     top: dict[int, Tally]
@@ -142,13 +142,12 @@ class Counted(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class ByClass:
-    """What the first reading counts. classes: how many. scored: whether each has a score.
+    """What the first reading counts. scored: whether each class has a score.
 
     counting: of cells. terms: of losses. sliced, ranked: whether losses and scores are also counted of slices. room,
     fewer: bins of the scores of a class, and of those in a slice. ids: that are looked through for a second one.
     """
 
-    classes: int
     scored: bool
     counting: Counting
     terms: Terms
@@ -157,6 +156,11 @@ class ByClass:
     room: int
     fewer: int
     ids: int
+
+    @property
+    def classes(self) -> int:
+        """How many there are."""
+        return self.counting.classes
 
     def rows_of(self, block: Block, system: int) -> Rows:
         """What is, and what a system says of it."""
@@ -167,17 +171,13 @@ class ByClass:
         block = decided(block, scored=self.scored)
         rows, systems = [self.rows_of(block, i) for i in range(len(block.said))], range(len(block.said))
         lower = [int((r.scores.max(axis=1) > highest(r.scores, r.predicted)).sum()) if self.scored else 0 for r in rows]
-        weight = self._weight(block)
-        cells: dict[Any, Tally] = {}
-        squares: dict[Any, Tally] = {}
-        products, moments, scores = {}, {}, {}
+        weight = self.counting.weights(block)
+        cells, moments, scores = {}, {}, {}
         for group, part in block.groups():
-            some = self._weight(part)
-            for at, bins in self._cells(part, some):
-                for of, one in zip((cells, squares), bins, strict=False):
-                    of[group, *at] = Tally(self.counting.bins, (one,))
-            if part.clustered:
-                products[group] = self._products(part, some)
+            some = self.counting.weights(part)
+            cells[group] = self.counting(
+                part, np.asarray(part.truth, np.int64), [*np.asarray(part.own["predicted"], np.int64)], some
+            )
             if self.terms.metrics and (self.sliced or not group):
                 moments[group] = self.terms.moments(part, group)
             if self.scored and (self.ranked or not group):
@@ -188,8 +188,6 @@ class ByClass:
         off = [np.abs(block.said[i].sum(axis=0) - 1) for i in scored]
         return Counted(
             cells=cells,
-            squares=squares,
-            products=products,
             moments=moments,
             scores=scores,
             top={i: self._top(rows[i], weight) for i in scored},
@@ -198,60 +196,12 @@ class ByClass:
             ids=Distinct.of(np.empty(0) if block.id is None else block.id, self.ids),
         )
 
-    def _weight(self, block: Block) -> Ints | None:
-        scale = self.counting.scale
-        return None if scale is None else grid.whole(block.weights, scale)
-
     def _tally(self, score: Floats, hit: np.ndarray, weight: Ints | None, most: int) -> Tally:
         return Tally(most, (grid.reduce(score, hit, weight, most=most),))
 
     def _top(self, rows: Rows, weight: Ints | None) -> Tally:
         own = highest(rows.scores, rows.predicted)
         return self._tally(own, rows.predicted == rows.actual, weight, self.room)
-
-    def _cells(self, part: Block, weight: Ints | None) -> Any:
-        """The bins of the cells of each system, and of every two; of rows in units not of two."""
-        k, said = self.classes, part.own["predicted"]
-        for i, own in enumerate(said):
-            yield (i, i), self.counting.bins_of(part.truth * k + own, k**2, weight)
-            for j in range(0 if part.clustered else i):
-                yield (j, i), self.counting.bins_of((part.truth * k + said[j]) * k + own, k**3, weight)
-
-    def _products(self, part: Block, whole: Ints | None) -> Total | Parted:
-        from scipy import sparse
-
-        k, said = self.classes, part.own["predicted"]
-        weight = np.ones(len(part)) if whole is None else whole * (self.counting.scale or 1.0)
-        cell, size = [(i * k + part.truth) * k + own for i, own in enumerate(said)], len(said) * k**2
-        names, unit = np.unique(part.key, return_inverse=True)
-        if part.parted:
-            every = [np.bincount(at * len(names) + unit, weight, size * len(names)) for at in cell]
-            return Parted(names, np.sum(every, axis=0).reshape(size, len(names)), 0)
-        at = np.tile(unit, len(cell)), np.concatenate(cell)
-        by_unit = sparse.csr_matrix((np.tile(weight, len(cell)), at), (len(names), size))
-        return Total(np.append(len(names), (by_unit.T @ by_unit).toarray().ravel()))
-
-    # What came of it
-
-    def groups(self, c: Counted, systems: int, layout: Layout) -> dict[int, Group]:
-        """The cells of every group of rows."""
-        return {group: self._group(c, group, systems, layout) for group, i, j in c.cells if i == j == 0}
-
-    def _group(self, c: Counted, group: int, systems: int, layout: Layout) -> Group:
-        every = {(i, j): (group, i, j) for i in range(systems) for j in range(i, systems) if (group, i, j) in c.cells}
-        found = {}
-        for (i, j), at in every.items():
-            squares = c.squares[at].whole if at in c.squares else None
-            found[i, j] = self.counting.read(c.cells[at].whole, squares, self.classes, 1 if i == j else 2)
-        each = [found[i, i].weighing for i in range(systems)]
-        pairs = {(i, j): cells.weighing for (i, j), cells in found.items() if i < j}
-        products = c.products.get(group)
-        if products is None:
-            return Group(self.classes, layout, int(found[0, 0].n.sum()), each, pairs)
-        if isinstance(products, Parted):
-            return Group(self.classes, layout, len(products.key), each, {}, kept.products(products.sums))
-        size = systems * self.classes**2
-        return Group(self.classes, layout, int(products.sums[0]), each, {}, products.sums[1:].reshape(size, size))
 
 
 def decided(block: Block, *, scored: bool) -> Block:
@@ -266,6 +216,12 @@ def rows_of(block: Block, system: int, classes: int, *, scored: bool) -> Rows:
     score = block.said[system].T if scored else None
     predicted = block.own["predicted"][system]
     return Rows(block.truth, score, decision=predicted, classes=classes, beside=block.beside)
+
+
+def whole_weights(block: Block, scale: float | None) -> Floats:
+    """The weight of each row as it is counted."""
+    every: Floats = block.weights
+    return every if scale is None else (grid.whole(every, scale) * scale).astype(np.float64, copy=False)
 
 
 # The second reading ---------------------------------------------------------------------------------------------------
@@ -323,15 +279,12 @@ class ByArea:
     def _placed(self, part: Block, systems: Sequence[Sequence[Ranked]]) -> Block:
         """The block with the place of each score among what moves its class, in the place of the score."""
         at = [
-            [places(one.low, part.said[i, c]) + np.where(part.truth == c, 0, len(one.low)) for c, one in enumerate(own)]
-            for i, own in enumerate(systems)
+            [one.places(part.truth == c, part.said[i, c]) for c, one in enumerate(own)] for i, own in enumerate(systems)
         ]
         return replace(part, said=np.array(at), own={})
 
     def _columns(self, block: Block, systems: Sequence[Sequence[Ranked]]) -> Floats:
-        weight: np.ndarray = block.weights
-        if self.scale is not None:
-            weight = grid.whole(weight, self.scale) * self.scale
+        weight = whole_weights(block, self.scale)
         x = np.empty((len(SHARED) + len(systems) * self.classes, len(block)))
         x[0], x[1] = 1.0, weight
         every = (one.moved.take(place) for own, said in zip(systems, block.said, strict=True)
@@ -438,8 +391,7 @@ class SummedClasses:
 
     def sizes(self, member: Any) -> Ints:
         """The rows of each class in a group; a slice is all rows."""
-        tally = self.counted.cells[0 if isinstance(member, slice) else member, 0, 0].whole
-        cells = self.first.counting.read(tally, None, self.first.classes, 1)
+        cells = self._read(0 if isinstance(member, slice) else member, 0)
         return np.bincount(cells.actual, cells.n, self.first.classes).astype(np.int64)
 
     @property
@@ -456,9 +408,12 @@ class SummedClasses:
 
     def said(self, system: str) -> Ints:
         """The rows for which a system predicts each class."""
-        i = self.systems.index(system)
-        cells = self.first.counting.read(self.counted.cells[0, i, i].whole, None, self.first.classes, 1)
+        cells = self._read(0, self.systems.index(system))
         return np.bincount(cells.said[0], cells.n, self.first.classes).astype(np.int64)
+
+    def _read(self, group: int, i: int) -> Cells:
+        """The cells of a system, those of rows without weight too."""
+        return self.first.counting.read(self.counted.cells[group].cells[i, i].whole, None, 1)
 
     def table(self, system: str, c: int) -> Counts:
         """The table of a class against the rest."""

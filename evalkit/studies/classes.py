@@ -4,7 +4,7 @@ A table that fits is at hand row by row; a larger one is read block by block, fi
 much its rows move what follows from the order of the scores.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -15,8 +15,8 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.class_metrics import against_rest
-from evalkit.catalogue.kinds import Loss, Share
-from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.kinds import Loss
+from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, labels
@@ -30,41 +30,46 @@ from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.classes import Classes
-from evalkit.reading.tables.table import Slice, of_groups
-from evalkit.statistics import calibration_test, count_bootstrap, inference
+from evalkit.reading.tables.table import Slice
+from evalkit.statistics import calibration_test, count_bootstrap
 from evalkit.statistics.calibration_test import UNKNOWN, Perfect
-from evalkit.statistics.cell_passes import BESIDE, LEAST, Counting
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.of_areas import ranked
+from evalkit.statistics.of_cells import Counting
 from evalkit.statistics.of_moments import Terms
-from evalkit.statistics.several_classes import ByArea, ByClass, HeldClasses, SummedClasses, decided, rows_of
+from evalkit.statistics.several_classes import (
+    LEAST,
+    SHARE,
+    ByArea,
+    ByClass,
+    HeldClasses,
+    SummedClasses,
+    decided,
+    rows_of,
+)
 from evalkit.statistics.statistic import Layout, Statistic
-from evalkit.studies import account, curve_points, one_by_one, reliability, row_study, study, unit_stream
-from evalkit.studies.account import Account
+from evalkit.studies import account, curve_points, reliability, study
 from evalkit.studies.binary import BINS
-from evalkit.studies.one_by_one import EachStudy
+from evalkit.studies.one_by_one import EachStudy, Of, among
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import with_limits
 from evalkit.studies.study import EVERY, Settings
-from evalkit.studies.units import Units
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
 TARGET = 0.9
 TOPS = (1, 2, 3, 5)
 CELLS = 2**11  # cells of all systems up to which the products of every two are summed over units
 OF_CLASS = (Chosen(ROC_AUC), Chosen(AVERAGE_PRECISION))
+BESIDE = 2**22  # numbers of units that stand side by side
 PAIRS = 10  # mistakes of a table
 CONFUSED = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
-SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
-Of = Callable[[Rows], Bools]  # which of the rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassesStudy(EachStudy):
     """The study of a multi-class table; the units are rows, or the unit that was named.
 
-    scored: whether there are scores for the classes. outside: the first score that is no probability, or "". data: the
-    rows where they are at hand; blocks: what was read where they are not.
+    scored: whether there are scores for the classes. outside: the first score that is no probability, or "".
     """
 
     noun: ClassVar[str] = "class"
@@ -72,44 +77,17 @@ class ClassesStudy(EachStudy):
 
     target: float
     scored: bool
-    measured: HeldClasses | SummedClasses
-    counted: Account
     classes: tuple[str, ...]
     outside: str
-    data: MultiClass | None = None
-    blocks: Blocks | None = None
 
     @property
-    def sample(self) -> HeldClasses | SummedClasses:
-        """All systems on the same rows."""
-        return self.measured
+    def names(self) -> tuple[str, ...]:
+        """All classes."""
+        return self.classes
 
-    @property
-    def account(self) -> Account:
-        """What was read."""
-        return self.counted
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-        return self.measured.weighted
-
-    def units_held(self) -> Units:
-        """The rows; those that are not at hand are read again as they are taken."""
-        if self.blocks is None:
-            return super().units_held()
-        return unit_stream.units_of(self, self.blocks, len(self.counted), said=self._said_in)
-
-    def _said_in(self, block: Block, system: int) -> Rows:
-        rows = rows_of(decided(block, scored=self.scored), system, len(self.classes), scored=self.scored)
-        return replace(rows, weight=block.weight)
-
-    @cached_property
-    def slices(self) -> list[Slice]:
-        """The groups of rows that share a value of a segment column."""
-        if self.blocks is None or not isinstance(self.measured, SummedClasses):
-            return super().slices
-        return [part for part in of_groups(self.blocks.slices) if part.member in self.measured.groups]
+    def rows_of(self, block: Block, system: int) -> Rows:
+        """The rows of a block as a system speaks of them."""
+        return rows_of(decided(block, scored=self.scored), system, len(self.classes), scored=self.scored)
 
     @property
     def probabilities(self) -> bool:
@@ -133,26 +111,12 @@ class ClassesStudy(EachStudy):
         """The rows, or their weight, by actual and by predicted class."""
         return self.measured.confusion(name)
 
-    @property
-    def bounds(self) -> Floats:
-        """By how much counting scores in bins changes an AUC and an average precision at most."""
-        return self.measured.bounds
-
     # Tables of scores
-
-    @cached_property
-    def drawn(self) -> list[tuple[str, Counts]]:
-        """The leader's table of each class that has a curve, the most frequent eight."""
-        sizes = self.sizes
-        several = [c for c in range(len(self.classes)) if 0 < sizes[c] < sizes.sum()]
-        largest = row_study.largest(several, self.measured.weights)
-        return [(self.classes[c], self.measured.table(self.leader, c)) for c in largest]
 
     @cached_property
     def one_by_one(self) -> dict[str, Counts]:
         """The leader's table of each class against the rest, of at most half a dozen classes; none without scores."""
-        every = (self.measured.table(self.leader, c) for c in range(len(self.classes)))
-        return one_by_one.kept(self.classes, every, self.chosen_by) if self.scored else {}
+        return super().one_by_one if self.scored else {}
 
     @cached_property
     def top_label(self) -> dict[str, Counts]:
@@ -180,11 +144,6 @@ class ClassesStudy(EachStudy):
     # Numbers of classes
 
     @property
-    def names(self) -> Sequence[str]:
-        """All classes."""
-        return self.classes
-
-    @property
     def shares(self) -> Floats:
         """The share of every class in the rows, or in their weight."""
         weight = self.measured.weights
@@ -192,12 +151,7 @@ class ClassesStudy(EachStudy):
 
     def share_of(self, name: str, member: Of, hit: Of) -> Estimate:
         """Hits among some of the rows of a system, with limits."""
-
-        def change(rows: Rows) -> Rows:
-            return Rows(member(rows), decision=hit(rows), weight=rows.weight, unit=rows.unit)
-
-        of = self.measured.derived(SHARE, name, change)
-        return inference.estimate(of, self.inference_options(1))
+        return self.estimated(self.measured.derived(SHARE, name, among(member, hit)))
 
     @cached_property
     def by_class(self) -> pd.DataFrame:
@@ -216,7 +170,7 @@ class ClassesStudy(EachStudy):
         if self.scored:
             of |= {"auc": self.measured.of_class(ROC_AUC, name, c)}
             of |= {"average_precision": self.measured.of_class(AVERAGE_PRECISION, name, c)}
-        estimates |= {metric: inference.estimate(one, self.inference_options(1)) for metric, one in of.items()}
+        estimates |= {metric: self.estimated(one) for metric, one in of.items()}
         return with_limits(estimates)
 
     # Pictures' data
@@ -346,8 +300,9 @@ def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> Clas
         name: Rows(data.actual, data.score.get(name), decision=data.predicted[name], **shared) for name in rows.systems
     }
     held, target = HeldClasses(every, lambda: rows.id), p.precision_target or TARGET
-    known = account.of_rows(rows), data.classes, outside
-    return ClassesStudy(settings, rows.systems, attributes, p.given, target, bool(data.score), held, *known, data=data)
+    known: dict[str, Any] = {"measured": held, "account": account.of_rows(rows), "data": data}
+    asks = target, bool(data.score), data.classes, outside
+    return ClassesStudy(settings, rows.systems, attributes, p.given, *asks, **known)
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
@@ -367,11 +322,10 @@ def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> Classes
         of = of.only(there)
         measured = _counted(of, settings)
     if second := _second(of, measured, settings):
-        nameless = _nameless(of.table)
-        measured = replace(measured, second=second, areas=nameless.total(second))
+        measured = replace(measured, second=second, areas=nameless(of.table).total(second))
     t, rows, target = of.table, int(measured.counted.facts.sums[0]), p.precision_target or TARGET
-    known = account.of_table(t, rows), of.names, of.outside
-    return ClassesStudy(settings, t.systems, {}, p.given, target, of.scored, measured, *known, blocks=t)
+    known: dict[str, Any] = {"measured": measured, "account": account.of_table(t, rows), "blocks": t}
+    return ClassesStudy(settings, t.systems, {}, p.given, target, of.scored, of.names, of.outside, **known)
 
 
 def _seen(measured: SummedClasses, c: int) -> bool:
@@ -379,7 +333,7 @@ def _seen(measured: SummedClasses, c: int) -> bool:
     return bool(measured.sizes(EVERY)[c] or any(measured.said(name)[c] for name in measured.systems))
 
 
-def _nameless(t: Blocks) -> Blocks:
+def nameless(t: Blocks) -> Blocks:
     """The table without the names of rows, and their ids where none is asked for."""
     return replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
 
@@ -402,14 +356,15 @@ def _whole_units(of: Classes) -> Classes:
 def _counted(of: Classes, settings: Settings) -> SummedClasses:
     """The first reading; raises InputError for ids that do not pair."""
     t, first = of.table, _first(of, settings)
-    counted = _nameless(t).total(first)
+    counted = nameless(t).total(first)
     t.check(int(counted.facts.sums[0]), counted.ids.repeated if t.schema.id else 0)
     limit = first.counting.bins
-    if any(tally.whole.shift for tally in counted.cells.values()):
+    if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
         raise ParameterError(f"systems: actual and predicted classes of two systems come in more than {limit:,} "
                              "ways, which needs all rows in memory; choose one system")  # fmt: skip
     plain = not t.schema.unit and of.scale is None
-    groups = first.groups(counted, len(t.systems), Layout.SUMMED if plain else Layout.SUMMED_VARIED)
+    layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
+    groups = {group: first.counting.group(cells, layout) for group, cells in counted.cells.items()}
     design = Layout.PLAIN if plain else Layout.WEIGHTED if of.scale is not None else Layout.CLUSTERED
     measured = SummedClasses(t.systems, first, counted, groups, design)
     for chosen in first.terms.metrics:  # which rows of two systems are left out only the rows tell
@@ -428,9 +383,8 @@ def _first(of: Classes, settings: Settings) -> ByClass:
     near = {(m, i): np.zeros(2) for m in range(len(metrics)) for i in range(systems)}
     said = partial(rows_of, classes=k, scored=of.scored)
     return ByClass(
-        classes=k,
         scored=of.scored,
-        counting=Counting(of.scale, of.squares, t.schema.parted, limits.bins),
+        counting=Counting(k, of.scale, of.squares, limits.bins),
         terms=Terms(metrics, [(0.0, 0.0)] * systems, near, few=0, rows=said),
         sliced=sliced,
         ranked=bool(_ordered(primary)),

@@ -14,7 +14,8 @@ from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Pred
 from evalkit.reading.reductions import classes as reductions
 from evalkit.reading.reductions import labels, scores
 from evalkit.reading.tables import sources
-from evalkit.studies import binary_studies, classes, labels_sums, multilabel
+from evalkit.studies import binary_studies, classes
+from evalkit.studies import labels as labels_study
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import check_columns
 
@@ -33,13 +34,13 @@ FOR_TWO, FOR_SEVERAL = dict.fromkeys(("costs", "prevalence"), "binary"), {"preci
 KINDS: Mapping[type, ByKind] = {
     Binary: ByKind(binary_studies.of_rows, FOR_SEVERAL),
     MultiClass: ByKind(classes.of_rows, FOR_TWO | {"threshold": "binary or multi-label"}),
-    MultiLabel: ByKind(multilabel.make, FOR_TWO | FOR_SEVERAL),
+    MultiLabel: ByKind(labels_study.of_rows, FOR_TWO | FOR_SEVERAL),
 }
 
 LARGE: Sequence[tuple[Any, type, Any]] = (
     (scores.opened, Binary, binary_studies.of_blocks),
     (reductions.opened, MultiClass, classes.of_blocks),
-    (labels.opened, MultiLabel, labels_sums.study_of),
+    (labels.opened, MultiLabel, labels_study.of_blocks),
 )
 
 

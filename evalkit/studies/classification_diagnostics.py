@@ -18,7 +18,7 @@ from evalkit.statistics.statistic import Layout
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends
-from evalkit.studies.labels_study import LabelsStudy
+from evalkit.studies.labels import LabelsStudy
 
 SOME = 30  # rows of a class below which the page warns
 DOMINANT = 0.9  # the share of the larger class from which accuracy says little

@@ -2,23 +2,28 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints
-from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import calibration, recalibration
+from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.rows import Rows
+from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
-from evalkit.studies import curve_points, reliability, row_study
+from evalkit.reading.tables.table import Slice, of_groups
+from evalkit.statistics import inference
+from evalkit.statistics.intervals import Estimate
+from evalkit.studies import curve_points, reliability, unit_stream
 from evalkit.studies.account import Account
 from evalkit.studies.reliability import Fine, Reliability
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies.row_study import DRAWN, RowStudy
+from evalkit.studies.units import Units
 
 MOST = 6  # classes that have a square each
 SMALL = Fine(curve=500, band=60, pooled=512)  # in such a square
@@ -37,16 +42,8 @@ CALIBRATION = Choice("largest miscalibration", calibration.miscalibration)
 SIZE = Choice("most rows", lambda c: float(c.positives))
 
 
-def tables(names: Sequence[str], actual: Bools, score: Floats, weight: Floats | None, by: Choice) -> dict[str, Counts]:
-    """The tables of at most half a dozen classes, in their order; a class that all rows or none have is left out.
-
-    actual, score: one column a class.
-    """
-    return kept(names, (row_study.table(hit, own, weight) for hit, own in zip(actual.T, score.T, strict=True)), by)
-
-
 def kept(names: Sequence[str], every: Iterable[Counts], by: Choice) -> dict[str, Counts]:
-    """The same of the table of each class."""
+    """The tables of at most half a dozen classes, in their order; a class that all rows or none have is left out."""
     ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
     largest = nlargest(MOST, ranked, key=lambda row: row[:2])
     return {names[-i]: c for _, i, c in sorted(largest, key=lambda row: -row[1])}
@@ -57,11 +54,12 @@ def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposi
     return {name: (calibration.decompose(c), recalibration.slope(c)) for name, c in tables.items()}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class EachStudy(RowStudy):
     """A study of several classes or labels, each of which may have scores of its own.
 
-    noun: what each is called. sides: what its rows and the others are called.
+    noun: what each is called. sides: what its rows and the others are called. measured: what metrics are measured on.
+    data: the rows where they are at hand; blocks: what was read where they are not.
     """
 
     report: ClassVar[str] = "classification"
@@ -69,30 +67,50 @@ class EachStudy(RowStudy):
     noun: ClassVar[str]
     sides: ClassVar[tuple[str, str]]
 
+    measured: Any
+    account: Account
+    data: Any = None
+    blocks: Blocks | None = None
+
+    @property
+    def sample(self) -> Any:
+        """All systems on the same rows."""
+        return self.measured
+
     @property
     @abstractmethod
-    def account(self) -> Account:
-        """What was read."""
+    def names(self) -> tuple[str, ...]:
+        """All classes or labels."""
 
     @property
     @abstractmethod
     def probabilities(self) -> bool:
         """Whether every system's scores lie in 0..1."""
 
-    @property
     @abstractmethod
-    def one_by_one(self) -> dict[str, Counts]:
-        """The leader's table of each class against the rest, of at most half a dozen."""
+    def rows_of(self, block: Block, system: int) -> Rows:
+        """The rows of a block as a system, by its number in the table, speaks of them."""
+
+    def units_held(self) -> Units:
+        """The rows; those that are not at hand are read again as they are taken."""
+        if self.blocks is None:
+            return super().units_held()
+        return unit_stream.units_of(self, self.blocks, len(self.account), said=self._said_in)
+
+    def _said_in(self, block: Block, system: int) -> Rows:
+        return replace(self.rows_of(block, system), weight=block.weight)
+
+    @cached_property
+    def slices(self) -> list[Slice]:
+        """The groups of rows that share a value of a segment column."""
+        if self.blocks is None:
+            return super().slices
+        return [part for part in of_groups(self.blocks.slices) if part.member in self.measured.groups]
 
     @property
-    @abstractmethod
-    def names(self) -> Sequence[str]:
-        """All classes or labels."""
-
-    @property
-    @abstractmethod
     def weighted(self) -> bool:
         """Whether rows carry weights."""
+        return bool(self.measured.weighted)
 
     @property
     @abstractmethod
@@ -100,23 +118,31 @@ class EachStudy(RowStudy):
         """The rows of each class, or those on which each label is true."""
 
     @property
-    @abstractmethod
-    def drawn(self) -> list[tuple[str, Counts]]:
-        """The leader's table of each class or label that has a curve, the most frequent eight."""
-
-    @abstractmethod
-    def constant(self, chosen: Chosen) -> float:
-        """The metric of a prediction that is the same for every row: the largest class, the shares of all."""
-
-    @property
     def bounds(self) -> Floats:
         """By how much counting scores in bins changes an AUC and an average precision at most."""
-        return np.zeros(2)
+        bounds: Floats = self.measured.bounds
+        return bounds
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was read."""
         return self.account.sources
+
+    # Tables of scores
+
+    @cached_property
+    def drawn(self) -> list[tuple[str, Counts]]:
+        """The leader's table of each class or label that has a curve, the eight of most rows, in their order."""
+        size, weight = self.sizes, self.measured.weights
+        several = [c for c in range(len(self.names)) if 0 < size[c] < len(self.account)]
+        largest = sorted(sorted(several, key=lambda c: -weight[c])[:DRAWN])
+        return [(self.names[c], self.measured.table(self.leader, c)) for c in largest]
+
+    @cached_property
+    def one_by_one(self) -> dict[str, Counts]:
+        """The leader's table of each against the rest, of at most half a dozen."""
+        every = (self.measured.table(self.leader, c) for c in range(len(self.names)))
+        return kept(self.names, every, self.chosen_by)
 
     def curve(self, kind: str) -> pd.DataFrame:
         """The leader's curve of each against the rest: x, y and the class or label as `system`."""
@@ -132,3 +158,15 @@ class EachStudy(RowStudy):
         """Their reliability without bins."""
         draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
         return reliability.reliability(self.one_by_one, lambda: self.rng(7), draws=draws, level=level, fine=SMALL)
+
+    def estimated(self, of: Any) -> Estimate:
+        """A number of the page that is no metric of the table, with its limits."""
+        return inference.estimate(of, self.inference_options(1))
+
+
+Of = Callable[[Rows], Bools]  # which of the rows
+
+
+def among(member: Of, hit: Of) -> Callable[[Rows], Rows]:
+    """Hits among some of the rows."""
+    return lambda rows: Rows(member(rows), decision=hit(rows), weight=rows.weight, unit=rows.unit)

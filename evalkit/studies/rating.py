@@ -419,15 +419,17 @@ class Rating(RowStudy):
         return {name: self._mean_of(self.systems.index(name), name) for name in self.order}
 
     def _mean_of(self, i: int, name: str) -> MeanReliability:
-        sums, c, rows = np.array(self._along(i)), self.asked.centre(i), self.kept.sample.rows.rows(i)
-        _, w, wf, wd, ww, wwd, wwdd, _ = sums[:, sums[1] > 0]
+        (_, w, wf, wd, ww, wwd, wwdd, _), c = self._along(i), self.asked.centre(i)
+        weighs: Any = slice(None) if w.all() else w > 0
+        w, wf, wd = w[weighs], wf[weighs], wd[weighs]
         table = Means(wf / w, w, (wf - wd) / w - c, np.empty(0, np.int64))
         drawn: Any = {"rng": self.rng(5), "draws": self.settings.limits.bands, "level": self.settings.level}
         band = None
         if not self.settings.unit:
-            squares = np.maximum(wwdd + 2 * c * wwd + c * c * ww, 0.0)
+            squares = np.maximum(wwdd + 2 * c * wwd + c * c * ww, 0.0)[weighs]
             band = mean_consistency.of_independent(table, squares, **drawn)
         elif self.banded:
+            rows = self.kept.sample.rows.rows(i)
             band = mean_consistency.consistency(rows, mean_calibration.means(rows), **drawn)
         total, around, square = self.kept.facts.sums[4:]
         return mean_reliability.of(table, float(square / total - (around / total) ** 2), band, self.forecasts[name])

@@ -8,25 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from evalkit.arrays import Bools, Floats
-from evalkit.catalogue.kinds import (
-    Kind,
-    Loss,
-    Share,
-)
-from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
+from evalkit.arrays import Floats
+from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
-from evalkit.metrics import counts
-from evalkit.metrics.counts import Counts
-from evalkit.metrics.rows import Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs.aligned import Aligned, number_of
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.statistic import Layout, OfRows, Sample, Statistic
+from evalkit.statistics.statistic import Layout, Sample, Statistic
 from evalkit.studies import units
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Units
@@ -95,66 +84,8 @@ class RowStudy(Shown, Study):
         )
         return words + self.over
 
-    # Numbers of the page that are no metric of the table
-
-    def number(self, kind: Kind, rows: Rows, low: float = 0.0, high: float = 1.0) -> Estimate:
-        """A number of rows with its interval."""
-        return self.of(Metric("number", "rows", kind, "", "", "", low=low, high=high), rows)
-
-    def of(self, metric: Metric, rows: Rows) -> Estimate:
-        """A metric of rows with its interval."""
-        return inference.estimate(OfRows(Chosen(metric), rows), self.inference_options(1))
-
-    def mean(self, values: Floats, weight: Floats | None, member: Bools | slice = EVERY) -> Estimate:
-        """The weighted mean over members with its interval."""
-        rows = Rows(values, weight=weight, unit=self.unit).take(member)
-        return self.number(Loss(lambda rows, k: rows.actual), rows, -np.inf, np.inf)
-
-    def share(self, member: Bools, hit: Bools, weight: Floats | None) -> Estimate:
-        """Hits among the member rows with its interval."""
-        rows = Rows(member, decision=hit, weight=weight, unit=self.unit)
-        return self.number(Share(lambda member, hit: (member, hit)), rows)
-
-    def class_numbers(
-        self, actual: Bools, decided: Bools, score: Floats | None, weight: Floats | None
-    ) -> dict[str, float]:
-        """Precision, recall, F1 and, with scores, AUC and average precision, each as itself, `_low` and `_high`."""
-        rows = Rows(actual.astype(np.int64), score, weight=weight, unit=self.unit, decision=decided)
-        estimates = {
-            "precision": self.share(decided, actual, weight),
-            "recall": self.share(actual, decided, weight),
-        }
-        of_class = {"f1": F1} | ({"auc": ROC_AUC, "average_precision": AVERAGE_PRECISION} if score is not None else {})
-        estimates |= {name: self.of(metric, rows) for name, metric in of_class.items()}
-        return with_limits(estimates)
-
 
 def with_limits(estimates: Mapping[str, Estimate]) -> dict[str, float]:
     """Each estimate as itself, `_low` and `_high`."""
     sides = {"": "value", "_low": "low", "_high": "high"}
     return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
-
-
-# Tables and curves of one class against the rest, or of one label ---------------------------------------------------
-
-
-def table(hit: Bools, score: Floats, weight: Floats | None) -> Counts:
-    """The table of a score on rows that are hits or not, and that weigh alike or not."""
-    return counts.count(score, hit) if weight is None else counts.count(score, weight * hit, weight * ~hit)
-
-
-def most_frequent(
-    names: Sequence[str], actual: Bools, score: Floats, weight: Floats | None
-) -> list[tuple[str, Counts]]:
-    """The tables of those classes that have a curve, the eight with most positives, in their order.
-
-    actual, score: one column a class.
-    """
-    size = np.dot(np.ones(len(actual)) if weight is None else weight, actual)
-    several = [i for i, hit in enumerate(actual.T) if hit.any() and not hit.all()]
-    return [(names[i], table(actual[:, i], score[:, i], weight)) for i in largest(several, size)]
-
-
-def largest(classes: Sequence[int], size: Floats) -> list[int]:
-    """The eight largest of some classes, in their order."""
-    return sorted(sorted(classes, key=lambda i: -size[i])[:DRAWN])

@@ -3,7 +3,6 @@
 One query for each part counts its rows by system and label, with the ends of each column of scores.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from evalkit.metrics import grid
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.reductions import blocks, scores, tabled
+from evalkit.reading.reductions import scores, tabled
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.scores import WEIGHT, Row
 from evalkit.reading.tables.rules import Field
@@ -79,10 +78,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     pieces = tabled.pieces_of(engine, predicted.parts, predicted.layouts)
     profiles = [scores.profile(engine, piece, GROUPS) for piece in pieces]
     outcomes.check_positive(predicted.positive, predicted.kind)
-    sizes = [Counter[str]() for _ in profiles]
-    for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
-        size[row["system"]] += row["n"]
-    t = blocks.laid(engine, pieces, sizes, predicted.systems, segments, unit)
+    t = scores.laid(engine, pieces, profiles, predicted.systems, segments, unit)
     wanted = [row for rows in profiles for row in rows if row["system"] in t.systems]
     texts = {"label": sorted({row["label"] for row in wanted})}
     texts |= {"predicted": list(t.texts("predicted"))} if "predicted" in t.schema.own else {}

@@ -23,7 +23,7 @@ from evalkit.reading.tables.parts import explained
 from evalkit.reading.tables.rules import MOST_WEIGHT, Field, Precision, checks
 
 LABELS = 10_000  # distinct labels that are looked at: two are right
-WEIGHT = "number weight"
+LABEL, WEIGHT = "text label", "number weight"
 Row = Mapping[str, Any]  # rows of one system and label, and what is told of them
 
 
@@ -56,10 +56,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     """The table; raises InputError where its labels, systems, groups or units cannot be meant."""
     pieces = tabled.pieces_of(engine, predicted.parts, predicted.layouts)
     profiles = [profile(engine, piece) for piece in pieces]
-    sizes = [Counter[str]() for _ in profiles]
-    for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
-        size[row["system"]] += row["n"]
-    t = blocks.laid(engine, pieces, sizes, predicted.systems, segments, unit)
+    t = laid(engine, pieces, profiles, predicted.systems, segments, unit)
     wanted = [[row for row in rows if t.wide or row["system"] in t.systems] for rows in profiles]
     others = aligned.unread(pieces[0].part, predicted.layouts[0])
     outcomes.refuse_confidence(_sure(t, wanted), others, pieces[0].part.name)
@@ -81,7 +78,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
 
 
 def profile(engine: Engine, piece: Piece, most: int = LABELS) -> list[Row]:
-    """Rows by system and label with the ends of each number; raises InputError for a value that cannot be meant.
+    """Rows by system, and by label where there is one, with the ends of each number; InputError for a wrong value.
 
     most: of systems and labels that are looked at.
     """
@@ -92,19 +89,34 @@ def profile(engine: Engine, piece: Piece, most: int = LABELS) -> list[Row]:
         cells.append(f"count({at}) AS {quote(f'some {role}')}")
         cells += [f"{of}({at}) AS {quote(f'{of} {role}')}" for of in ("min", "max") if fields[role].is_number]
     cells += [f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted"] if WEIGHT in fields else []
-    by = [quote("text label"), *([system] if piece.layout.system else [])]
-    query = (
-        f"SELECT {system} AS system, {by[0]} AS label, count(*) AS n, {', '.join(cells)} "
-        f"FROM ({piece.chosen.query}) AS s GROUP BY {', '.join(by)}"
-    )
+    label = [quote(LABEL)] if LABEL in fields else []
+    by = [*label, *([system] if piece.layout.system else [])]
+    cells = [f"{system} AS system", *(f"{at} AS label" for at in label), "count(*) AS n", *cells]
+    group = f" GROUP BY {', '.join(by)}" if by else ""
     with explained(piece.chosen):
-        limited = f"SELECT * FROM ({query}) AS t LIMIT {most}"
+        limited = f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{group} LIMIT {most}"
         rows = engine.table(limited, piece.part.name, **piece.chosen.frames).to_pylist()
+    rows = [row for row in rows if row["n"]]
     if not rows:
         raise piece.part.no_rows()
     if not all(_sound(row) for row in rows):
         blocks.refuse_first(engine, piece)
     return list(rows)
+
+
+def laid(
+    engine: Engine,
+    pieces: Sequence[Piece],
+    profiles: Sequence[Sequence[Row]],
+    systems: Sequence[str],
+    segments: Sequence[str],
+    unit: str | None,
+) -> Blocks:
+    """The table of parts of which the profiles are known."""
+    sizes = [Counter[str]() for _ in profiles]
+    for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
+        size[row["system"]] += row["n"]
+    return blocks.laid(engine, pieces, sizes, systems, segments, unit)
 
 
 def _sound(row: Row) -> bool:
@@ -129,7 +141,7 @@ def _labels(
         rare = outcomes.rarest({name: total[name] for name in names})
         each = ((piece, row["label"]) for piece, rows in zip(pieces, wanted, strict=True) for row in rows)
         piece, label = next((piece, label) for piece, label in each if field.plain(label) == rare)
-        same = f"{engine.dialect.quote('text label')} = {engine.dialect.literal(label)}"
+        same = f"{engine.dialect.quote(LABEL)} = {engine.dialect.literal(label)}"
         number, _ = engine.first(piece.chosen, same, "text label")
         raise outcomes.too_many_labels(piece.part.place(number), field.column, names)
     return outcomes.two_labels(names, positive, pieces[0].part.name, field.column)

@@ -1,0 +1,475 @@
+"""What a study of several labels a row measures on: rows at hand, or what two readings by blocks keep of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.catalogue.class_metrics import of_label
+from evalkit.catalogue.kinds import Loss, Share
+from evalkit.catalogue.metric import Chosen, Metric, Weighted
+from evalkit.metrics import cells, grid
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.rows import Rows
+from evalkit.statistics.label_readings import ByLabel, ByMoves, Counted, Moved, Place
+from evalkit.statistics.of_areas import OfArea, OfLabels, OfTotals, Scores
+from evalkit.statistics.of_cells import Group, OfCells, of_system
+from evalkit.statistics.of_moments import OfMoments
+from evalkit.statistics.of_sums import Form, Moments
+from evalkit.statistics.several_classes import SHARE, Change, counted_by_score
+from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
+
+STEPS = 41  # thresholds at most
+TOP = "top label"  # the name of the share of rows whose label with the highest score is true
+FOUR = Rows(np.array([[1], [1], [0], [0]]) == 1, decision=np.array([[1], [0], [1], [0]]) == 1)
+
+
+def off(label: int) -> Chosen:
+    """How far scores of a label lie above the share of rows that have it."""
+    kind = Loss(lambda rows, k: rows.scores[:, label] - rows.actual[:, label])
+    return Chosen(Metric(f"off {label}", "rows", kind, "", "", "", low=-np.inf, high=np.inf))
+
+
+def top_hits(rows: Rows) -> tuple[Bools, Bools]:
+    """All rows, and those whose label with the highest score is true."""
+    best = rows.scores.argmax(axis=1)
+    return np.ones(len(best), dtype=bool), rows.actual[np.arange(len(best)), best]
+
+
+# Rows at hand ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class HeldLabels(HeldRows):
+    """Rows of several labels at hand."""
+
+    together = True
+
+    @property
+    def _any(self) -> Rows:
+        return next(iter(self.rows.values()))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+        return self._any.weight is not None
+
+    @property
+    def sizes(self) -> Ints:
+        """The rows on which each label is true."""
+        return self._any.actual.sum(axis=0)
+
+    @property
+    def weights(self) -> Floats:
+        """The same, or the weight of these rows."""
+        return np.dot(self._any.weights, self._any.actual)
+
+    @property
+    def shares(self) -> Floats:
+        """How often every label is true, by rows or by their weight."""
+        return np.average(self._any.actual, axis=0, weights=self._any.weight)
+
+    @property
+    def per_row(self) -> tuple[float, float]:
+        """The mean number of labels of a row, and the share of rows that have none."""
+        per_row, w = self._any.actual.sum(axis=1), self._any.weight
+        return float(np.average(per_row, weights=w)), float(np.average(per_row == 0, weights=w))
+
+    def ends(self, system: str) -> tuple[float, float]:
+        """The lowest and the highest score of a system."""
+        score = self.rows[system].scores
+        return float(score.min()), float(score.max())
+
+    def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
+        """The rows of a label by what is and what a system decides: TP, FP, FN, TN."""
+        rows = self.rows[system]
+        y, d = rows.actual[:, label], rows.predicted[:, label]
+        return int((y & d).sum()), int((~y & d).sum()), int((y & ~d).sum()), int((~y & ~d).sum())
+
+    def of_label(self, metric: Metric, system: str, label: int) -> OfRows:
+        """A metric of one label."""
+        return OfRows(Chosen(metric), of_label(self.rows[system], label))
+
+    def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfRows:
+        """A metric of one label with other things in the place of what is and is said."""
+        return OfRows(Chosen(metric), change(of_label(self.rows[system], label)))
+
+    def table(self, system: str, label: int) -> Counts:
+        """The table of a label."""
+        rows = self.rows[system]
+        return counted_by_score(rows.actual[:, label], rows.scores[:, label], rows.weight)
+
+    def pooled(self, system: str) -> Counts:
+        """The table of all rows and labels together."""
+        rows = self.rows[system]
+        weight = None if rows.weight is None else np.repeat(rows.weight, rows.actual.shape[1])
+        return counted_by_score(rows.actual.ravel(), rows.scores.ravel(), weight)
+
+    def steps(self, system: str) -> Floats:
+        """The scores of all labels, or where there are many their quantiles over rows and labels."""
+        every = self.rows[system].scores
+        score = np.unique(every)
+        return score if score.size <= STEPS else np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
+
+    def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> OfRows:
+        """A metric at one of the thresholds for all labels."""
+        return OfRows(chosen, replace(self.rows[system], threshold=threshold))
+
+    def top(self, system: str) -> OfRows:
+        """How often the label with the highest score is true."""
+        rows = self.rows[system]
+        member, hit = top_hits(rows)
+        return OfRows(Chosen(SHARE), Rows(member, decision=hit, weight=rows.weight, unit=rows.unit))
+
+    def mean_score(self, system: str, label: int) -> float:
+        """The mean score of a label."""
+        rows = self.rows[system]
+        return float(np.average(rows.scores[:, label], weights=rows.weight))
+
+    def off(self, system: str, label: int) -> OfRows:
+        """How far the scores of a label lie above the share of rows that have it."""
+        return OfRows(off(label), self.rows[system])
+
+    def constant(self, system: str) -> Rows:
+        """Rows of which each is scored by how often each label is true."""
+        rows = self.rows[system]
+        return replace(rows, score=np.tile(self.shares, (len(rows), 1)))
+
+    @property
+    def bounds(self) -> Floats:
+        """By how much counting scores in bins changes an AUC and an average precision at most."""
+        return np.zeros(2)
+
+
+# What they tell -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OfShared(OfMoments):
+    """A mean over rows that count alike, of which systems may leave out different ones.
+
+    number: of its system. shared: of every two systems the rows that both have, and the sums over these of the
+    differences and of their squares.
+    """
+
+    number: int = 0
+    shared: Mapping[tuple[int, int], Floats] | None = None
+
+    def _with(self, other: Any) -> tuple[float, float, float]:
+        """Rows, and the sums of the differences and of their squares."""
+        assert self.shared is not None
+        n, apart, squares = self.shared[min(self.number, other.number), max(self.number, other.number)].tolist()
+        return n, apart if self.number < other.number else -apart, squares
+
+    def meets(self, other: Any) -> bool:
+        """Whether any row has both values."""
+        return self._with(other)[0] > 0
+
+    def against(self, other: Any) -> tuple[float, float, int]:
+        """The difference on the rows that have both, its standard error, and how many there are."""
+        n, apart, squares = self._with(other)
+        spread = max(squares - apart**2 / n, 0.0)
+        return apart / n, float(np.sqrt(ratio(spread, n * (n - 1)))), int(n)
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """The table of a label's scores, and what a threshold decides."""
+
+    counts: Counts
+    threshold: float
+
+    @property
+    def chances(self) -> Counts:
+        """The table whose scores are taken as probabilities."""
+        return self.counts
+
+    @cached_property
+    def cut(self) -> Counts:
+        """The table of what is decided."""
+        return cells.decision(self.counts, self.threshold)
+
+
+def key_of(chosen: Chosen) -> str:
+    """Under which name the sums of a mean over labels stand: means with fixed shares have those of their metric."""
+    kind: Any = chosen.metric.kind
+    return chosen.label if isinstance(kind, Weighted) else Chosen(kind.of).label
+
+
+@dataclass(frozen=True, eq=False)
+class SummedLabels:
+    """All systems on the same rows, which were read twice. design: how rows lie."""
+
+    systems: tuple[str, ...]
+    first: ByLabel
+    counted: Counted
+    design: Layout
+    second: ByMoves | None = None
+    moved: Moved | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """Whether rows count alike."""
+        return Layout.SUMMED if self.design is Layout.PLAIN else Layout.SUMMED_VARIED
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+        return self.first.counting.scale is not None
+
+    @property
+    def labels(self) -> range:
+        """Their numbers."""
+        return range(self.first.labels)
+
+    @cached_property
+    def groups(self) -> set[int]:
+        """The numbers of the groups, 0 for all rows."""
+        return {group for group, _ in self.counted.cells} | set(self.counted.moments)
+
+    def cells(self, group: int, of: int | str) -> Group:
+        """The cells of a label, or of what is counted by name."""
+        at = group, of
+        if at not in self._cells:
+            self._cells[at] = self.first.counting.group(self.counted.cells[at], self.layout)
+        return self._cells[at]
+
+    @cached_property
+    def _cells(self) -> dict[tuple[int, int | str], Group]:
+        return {}
+
+    def scores(self, group: int, system: int, label: int) -> Scores:
+        """The scores of a label."""
+        key = group, system, label
+        if key not in self._scores:
+            self._scores[key] = Scores(self.counted.scores[key].whole, self.first.counting.scale)
+        return self._scores[key]
+
+    @cached_property
+    def _scores(self) -> dict[tuple[int, int, int], Scores]:
+        return {}
+
+    # Metrics
+
+    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
+        """The metric of a system in a group; a slice is all rows."""
+        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
+        if chosen.base.metric.kind.totalled:
+            return self.loss(chosen, group, i)
+        if isinstance(chosen.base.metric.kind, Share):
+            return self._hits(chosen, group, i)
+        return self._mean(chosen, group, i)
+
+    def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
+        """A metric that follows from sums over rows."""
+        moments, terms = replace(self.counted.moments[group].moments, each=None), self.first.terms
+        place = terms.place(group, terms.metrics.index(chosen.base), i)
+        shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
+        if shared is None:
+            return OfMoments(chosen, moments, place, self.design)
+        pairs = dict(zip(combinations(range(len(self.systems)), 2), shared.sums, strict=True))
+        return OfShared(chosen, moments, place, self.design, number=i, shared=pairs)
+
+    def _hits(self, chosen: Chosen, group: int, i: int) -> OfCells:
+        """A share of rows, of which the cells tell whether they count and are hits."""
+        named: dict[str, Any] = {**vars(chosen.metric), "kind": Share(lambda member, hit: (member == 1, hit == 1))}
+        return of_system(Chosen(Metric(**named), chosen.k), self.cells(group, chosen.label), i)
+
+    def _mean(self, chosen: Chosen, group: int, i: int) -> OfLabels:
+        """A mean over the labels; those without a share have no part in it."""
+        kind: Any = chosen.metric.kind
+        at, share = (group, key_of(chosen)), self.shares_in(kind, group)
+        there = [j for j in self.labels if share[j] > 0]
+        moments, size = self._moments.get(at), self.cells(group, 0).n
+        each = [self.part(kind.of, group, i, j, moments) for j in there]
+        powers = None if self.moved is None else self.moved.powers.get(at)
+        pairs = {} if powers is None else dict(zip(combinations(range(len(self.systems)), 2), powers.sums, strict=True))
+        known: Any = (chosen, moments, self.layout, share[there].tolist(), each, [f"{i} {j}" for j in there], i)
+        known += (size, self._kish(group), f"{i} shares" if isinstance(kind, Weighted) else "", pairs)
+        return OfLabels(*known)
+
+    def shares_in(self, kind: Any, group: int) -> Floats:
+        """The share of each label in a mean."""
+        if not isinstance(kind, Weighted):
+            return np.full(len(self.labels), 1 / len(self.labels))
+        size = self.true(group)
+        return size / size.sum() if size.any() else size
+
+    def true(self, group: int) -> Floats:
+        """The weight of the rows that have each label."""
+        every = [self.cells(group, j).each[0] for j in self.labels]
+        return np.array([one.weight[one.actual == 1].sum() for one in every], float)
+
+    def _kish(self, group: int) -> float:
+        """Kish's number of units, or the number of rows."""
+        of = self.cells(group, 0)
+        return float(of.n) if self.design is Layout.PLAIN else of.kish(np.ones(len(of.each[0].weight)))
+
+    def part(self, metric: Metric, group: int, i: int, label: int, moments: Moments | None) -> Any:
+        """A metric of one label. moments: of how much rows move the metric of each label, where they are known."""
+        kind: Any = metric.kind
+        if kind.decided:
+            return of_system(Chosen(metric), self.cells(group, label), i)
+        return self._of_table(metric, group, label, moments, self.scores(group, i, label), f"{i} {label}")
+
+    def _of_table(self, metric: Metric, group: int, label: int, moments: Any, tables: Any, column: str) -> OfArea:
+        """A metric of the table of one label's scores."""
+        of, kind = self.cells(group, label), metric.kind
+        sides = [of.each[0].actual == 1, of.each[0].actual == 0]
+        kish = float(of.n) if self.design is Layout.PLAIN else min(of.kish(side.astype(np.float64)) for side in sides)
+        known: Any = kind
+        sums: Any = (moments, self.layout, known.read(known.source(tables)), {column: 1.0}, column)
+        return OfArea(Chosen(metric), *sums, tables=tables, size=of.n, kish=kish)
+
+    @cached_property
+    def _moments(self) -> dict[Place, Moments]:
+        """Of each group and mean."""
+        if self.second is None or self.moved is None:
+            return {}
+        return {at: Moments.of(self.second.means[at].names, one.moments) for at, one in self.moved.means.items()}
+
+    # Metrics of labels
+
+    def of_label(self, metric: Metric, system: str, label: int) -> Statistic:
+        """A metric of one label."""
+        return self.part(metric, 0, self.systems.index(system), label, self._moments.get((0, Chosen(metric).label)))
+
+    def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfCells:
+        """A metric of one label with other things in the place of what is and is said."""
+        of = of_system(Chosen(metric), self.cells(0, label), self.systems.index(system))
+        return of.of(Chosen(metric), change(of.rows))
+
+    def top(self, system: str) -> OfCells:
+        """How often the label with the highest score is true."""
+        return self._hits(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
+
+    def off(self, system: str, label: int) -> OfMoments:
+        """How far the scores of a label of the system that is swept lie above the share of rows that have it."""
+        assert self.second is not None
+        assert self.second.off is not None
+        assert self.moved is not None
+        moments = replace(self.moved.off[0].moments, each=None)
+        return OfMoments(self.second.off.metrics[label], moments, self.second.off.place(0, label, 0), self.design)
+
+    def mean_score(self, system: str, label: int) -> float:
+        """The mean score of a label."""
+        return float(self.off(system, label).value + self.shares[label])
+
+    # Along a threshold
+
+    def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> Statistic:
+        """A ratio of sums over all labels, or a mean of F1 over the labels, at one of the thresholds."""
+        moments, kind = self._swept[number], chosen.metric.kind
+        return self._micro(chosen, moments) if kind.totalled else self._macro(chosen, moments, threshold)
+
+    @cached_property
+    def _swept(self) -> list[Moments]:
+        assert self.second is not None
+        assert self.moved is not None
+        return [Moments.of(self.second.sweep.names, one.moments) for _, one in sorted(self.moved.swept.items())]
+
+    def _micro(self, chosen: Chosen, moments: Moments) -> OfTotals:
+        """From what each of a hit, a miss and a false alarm adds to both sums."""
+        kind: Any = chosen.metric.kind
+        sides: list[Form] = []
+        for hit, missed, false, _ in kind.sides(FOUR):
+            sides.append({"hits": hit - missed - false, "predicted": float(false), "true": float(missed)})
+        top, bottom = (moments.total(side) for side in sides)
+        value = kind.of_terms(np.array([top, bottom]))
+        form = {name: (sides[0][name] - value * sides[1][name]) / bottom if bottom else 0.0 for name in sides[0]}
+        return OfTotals(chosen, moments, self.layout, value, form, "")
+
+    def _macro(self, chosen: Chosen, moments: Moments, threshold: float) -> OfLabels:
+        assert self.second is not None
+        kind: Any = chosen.metric.kind
+        i, columns = self.second.sweep.system, [f"{j}" for j in self.labels]
+        tables = [Decided(self.scores(0, i, j).counts, threshold) for j in self.labels]
+        each = [self._of_table(kind.of, 0, j, moments, tables[j], columns[j]) for j in self.labels]
+        known: Any = (chosen, moments, self.layout, self.shares_in(kind, 0).tolist(), each, columns, i)
+        known += (self.cells(0, 0).n, self._kish(0), "", {})
+        return OfLabels(*known)
+
+    # Tables
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The rows on which each label is true."""
+        return np.array([sum(self.decided(self.systems[0], j)[::2]) for j in self.labels])
+
+    @property
+    def weights(self) -> Floats:
+        """The same, or the weight of these rows."""
+        return self.true(0)
+
+    @property
+    def shares(self) -> Floats:
+        """How often every label is true, by rows or by their weight."""
+        return ratio(self.true(0), float(self.cells(0, 0).each[0].weight.sum()))
+
+    @property
+    def per_row(self) -> tuple[float, float]:
+        """The mean number of labels of a row, and the share of rows that have none."""
+        none = float(self.counted.facts.sums[1]) * (self.first.counting.scale or 1.0)
+        return float(self.shares.sum()), none / float(self.cells(0, 0).each[0].weight.sum())
+
+    def ends(self, system: str) -> tuple[float, float]:
+        """The lowest and the highest score of a system."""
+        bins = [self.scores(0, self.systems.index(system), j).bins for j in self.labels]
+        low, high = (np.array([one.low[0] for one in bins]), np.array([one.high[-1] for one in bins]))
+        return float(grid.scores(low).min()), float(grid.scores(high).max())
+
+    def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
+        """The rows of a label by what is and what a system decides: TP, FP, FN, TN."""
+        i = self.systems.index(system)
+        of = self.first.counting.read(self.counted.cells[0, label].cells[i, i].whole, None, 1)
+        tn, fp, fn, tp = np.bincount(2 * of.actual + of.said[0], of.n, 4).astype(int).tolist()
+        return tp, fp, fn, tn
+
+    def table(self, system: str, label: int) -> Counts:
+        """The table of a label."""
+        return self.scores(0, self.systems.index(system), label).chances
+
+    def _together(self, system: str) -> grid.Grid:
+        i = self.systems.index(system)
+        return grid.merge([self.counted.scores[0, i, j].whole for j in self.labels], self.first.room)
+
+    def pooled(self, system: str) -> Counts:
+        """The table of all rows and labels together."""
+        return grid.counts(self._together(system), self.first.counting.scale or 1.0)
+
+    def steps(self, system: str) -> Floats:
+        """The scores of all labels, or where there are many their quantiles over rows and labels, as numpy has them."""
+        if self.weighted:
+            bins = self.counted.every[self.systems.index(system)].whole
+            rows = bins.positive
+        else:
+            bins = self._together(system)
+            rows = bins.positive + bins.negative
+        score = grid.scores(bins.low)
+        if len(score) <= STEPS:
+            return score
+        up_to = np.cumsum(rows)
+        place = np.maximum(np.ceil(np.linspace(0, 1, STEPS) * up_to[-1] - 1), 0)
+        return score[np.searchsorted(up_to, place, side="right")]
+
+    @property
+    def together(self) -> bool:
+        """Whether it is known which labels rows have together: of few labels that come together in few ways."""
+        return bool(self.counted.sets) and not self.counted.sets[0].whole.shift
+
+    def constant(self, system: str) -> Rows:
+        """Rows of which each is scored by how often each label is true, those with the same labels as one."""
+        known = self.counted.sets[0].whole
+        actual = (grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.labels)) & 1 == 1
+        weight: Floats = known.negative * np.float64(self.first.counting.scale or 1.0)
+        return Rows(actual, np.tile(self.shares, (len(actual), 1)), self.first.cuts[self.systems.index(system)], weight)
+
+    @property
+    def bounds(self) -> Floats:
+        """By how much counting scores in bins changes an AUC and an average precision at most."""
+        every = [self.scores(*at).widths for at in self.counted.scores if at[0] == 0]
+        return np.nan_to_num(every).max(axis=0)
