@@ -190,7 +190,7 @@ def design(study: Experiment) -> list[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
     n = study.crossed
     text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
-    severity = WARNING if experiment.many_crossed(study) else NOTE
+    severity = WARNING if study.crossed > experiment.MANY_CROSSED * study.users else NOTE
     crossed = [kinds.CROSSED.rated(severity, text, n)] if n else []
     return [*crossed, _ratio(study), *_looks(study)]
 

@@ -195,7 +195,7 @@ def _items(study: Interleaving) -> Finding:
 def _silent(study: Interleaving) -> list[Finding]:
     text = f"{counted(study.silent, study.unit_name)} credited no arm; they are left out of shares of credit, and "
     text += "their sessions are ties in session_wins."
-    severity = WARNING if interleaving.mostly_silent(study) else NOTE
+    severity = WARNING if study.silent > study.users / 2 else NOTE
     return [kinds.NO_CREDIT.rated(severity, text, study.silent)] if study.silent else []
 
 

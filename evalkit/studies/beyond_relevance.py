@@ -17,7 +17,7 @@ from evalkit.reading.inputs.runs import Runs
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.ranking import Ranking
-from evalkit.studies.study import cached
+from evalkit.studies.study import cached, estimate_columns
 
 BOUNDS = ["metric", "system", "value", "low", "high", "n", "unjudged"]
 ARRANGED = 5_000_000  # rows that all arrangements of one system may have together
@@ -130,10 +130,12 @@ def measures(study: Ranking) -> pd.DataFrame:
     rows = []
     for name in study.order:
         for measure in _measures(study, study.catalogue, by_system[name]):
-            e = measure.estimate
-            limits = {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
             left_out = int(diversity.left_out(by_system[name], measure.has, k).sum())
-            rows.append({"metric": measure.name, "system": name, "k": k} | limits | {"left_out": left_out})
+            rows.append(
+                {"metric": measure.name, "system": name, "k": k}
+                | estimate_columns(measure.estimate)
+                | {"left_out": left_out}
+            )
     return pd.DataFrame(rows, columns=MEASURES)
 
 

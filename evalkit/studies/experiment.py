@@ -28,7 +28,7 @@ from evalkit.statistics import inference, methods, multiplicity, permutation, po
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
-from evalkit.studies.study import EVERY, Member, Settings, Study, check_columns
+from evalkit.studies.study import EVERY, Member, Settings, Study, check_columns, estimate_columns
 from evalkit.studies.units import Units
 
 SAMPLE = "data/interleaving/health_plans.parquet"
@@ -93,8 +93,9 @@ class Experiment(Study):
 
     @cached_property
     def plain(self) -> Chosen | None:
-        """The first metric that is a mean and no proportion: what can be capped, stratified and adjusted."""
-        return plain_of(self.settings.metrics)
+        """The first mean that is no proportion, else the first proportion: what can be capped, stratified, adjusted."""
+        means = [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)]
+        return next((mean for mean in means if not isinstance(mean.metric.kind, Proportion)), next(iter(means), None))
 
     @cached_property
     def adjustments(self) -> pd.DataFrame:
@@ -115,13 +116,13 @@ class Experiment(Study):
         ways.append((f"capped at {o.cap:.1%}", other, self.means(o.cap)))
         if o.before:
             ways.append((f"capped at {o.cap:.1%}, CUPED", other, self.cuped(o.cap)))
-        wide = ways[0][2].difference
-        return pd.DataFrame([self._way(*way, wide=wide.high - wide.low) for way in ways])
-
-    def _way(self, name: str, estimand: str, c: Comparison, *, wide: float) -> dict[str, Any]:
-        e = c.difference
-        row = {"way": name, "estimand": estimand, "difference": e.value, "low": e.low, "high": e.high, "p": c.p_value}
-        return row | {"n": e.n, "users": ((e.high - e.low) / wide) ** 2 if 0 < wide < np.inf else float("nan")}
+        wide, rows = ways[0][2].difference.high - ways[0][2].difference.low, []
+        for name, estimand, c in ways:
+            e = c.difference
+            row = {"way": name, "estimand": estimand, "difference": e.value, "low": e.low, "high": e.high}
+            users = ((e.high - e.low) / wide) ** 2 if 0 < wide < np.inf else float("nan")
+            rows.append(row | {"p": c.p_value, "n": e.n, "users": users})
+        return pd.DataFrame(rows)
 
     @cached_property
     def caps(self) -> pd.DataFrame:
@@ -132,13 +133,8 @@ class Experiment(Study):
         for share in (None, *CAPS):
             e = self.means(share).difference
             name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
-            rows.append({"name": name, "value": e.value, "low": e.low, "high": e.high, "n": e.n})
+            rows.append({"name": name} | estimate_columns(e))
         return pd.DataFrame(rows)
-
-    @cached_property
-    def concentration(self) -> dict[float, float]:
-        """Share of the whole that the users with most of it have, for each of `TOPS`."""
-        return self.tops() if self.plain else {}
 
     # The design
 
@@ -260,11 +256,12 @@ class Experiment(Study):
             first, second, rng=self.inference_options(2).rng, level=self.settings.level, **more
         )
 
-    def tops(self) -> dict[float, float]:
-        """The share of the whole that the users with most of it have, for each of `TOPS`; none of values below 0."""
+    @cached_property
+    def concentration(self) -> dict[float, float]:
+        """Share of the whole that the users with most of it have, for each of `TOPS`; none of values below 0."""
         values = np.sort(self._values)[::-1]
         whole = values.sum()
-        if values[-1] < 0 or whole == 0:
+        if not self.plain or values[-1] < 0 or whole == 0:
             return {}
         return {top: float(values[: int(np.ceil(top * values.size))].sum() / whole) for top in TOPS}
 
@@ -289,12 +286,6 @@ class Experiment(Study):
         return Control(float(values.mean()), float(values.std(ddof=1)), correlation)
 
 
-def plain_of(metrics: tuple[Chosen, ...]) -> Chosen | None:
-    """The first metric that is a mean and no proportion, or else the first proportion; None of ratios alone."""
-    means = [chosen for chosen in metrics if isinstance(chosen.metric.kind, PerUnit)]
-    return next((mean for mean in means if not isinstance(mean.metric.kind, Proportion)), next(iter(means), None))
-
-
 # What the findings are measured by ------------------------------------------------------------------------------------
 
 
@@ -303,11 +294,6 @@ def few_others(study: Experiment) -> dict[str, int]:
     if study.plain is None:
         return {}
     return {name: n for name, n in study.others.items() if n < FEW_OTHERS}
-
-
-def many_crossed(study: Experiment) -> bool:
-    """True if so many users are in several arms that the assignment is in doubt."""
-    return study.crossed > MANY_CROSSED * study.users
 
 
 def only_without_looks(study: Experiment) -> bool:

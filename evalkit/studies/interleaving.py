@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import InputError, Ints, ParameterError, ratio
+from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.unit_metrics import Side
@@ -35,7 +35,7 @@ from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import experiment, planning, study, units
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
-from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.study import EVERY, Member, Settings, Study, estimate_columns
 from evalkit.studies.units import Listed, Units
 
 SAMPLE = {
@@ -89,7 +89,7 @@ class Interleaving(Study):
     @property
     def items(self) -> int:
         """How many items were shown."""
-        return int(self.shown.sum())
+        return int(self.kept.shown.sum())
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on; both take the same signs of users, as one follows from the other."""
@@ -115,7 +115,7 @@ class Interleaving(Study):
 
         Position 1 is the coin itself. Sessions are units here: each has its own coin.
         """
-        owned, rows, p = self.shown[:, :-1], [], []
+        owned, rows, p = self.kept.shown[:, :-1], [], []
         for position in np.flatnonzero(owned.any(axis=1)):
             counts = owned[position]
             p.append(sample_ratio(counts))
@@ -136,11 +136,11 @@ class Interleaving(Study):
         """Outcome per item shown at each position for each arm, users as units, by the jackknife."""
         rows, arms, level = [], len(self.systems), self.settings.level
         most = 1.0 if self.kept.most <= 1 else float("inf")
-        for position in range(1, len(self.shown)):
+        for position in range(1, len(self.kept.shown)):
             for arm, system in enumerate(self.systems):
                 e = self.kept.outcomes.per_item(position * arms + arm, most, level)
-                place = {"system": system, "position": position, "shown": int(self.shown[position, arm])}
-                rows.append(place | {"value": e.value, "low": e.low, "high": e.high, "n": e.n})
+                place = {"system": system, "position": position, "shown": int(self.kept.shown[position, arm])}
+                rows.append(place | estimate_columns(e))
         return pd.DataFrame(rows)
 
     @cached_property
@@ -185,6 +185,10 @@ class Interleaving(Study):
         design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
         return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
 
+    def of_first(self, name: str) -> float:
+        """A metric of the first arm, by its name."""
+        return float(self.measure(lookup.find(name, "interleaving"), self.systems[0]).value)
+
     def units_held(self) -> Units:
         """One value a user, and the sessions with the credit of each arm, which tell the slices."""
         users, listed = Listed(self.kept.users), Listed.of(self.kept.names, self.kept.owners, self.slices)
@@ -196,11 +200,6 @@ class Interleaving(Study):
         """What to look at before the verdict, one row a check: check, count, of, share."""
         count, of = self.kept.counted.T
         return pd.DataFrame({"check": sessions.COUNTED, "count": count, "of": of, "share": ratio(count, of)})
-
-    @property
-    def shown(self) -> Ints:
-        """Items by position, from 0, and arm; the last column is of neutral items."""
-        return self.kept.shown
 
     @cached_property
     def heavy(self) -> float:
@@ -214,21 +213,13 @@ class Interleaving(Study):
 
 def estimands(study: Interleaving) -> tuple[float, float, bool]:
     """The first arm's share as the mean over users, and of all credit; True if it is ahead by one of them alone."""
-    even, (by_user, of_credit) = (
-        1 / len(study.systems),
-        (_of_first(study, name) for name in ("user_share", "credit_share")),
-    )
+    even, by_user, of_credit = 1 / len(study.systems), *map(study.of_first, ("user_share", "credit_share"))
     return by_user, of_credit, (by_user - even) * (of_credit - even) < 0
 
 
 def less_even(study: Interleaving) -> pd.DataFrame:
     """The shares of `coins` with their limits, less what a fair coin gives: value, low, high."""
     return study.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(study.systems)
-
-
-def mostly_silent(study: Interleaving) -> bool:
-    """True if more than half of the users credited no arm."""
-    return study.silent > study.users / 2
 
 
 def uneven(study: Interleaving) -> tuple[int, float]:
@@ -239,13 +230,7 @@ def uneven(study: Interleaving) -> tuple[int, float]:
 
 def delta_ab(study: Interleaving) -> float | None:
     """Wins of the first of two arms over all sessions, less a half; None of more arms."""
-    return _of_first(study, "session_wins") - 0.5 if len(study.systems) == 2 else None
-
-
-def _of_first(study: Interleaving, name: str) -> float:
-    """A metric of the first arm."""
-    statistic: Any = study.measure(lookup.find(name, "interleaving"), study.systems[0])
-    return float(statistic.value)
+    return study.of_first("session_wins") - 0.5 if len(study.systems) == 2 else None
 
 
 # The page -------------------------------------------------------------------------------------------------------------
@@ -325,15 +310,11 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     logs.check_segments(shared.segments, there if inputs else {"device", "health"})
     by_session = _read_log(sessions_of, shared, p, budget) if "log" in asked else None
     by_user = experiment.read(users_of, shared, p, budget) if "users" in asked else None
-    plan = planning.read(p.world or _usual_world(inputs), p.simulated_users, p.rankers, seed=p.seed)
+    world = p.world or (planning.NONE if inputs else next(iter(planning.WORLDS)))  # one beside the bundled samples
+    plan = planning.read(world, p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p.given, p.seed)
-    _check_baseline(shared, online.studies)
+    study.check_systems(shared, tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))
     return online
-
-
-def _usual_world(inputs: Mapping[str, Any]) -> str:
-    """The world that is simulated where none is asked for: one beside the bundled samples, none beside other data."""
-    return planning.NONE if inputs else next(iter(planning.WORLDS))
 
 
 def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
@@ -347,12 +328,6 @@ def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
         raise ParameterError(f"arms must differ, got {', '.join(p.arms)}")
     if p.neutral in p.arms:
         raise ParameterError(f"neutral must not be one of the arms, got {p.neutral!r}")
-
-
-def _check_baseline(shared: Settings, studies: list[Study]) -> None:
-    """Raises where no input has the baseline, or a gate is set without one."""
-    systems = tuple(dict.fromkeys(name for entry in studies for name in entry.systems))
-    study.check_systems(shared, systems)
 
 
 def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleaving, budget: Budget) -> Interleaving:

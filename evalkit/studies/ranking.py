@@ -40,7 +40,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import study, units
 from evalkit.studies.diagnostics import VISIBLE
-from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.study import EVERY, Member, Study, estimate_columns
 from evalkit.studies.units import Units
 
 SAMPLE = {
@@ -169,32 +169,25 @@ class Ranking(Shown, Study):
         return unit_noun(self.runs.columns.get("query", "query"), "query")
 
     @cached_property
-    def _values(self) -> dict[tuple[str, str], Sums]:
-        """(metric label, system) -> one value a query."""
+    def per_query(self) -> Mapping[tuple[str, str], Sums]:
+        """(metric label, system) -> one value a query, in the order of `runs.query`."""
         return {
             (chosen.label, name): self.runs.measure(name, PerQuery(chosen, self.relevance_level))
             for chosen in self.settings.metrics
             for name in self.systems
         }
 
-    @property
-    def per_query(self) -> Mapping[tuple[str, str], Sums]:
-        """(metric label, system) -> one value a query, in the order of `runs.query`."""
-        return self._values
-
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a query, clustered where a unit was named."""
         return self._once(("units", chosen, system), member, lambda: self._measured(chosen, system, member))
 
-    def _measured(self, chosen: Chosen, system: str, member: Member) -> OfUnits:
-        return OfUnits(chosen, self._values[chosen.label, system].take(member), self._units(member))  # type: ignore[arg-type]
+    def _measured(self, chosen: Chosen, system: str, member: Any) -> OfUnits:
+        unit = None if self.unit is None else self.unit[member]
+        return OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
 
     def units_held(self) -> Units:
         """One value a query, also of lists that were read shard by shard."""
         return units.of_each(self, self.listed(self.runs.query))
-
-    def _units(self, member: Member) -> np.ndarray | None:
-        return None if self.unit is None else self.unit[member]
 
     def _with_interval(self, chosen: Chosen, values: Sums) -> Estimate:
         """A number of every query with its interval."""
@@ -202,7 +195,7 @@ class Ranking(Shown, Study):
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Undefined queries, and the metric with the worst and the best order of items whose scores are equal."""
-        undefined = int((~self._values[chosen.label, system].defined).sum())
+        undefined = int((~self.per_query[chosen.label, system].defined).sum())
         if not self.runs.accounts[system].tied:
             return {"undefined": undefined, "worst_ties": estimate.value, "best_ties": estimate.value}
         if not chosen.metric.tie_range:
@@ -226,7 +219,7 @@ class Ranking(Shown, Study):
     def values(self) -> pd.DataFrame:
         """The primary metric of every query (rows) and system (columns); a pooled metric's ratio per query."""
         label = self.primary.label
-        columns = {name: self._values[label, name].per_unit for name in self.order}
+        columns = {name: self.per_query[label, name].per_unit for name in self.order}
         return pd.DataFrame(columns, index=pd.Index(self.runs.query, name="query"))
 
     def differences(self) -> pd.Series:
@@ -307,7 +300,7 @@ class Ranking(Shown, Study):
             for name in self.order:
                 values = self.runs.measure(name, PerQuery(chosen, self.relevance_level))
                 e = self._with_interval(chosen, values)
-                rows.append({"metric": metric.name, "system": name, "k": chosen.k} | _limits(e))
+                rows.append({"metric": metric.name, "system": name, "k": chosen.k} | estimate_columns(e))
         return pd.DataFrame(rows)
 
     def unjudged(self, system: str) -> tuple[int, float]:
@@ -327,12 +320,8 @@ class Ranking(Shown, Study):
                 values = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
                 e, known = self._with_interval(chosen, values), values.per_unit[values.defined]
                 reached = float(ratio((known > 0).sum(), known.size))
-                rows.append({"system": name, "recall": recall} | _limits(e) | {"reached": reached})
+                rows.append({"system": name, "recall": recall} | estimate_columns(e) | {"reached": reached})
         return pd.DataFrame(rows)
-
-
-def _limits(e: Estimate) -> dict[str, Any]:
-    return {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
 
 
 # What the findings are measured by ------------------------------------------------------------------------------------

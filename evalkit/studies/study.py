@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import combinations
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -28,8 +29,8 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, Statistic
-from evalkit.studies import study
-from evalkit.studies.units import WithUnits
+from evalkit.studies import study, units
+from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
 Member = Bools | slice | int  # of sums a number of a slice
@@ -115,7 +116,7 @@ def _seeds(*key: int) -> np.random.SeedSequence:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(WithUnits, ABC):
+class Study(ABC):
     """One evaluation of several systems on the same units. Frames have one row a result."""
 
     settings: Settings
@@ -123,6 +124,7 @@ class Study(WithUnits, ABC):
     attributes: Mapping[str, Any]
     given: Mapping[str, Any]
 
+    report: ClassVar[str]
     differences_are: ClassVar[str] = "Paired differences"
     compares: ClassVar[str] = "system"  # what is compared, as a noun
     listed_under: ClassVar[str] = ""  # the heading under which a page lists single rows or queries
@@ -379,9 +381,8 @@ class Study(WithUnits, ABC):
         return frame.merge(tests, on=["segment", "slice"], how="left")
 
     def _in_slice(self, part: Slice, name: str) -> dict[str, Any]:
-        e = self.estimate(self.primary, name, part.member)
         place = {"segment": part.column, "slice": part.label, "system": name}
-        return place | {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
+        return place | estimate_columns(self.estimate(self.primary, name, part.member))
 
     def _slice_test(self, part: Slice) -> dict[str, Any]:
         """The headline pair in one slice; nothing where too few units are there to test."""
@@ -396,6 +397,26 @@ class Study(WithUnits, ABC):
         limits = {"difference_low": c.difference.low, "difference_high": c.difference.high}
         place = {"segment": part.column, "slice": part.label, "difference": c.difference.value}
         return place | limits | {"p": c.p_value}
+
+    # The file of units
+
+    @abstractmethod
+    def units_held(self) -> Units:
+        """The units; those that are not at hand are read again as the blocks are taken."""
+
+    def units_wanted(self) -> Units | None:
+        """The units that are to be written, of very many only if they are asked for."""
+        asked = self.settings.units
+        every = None if asked is False else self.units_held()
+        return every if every is not None and (asked or every.size * len(self.systems) <= units.MOST) else None
+
+    def write_units(self, path: Path) -> None:
+        """Write the file of the units of this study; nothing where there are none to write."""
+        units.write(path, self.report, {"": self})
+
+    def listed(self, id: np.ndarray) -> Listed:
+        """What names the units: their ids, what the parameter `unit` names, and the slices."""
+        return Listed.of(id, self.attributes[self.settings.unit] if self.settings.unit else None, self.slices)
 
     # The gate
 
@@ -441,6 +462,11 @@ def cached(of: Callable[[S], R]) -> Callable[[S], R]:
         return results[name]  # type: ignore[no-any-return]
 
     return kept
+
+
+def estimate_columns(e: Estimate) -> dict[str, Any]:
+    """The columns of a frame that has an estimate a row: value, low, high, n."""
+    return {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
 
 
 def ranked(values: Mapping[str, float], by: Chosen) -> list[str]:

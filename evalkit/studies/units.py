@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from evalkit.system import UNITS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from evalkit.studies.study import Settings, Study
+    from evalkit.studies.study import Study
 
 
 PIECE = 2**17  # rows of a file that are made at once
@@ -146,40 +145,6 @@ class Units:
     blocks: Iterable[Block]
     segments: Sequence[str] = ()
     labels: Sequence[str] = ()
-
-
-class WithUnits:
-    """What every study has for the file of its units."""
-
-    report: ClassVar[str]
-    settings: Settings
-    systems: tuple[str, ...]
-    attributes: Mapping[str, Any]
-
-    @property
-    def slices(self) -> list[Slice]:
-        """The groups of units that share a value of a segment column."""
-        return []
-
-    @abstractmethod
-    def units_held(self) -> Units:
-        """The units; rows that were added up are read again as the blocks are taken."""
-
-    def units_wanted(self) -> Units | None:
-        """The units that are to be written, of very many only if they are asked for."""
-        asked = self.settings.units
-        units = None if asked is False else self.units_held()
-        return units if units is not None and (asked or units.size * len(self.systems) <= MOST) else None
-
-    def write_units(self, path: Path) -> None:
-        """Write the file of the units of this study; nothing where there are none to write."""
-        study: Any = self
-        write(path, self.report, {"": study})
-
-    def listed(self, id: np.ndarray) -> Listed:
-        """What names the units: their ids, what the parameter `unit` names, and the slices."""
-        cluster = self.attributes[self.settings.unit] if self.settings.unit else None
-        return Listed.of(id, cluster, self.slices)
 
 
 # Terms and rows -------------------------------------------------------------------------------------------------------

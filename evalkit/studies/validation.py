@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,12 @@ FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical
 BASELINE = "majority"
 MEDIAN = "median"
 HALF = float(np.nextafter(0.5, 1))  # the baseline decides for class 1 where more than half of the others are of it
+UNDEFINED_FOR = {"probabilities": "scores outside 0 to 1", "scores of units": "folds, which name no units"}
+METRICS = {
+    "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
+    "classes": ("accuracy", "log_loss", "brier"),
+    "forecasts": ("mae", "rmse"),
+}
 
 
 @parameters.reader(parameters.Validation)
@@ -70,7 +76,7 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     if p.features is None:
         return _of_predictions(p.filled(SAMPLE), limits)
     data = _features(p)
-    return _fitted(data, _shared(_of_rows(data), data.unit, p, limits), p)
+    return _fitted(data, _settings(_chosen(data, p), data, p, limits), p)
 
 
 def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
@@ -85,7 +91,7 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
                 "of each, or report the scores of all rows by classification or rating, with the fold as a segment"
             )
     e = folds.predictions(parts, columns=p.columns, kind=p.task)
-    of = _of_rows(e)
+    chosen = _chosen(e, p)
     assert e.fold is not None
     column = splits.read(e.fold, e.repeat)
     if column.set_aside.size:
@@ -94,7 +100,7 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
         e = _only(e, np.setdiff1d(np.arange(len(e)), column.set_aside), left_out)
         assert e.fold is not None
         column = splits.read(e.fold, e.repeat)
-    return _given(e, column, _shared(of, e.unit, p, limits), p)
+    return _given(e, column, _settings(chosen, e, p, limits), p)
 
 
 def _features(p: parameters.Validation) -> Examples:
@@ -149,13 +155,32 @@ def _part(table: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
     return None if table is None else table.iloc[rows].reset_index(drop=True)
 
 
-def _of_rows(e: Examples) -> Possible:
-    return Possible(e.classes, all(outcomes.are_probabilities(score) for score in e.score.values()))
+def _chosen(e: Examples, p: parameters.Validation) -> tuple[Chosen, ...]:
+    """The metrics that label and scores allow; raises ParameterError for one that was asked for in vain."""
+    structure = "forecasts" if not e.classes else "counts" if len(e.classes) == 2 else "classes"
+    inside = all(map(outcomes.are_probabilities, e.score.values()))
+    needs, table = ("", "scores", *(["probabilities"] if inside else [])), lookup.TABLES[structure]
+    possible = [name for name, metric in table.items() if metric.needs in needs and not metric.columns]
+    for name in filter(lookup.of_catalogue, p.metrics):
+        base = name.split("@")[0].strip().lower()
+        known = lookup.ALIASES.get(base, base)
+        if known not in possible and any(known in other for other in lookup.TABLES.values()):
+            why = _why(table.get(known), e.classes)
+            raise ParameterError(f"metrics: {name!r} is undefined for {why}; choose from {', '.join(possible)}")
+    return lookup.chosen(p.metrics, structure, [name for name in METRICS[structure] if name in possible])
 
 
-def _shared(of: Possible, unit: str | None, p: parameters.Validation, limits: Limits) -> Settings:
-    chosen = lookup.chosen(p.metrics, of.structure, of.usual(p.metrics))
-    return Settings(chosen, None, unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units)
+def _why(metric: Metric | None, classes: Sequence[str]) -> str:
+    """What a metric is undefined for; None: one of another structure."""
+    if metric is None:
+        return f"{len(classes)} classes" if classes else "a numeric target"
+    if metric.columns:
+        return f"this report, which reads no column {' or '.join(metric.columns)}"
+    return UNDEFINED_FOR[metric.needs]
+
+
+def _settings(chosen: tuple[Chosen, ...], e: Examples, p: parameters.Validation, limits: Limits) -> Settings:
+    return Settings(chosen, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units)
 
 
 # Two ways in
@@ -319,45 +344,3 @@ def _needs(chosen: Chosen) -> tuple[str, ...]:
         return ("predict",)
     ranks = chosen.metric.needs == "scores" and chosen.metric.structure == "counts"
     return ("predict_proba", "decision_function") if ranks else ("predict_proba",)
-
-
-UNDEFINED_FOR = {"probabilities": "scores outside 0 to 1", "scores of units": "folds, which name no units"}
-METRICS = {
-    "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
-    "classes": ("accuracy", "log_loss", "brier"),
-    "forecasts": ("mae", "rmse"),
-}
-
-
-@dataclass(frozen=True)
-class Possible:
-    """What the rows are to the catalogue. classes: none of a number. inside: whether all scores lie in 0 to 1."""
-
-    classes: tuple[str, ...]
-    inside: bool
-
-    @property
-    def structure(self) -> str:
-        """The structure that the metrics are of."""
-        return "forecasts" if not self.classes else "counts" if len(self.classes) == 2 else "classes"
-
-    def usual(self, asked: Iterable[Any]) -> list[str]:
-        """The metrics that label and scores allow; raises ParameterError for one that was asked for in vain."""
-        needs = ("", "scores", "probabilities") if self.inside else ("", "scores")
-        table = lookup.TABLES[self.structure]
-        possible = [name for name, metric in table.items() if metric.needs in needs and not metric.columns]
-        why = f"{len(self.classes)} classes" if self.classes else "a numeric target"
-        for name in filter(lookup.of_catalogue, asked):
-            base = name.split("@")[0].strip().lower()
-            known = lookup.ALIASES.get(base, base)
-            if known not in possible and any(known in other for other in lookup.TABLES.values()):
-                why = _why(table[known]) if known in table else why
-                raise ParameterError(f"metrics: {name!r} is undefined for {why}; choose from {', '.join(possible)}")
-        return [name for name in METRICS[self.structure] if name in possible]
-
-
-def _why(metric: Metric) -> str:
-    """What a metric of this structure is undefined for."""
-    if metric.columns:
-        return f"this report, which reads no column {' or '.join(metric.columns)}"
-    return UNDEFINED_FOR[metric.needs]
