@@ -18,7 +18,7 @@ from evalkit.metrics.grid import Grid
 from evalkit.statistics.binned_scores import places
 from evalkit.statistics.of_cells import image
 from evalkit.statistics.of_sums import Form, Moments, minus
-from evalkit.statistics.spread import freedom_of
+from evalkit.statistics.spread import Spread, freedom_of
 from evalkit.statistics.statistic import Layout, Piece, Statistic
 
 
@@ -111,21 +111,14 @@ class OfTotals(Statistic):
         """The degrees of freedom of the standard error: Kish's number of units, as of rows at hand, less 1."""
         return self.n - 1.0 if self.layout is Layout.SUMMED else self.moments.kish({"weight": 1.0}) - 1
 
-    def error(self) -> float:
-        """The standard error, to first order."""
-        return self._error(self.form)
+    @property
+    def spread(self) -> Spread:
+        """How much units move it."""
+        return Spread(self.n, self.moments.square(self.form), self.freedom + 1)
 
-    def difference_error(self, other: OfTotals) -> float:
-        """The standard error of the difference on the same rows."""
-        return self._error(minus(self.form, other.form))
-
-    def skewness(self) -> float:
-        """The skewness of what the rows that take part add."""
-        return self.moments.skewness(self.column) * float(np.sqrt(ratio(self.n, self.moments.n)))
-
-    def _error(self, form: Form) -> float:
-        n, freedom = self.moments.n, self.freedom
-        return self.moments.error(form) * float(np.sqrt(ratio(freedom + 1, freedom) * ratio(n - 1, n)))
+    def spread_from(self, other: OfTotals) -> Spread:
+        """How much units move the difference."""
+        return Spread(self.n, self.moments.square(minus(self.form, other.form)), self.freedom + 1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -203,13 +196,14 @@ class OfMean(Statistic):
         known: Any = (self.moments, self.layout, self.value, self.form, "")
         return OfSized(self.chosen, *known, size=self.size, kish=self.kish)
 
-    def error(self) -> float:
-        """The standard error, to first order."""
-        return self._whole.error()
+    @property
+    def spread(self) -> Spread:
+        """How much units move it."""
+        return self._whole.spread
 
-    def difference_error(self, other: OfMean) -> float:
-        """The standard error of the difference on the same rows."""
-        return self._whole.difference_error(other._whole)
+    def spread_from(self, other: OfMean) -> Spread:
+        """How much units move the difference."""
+        return self._whole.spread_from(other._whole)
 
     @cached_property
     def _moved(self) -> Floats:

@@ -6,7 +6,7 @@ in units the products of the units' weights in every two cells are known, and wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -131,24 +131,28 @@ class OfCells(OfRows):
 
     # How it varies
 
-    def error(self) -> float:
-        """The standard error, to first order."""
-        return self._root(float(self._products([self.each])[0, 0]))
+    @cached_property
+    def spread(self) -> Spread:
+        """How much units move it."""
+        power = Spread.of(self.each, times=self.rows.weights).power
+        return self._of_squares(float(self._products([self.each])[0, 0]), power)
 
-    def difference_error(self, other: Any) -> float:
-        """The standard error of the difference on the same rows."""
+    def spread_from(self, other: Any) -> Spread:
+        """How much units move the difference."""
         if self.group.gram is None:
             a, b, squares = self._together(other)
-            return self._root(float(squares @ (a.each - b.each) ** 2))
+            moved = a.each - b.each
+            return self._of_squares(float(squares @ moved**2), Spread.of(moved, times=a.rows.weights).power)
         moved = np.zeros(len(self.group.gram))
         moved[self.group.places(self.system)] = self.each
         moved[self.group.places(other.system)] -= other.each
         squared, size = float(moved @ self.group.gram @ moved), np.abs(moved)
         rounding = 1e-14 * float(size @ self.group.gram @ size)  # what it leaves of two equal systems
-        return self._root(squared if squared > rounding else 0.0)
+        return self._of_squares(squared if squared > rounding else 0.0)
 
-    def _root(self, squares: float) -> float:
-        return float(np.sqrt(max(squares, 0.0) * ratio(self.freedom + 1, self.freedom)))
+    def _of_squares(self, squares: float, power: Callable[[int], float] = lambda _: np.nan) -> Spread:
+        """power: of rows that count alike."""
+        return Spread(self.n, max(squares, 0.0), self.freedom + 1, power)
 
     def _products(self, moved: Sequence[Floats]) -> Floats:
         """Of what cells move, by weight, the sums over units of the products of every two."""
@@ -157,12 +161,6 @@ class OfCells(OfRows):
             return (columns * self.squares) @ columns.T
         at = self.group.places(self.system)
         return columns @ self.group.gram[np.ix_(at, at)] @ columns.T
-
-    def skewness(self) -> float:
-        """The skewness of what the rows move, of rows that count alike."""
-        n, total = self.rows.weights, float(self.rows.weights.sum())
-        square, cube = float(n @ self.each**2) / total, float(n @ self.each**3) / total
-        return cube / square**1.5 if square > 0 else 0.0
 
     # Two systems
 
@@ -198,7 +196,8 @@ class OfCells(OfRows):
         """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
         a, b, squares = self._together(other)
         moved = self._moved_apart(a, b)
-        return self._root(float(squares @ moved**2)), Spread.of(moved, times=a.rows.weights).freedom(self.n - 1.0)
+        spread = self._of_squares(float(squares @ moved**2), Spread.of(moved, times=a.rows.weights).power)
+        return spread.error, spread.freedom(self.n - 1.0)
 
     def hits(self) -> tuple[int, int]:
         """Hits, and the rows that count."""
