@@ -14,9 +14,9 @@ import numpy as np
 from results import Claim, seconds
 from scipy import stats
 
-from evalkit.statistics.flip_ranges import ranges
+from evalkit.statistics.bootstrap import resampled_sums
 from evalkit.statistics.multiplicity import max_t
-from evalkit.statistics.resampling import resampled_sums
+from evalkit.statistics.signflip import ranges
 from evalkit.statistics.significance import paired_bootstrap, paired_t, sign_flip
 
 PEERS = Path(__file__).resolve().parent.parent / ".bench" / "bin" / "python"

@@ -10,7 +10,7 @@ from evalkit.metrics import losses
 from evalkit.metrics.counts import count
 from evalkit.offline import leakage
 from evalkit.offline.splits import by_column
-from evalkit.statistics.calibration_test import perfect
+from evalkit.statistics.consistency import perfect
 from evalkit.studies import decision_curve, reliability
 
 RNG = np.random.default_rng(60)

@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from evalkit.metrics import calibration as cal
 from evalkit.metrics.counts import auc, count
-from evalkit.statistics import calibration_test
+from evalkit.statistics import consistency
 
 
 def below_linspace(c):
@@ -162,7 +162,5 @@ def test_no_rows_are_undefined():
 
 def test_labels_as_far_from_the_scores_as_the_data_on_the_other_side_count_as_as_far():
     c = count([6 / 47], positive=[7], negative=[40])  # 5 of 47 are as far from 6 as 7 of 47, but for rounding
-    p = calibration_test.perfect(
-        c, lambda c: cal.ece(cal.bins_uniform(c)), rng=np.random.default_rng(1), draws=20_000
-    ).p
+    p = consistency.perfect(c, lambda c: cal.ece(cal.bins_uniform(c)), rng=np.random.default_rng(1), draws=20_000).p
     assert p == pytest.approx(1 - binom.pmf(6, 47, 6 / 47), abs=0.015)

@@ -16,8 +16,7 @@ from evalkit.metrics.counts import average_precision, count, f_score
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import closed_forms, inference
 from evalkit.statistics.closed_forms import Part, lift, lift_of_few, mover_mean, overlap, ranged_t
-from evalkit.statistics.intervals import newcombe, wilson
-from evalkit.statistics.means import hall
+from evalkit.statistics.intervals import hall, newcombe, wilson
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 from evalkit.studies.binary import DEPTHS

@@ -9,7 +9,7 @@ import pytest
 from evalkit.metrics import calibration, mean_calibration, recalibration
 from evalkit.metrics.counts import count
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.mean_consistency import consistency
+from evalkit.statistics.consistency import band_of_means
 from evalkit.studies import rating
 
 CASES = json.loads((Path(__file__).parent / "oracles" / "corp.json").read_text(encoding="utf-8"))["cases"]
@@ -63,7 +63,7 @@ def test_the_band_holds_curves_of_right_forecasts(world):
         forecast = rng.gamma(2, 2, 300)
         rows = Rows(WORLDS[world](rng, forecast), forecast)
         table = mean_calibration.means(rows)
-        x, low, high = consistency(rows, table, rng=rng, draws=100, level=0.9)
+        x, low, high = band_of_means(rows, table, rng=rng, draws=100, level=0.9)
         at = np.quantile(forecast, [0.2, 0.5, 0.8])
         fitted = np.interp(at, table.forecast, mean_calibration.isotonic(table))
         inside.append((np.interp(at, x, low) <= fitted) & (fitted <= np.interp(at, x, high)))
@@ -79,7 +79,7 @@ def test_rows_of_one_unit_widen_the_band():
     for unit in (None, np.arange(800) // 8):
         rows = Rows(actual, forecast, unit=unit)
         options = {"rng": np.random.default_rng(5), "draws": 200, "level": 0.9}
-        _, low, high = consistency(rows, mean_calibration.means(rows), **options)
+        _, low, high = band_of_means(rows, mean_calibration.means(rows), **options)
         widths.append(np.mean(high - low))
     assert widths[1] > 1.7 * widths[0]
 

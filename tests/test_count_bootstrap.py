@@ -10,7 +10,7 @@ from evalkit.arrays import ParameterError
 from evalkit.metrics import cells, curves
 from evalkit.metrics.counts import auc, average_precision, count, f_score, ks
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import count_bootstrap as cb
+from evalkit.statistics import bootstrap
 from evalkit.statistics.intervals import wilson
 
 
@@ -56,7 +56,7 @@ def test_few_positives_make_exact_runs():
 def test_standard_errors_are_those_of_rows(share):
     label, score = sample(3_000, share)
     table = cells.pooled(count(score, label))
-    drawn = cb.resampled(table, rng=np.random.default_rng(2), resamples=1_000)
+    drawn = bootstrap.resampled(table, rng=np.random.default_rng(2), resamples=1_000)
     for metric in (average_precision, ks):
         ours, truth = np.array([metric(one) for one in drawn]), by_rows(metric, label, score, 400)
         assert ours.std() == pytest.approx(truth.std(), rel=0.12)
@@ -67,7 +67,7 @@ def test_a_decision_table_is_exact():
     c = count(score, label)
     d = cells.decision(c, 0.7)
     assert (d.tp[0], d.fp[0]) == ((score[label == 1] >= 0.7).sum(), (score[label == 0] >= 0.7).sum())
-    drawn = cb.resampled(d, rng=np.random.default_rng(1), resamples=4_000)
+    drawn = bootstrap.resampled(d, rng=np.random.default_rng(1), resamples=4_000)
     recalls = [one.tp[0] / one.positives for one in drawn]
     e = wilson(d.tp[0], d.positives)
     assert np.quantile(recalls, 0.025) == pytest.approx(e.low, abs=0.01)
@@ -88,7 +88,7 @@ def test_the_largest_rise_is_that_of_a_row_bootstrap():
         rows = rng.integers(0, n, n)
         rises.append((gap(label[rows], score[rows]) - gap(label, score)).max())
     sizes = int(label.sum()), int(n - label.sum())
-    ours = cb.largest_rise(c, sizes, 1.0, rng=np.random.default_rng(1), share=0.975, resamples=1_000)
+    ours = bootstrap.largest_rise(c, sizes, 1.0, rng=np.random.default_rng(1), share=0.975, resamples=1_000)
     assert ours == pytest.approx(np.quantile(rises, 0.975), rel=0.12)
 
 
@@ -96,11 +96,11 @@ def test_units_come_and_go_together():
     label, score = sample(400, 0.4)
     unit = np.repeat(np.arange(100), 4)
     kwargs = {"rng": np.random.default_rng(1), "resamples": 300}
-    tables = cb.resampled_units(Rows(label, score, unit=unit), **kwargs)
-    alone = cb.resampled_units(Rows(label, score), **kwargs)
+    tables = bootstrap.resampled_units(Rows(label, score, unit=unit), **kwargs)
+    alone = bootstrap.resampled_units(Rows(label, score), **kwargs)
     assert {one.total for one in alone} == {400}
     assert all(one.total == 400 for one in tables)
-    copies = cb.resampled_units(
+    copies = bootstrap.resampled_units(
         Rows(np.repeat(label, 4), np.repeat(score, 4), unit=np.repeat(np.arange(400), 4)),
         rng=np.random.default_rng(1),
         resamples=300,
@@ -117,7 +117,7 @@ def test_bands_hold_the_curve():
         roc = curves.roc_curve(one)
         return np.interp(grid, roc.x, roc.y)
 
-    low, high = cb.band(cb.resampled(c, rng=np.random.default_rng(1), resamples=300), read)
+    low, high = bootstrap.band(bootstrap.resampled(c, rng=np.random.default_rng(1), resamples=300), read)
     assert np.all(low <= read(c))
     assert np.all(read(c) <= high)
     assert np.all(high - low < 0.2)
@@ -126,9 +126,9 @@ def test_bands_hold_the_curve():
 def test_refuses_fractions_and_no_resamples():
     c = count([1.0, 2.0], [0.5, 1], [1, 1])
     with pytest.raises(ParameterError, match="weights that are whole numbers, got fractions"):
-        cb.resampled(c, rng=np.random.default_rng(1))
+        bootstrap.resampled(c, rng=np.random.default_rng(1))
     with pytest.raises(ParameterError, match="resamples must be at least 1, got 0"):
-        cb.resampled(count([1, 2], [0, 1]), rng=np.random.default_rng(1), resamples=0)
+        bootstrap.resampled(count([1, 2], [0, 1]), rng=np.random.default_rng(1), resamples=0)
 
 
 def every_threshold(c, most):

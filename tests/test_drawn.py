@@ -16,7 +16,7 @@ from evalkit.metrics.distribution import Held
 from evalkit.metrics.net_benefit import net_benefit
 from evalkit.metrics.recalibration import expit
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import mean_consistency
+from evalkit.statistics import consistency
 from evalkit.studies import decision_curve, mean_reliability, reliability, score_spread
 
 SCALE = re.compile(r'data-([xy])="(\S+) (\S+) \S+"')
@@ -102,7 +102,7 @@ def off_mean(rows):
     forecast = rng.gamma(2, 2, rows)
     of_rows = Rows(rng.gamma(0.8, forecast), np.append(forecast[:-1], 300.0))
     table = mean_calibration.means(of_rows)
-    band = mean_consistency.consistency(of_rows, table, rng=rng, draws=20, level=0.9)
+    band = consistency.band_of_means(of_rows, table, rng=rng, draws=20, level=0.9)
     drawn = mean_reliability.drawn({"a": mean_reliability.of(table, 1.0, band, Held(of_rows.scores))})
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "words": {"a": []}}

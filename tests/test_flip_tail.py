@@ -8,7 +8,7 @@ from significance_tables import told
 
 from evalkit.statistics import flip_tail, multiplicity, signflip
 from evalkit.statistics import significance as sig
-from evalkit.statistics.flip_ranges import ranges
+from evalkit.statistics.signflip import ranges
 from evalkit.studies import significance
 
 SEEDS = 24

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.statistics import folds
+from evalkit.statistics import significance
 from evalkit.statistics.significance import paired_t
 
 
 def test_correction_is_the_share_of_test_rows():
     d = np.random.default_rng(1).normal(0.01, 0.02, 10)
-    plain, corrected = paired_t(d), folds.nadeau_bengio(d, train=90, test=10)
+    plain, corrected = paired_t(d), significance.nadeau_bengio(d, train=90, test=10)
     width = plain.difference.high - plain.difference.low
     wider = corrected.difference.high - corrected.difference.low
     assert wider / width == pytest.approx(np.sqrt((1 / 10 + 10 / 90) / (1 / 10)))
@@ -22,20 +22,20 @@ def test_figures_of_the_scikit_learn_example():
     d = np.random.default_rng(1).normal(size=100)
     d = (d - d.mean()) / d.std(ddof=1) * 10 + 2.611
     assert paired_t(d).p_value == pytest.approx(0.0104, abs=1e-4)
-    assert folds.nadeau_bengio(d, train=90, test=10).p_value == pytest.approx(0.4550, abs=1e-3)
+    assert significance.nadeau_bengio(d, train=90, test=10).p_value == pytest.approx(0.4550, abs=1e-3)
 
 
 def test_folds_that_do_not_differ():
-    assert folds.nadeau_bengio([0, 0, 0], train=2, test=1).p_value == 1
-    assert np.isnan(folds.nadeau_bengio([0.1, 0.1, 0.1], train=2, test=1).p_value)
-    assert np.isnan(folds.nadeau_bengio([0.1], train=2, test=1).p_value)
+    assert significance.nadeau_bengio([0, 0, 0], train=2, test=1).p_value == 1
+    assert np.isnan(significance.nadeau_bengio([0.1, 0.1, 0.1], train=2, test=1).p_value)
+    assert np.isnan(significance.nadeau_bengio([0.1], train=2, test=1).p_value)
 
 
 def test_refusals():
     with pytest.raises(InputError, match="train and test must be above 0, got 0 and 1"):
-        folds.nadeau_bengio([1, 2], train=0, test=1)
+        significance.nadeau_bengio([1, 2], train=0, test=1)
     with pytest.raises(InputError, match="at least one fold"):
-        folds.nadeau_bengio([], train=1, test=1)
+        significance.nadeau_bengio([], train=1, test=1)
 
 
 def test_level_on_overlapping_folds():
@@ -43,7 +43,7 @@ def test_level_on_overlapping_folds():
     g = np.random.default_rng(2)
     samples = [g.normal(0, 1 / 3, 1) + g.normal(0, 1, 10) for _ in range(1500)]
     naive = np.mean([paired_t(d).p_value < 0.05 for d in samples])
-    corrected = np.mean([folds.nadeau_bengio(d, train=90, test=10).p_value < 0.05 for d in samples])
+    corrected = np.mean([significance.nadeau_bengio(d, train=90, test=10).p_value < 0.05 for d in samples])
     assert corrected < 0.07
     assert naive > 0.1
 

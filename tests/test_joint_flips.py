@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.statistics import intervals, joint_flips, signflip
-from evalkit.statistics.joint_flips import Pairs
-from evalkit.statistics.multiplicity import max_t
+from evalkit.statistics import intervals, multiplicity, signflip
+from evalkit.statistics.multiplicity import Pairs, max_t
 
 
 def rng(seed=0):
@@ -17,7 +16,7 @@ def rng(seed=0):
 
 
 def exceeded(columns, observed, draws):
-    return joint_flips.exceeded(Pairs.of_columns(columns), np.ones(len(observed)), observed, rng=rng(1), draws=draws)
+    return multiplicity.exceeded(Pairs.of_columns(columns), np.ones(len(observed)), observed, rng=rng(1), draws=draws)
 
 
 def test_joint_maximum_is_that_of_the_shared_signs():
@@ -35,7 +34,7 @@ def test_joint_maximum_is_that_of_the_shared_signs():
 
 def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_draws():
     columns, m = rng(3).normal(size=(5000, 600)), 600
-    assert m > joint_flips.TOGETHER // 8192  # the sums of one block of draws are not compared at once
+    assert m > multiplicity.TOGETHER // 8192  # the sums of one block of draws are not compared at once
     observed = np.sort(np.abs(columns.sum(axis=0)))[::-1]
     times, drawn = exceeded(columns, observed, draws=1000)
     sums = np.abs(signflip.joint_draws(columns, rng=rng(1), draws=1000))
@@ -80,7 +79,7 @@ def tables():
 @pytest.mark.parametrize("table", list(tables()))
 def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
     first, second = pairs_of(table)
-    of_pairs = joint_flips.adjusted(Pairs.of(table, first, second), rng=rng(7), draws=20_000)
+    of_pairs = multiplicity.adjusted(Pairs.of(table, first, second), rng=rng(7), draws=20_000)
     differences = table[:, first] - table[:, second]
     assert of_pairs.tolist() == max_t(differences, rng=rng(7), draws=20_000).tolist()
     np.testing.assert_allclose(of_pairs, by_definition(differences, 20_000), rtol=1e-12)
@@ -94,7 +93,7 @@ def test_close_and_equal_systems_have_the_p_of_their_differences():
     pairs = Pairs.of(table, *pairs_of(table))
     first, second = pairs.first, pairs.second
     expected = max_t(table[:, first] - table[:, second], rng=rng(1), draws=5_000)
-    assert joint_flips.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
+    assert multiplicity.adjusted(pairs, rng=rng(1), draws=5_000).tolist() == expected.tolist()
     assert expected[(first == 0) & (second == 4)] == 1
 
 
@@ -107,15 +106,15 @@ def test_rows_of_units_are_added_up_and_metrics_of_other_sizes_stand_beside_each
         return np.column_stack([intervals.by_unit(column, unit)[0] for column in columns.T])
 
     pairs = Pairs.of(table, first, second, metric=np.repeat([0, 1], 3), added=added)
-    of_pairs = joint_flips.adjusted(pairs, rng=rng(1), draws=5_000)
+    of_pairs = multiplicity.adjusted(pairs, rng=rng(1), draws=5_000)
     d = added(table[:, first] - table[:, second])
     assert of_pairs.tolist() == max_t(d, rng=rng(1), draws=5_000).tolist()
     sums = np.sqrt((pairs.values**2).sum(axis=0))
-    assert (np.sqrt((d**2).sum(axis=0)) > joint_flips.APART * sums[first]).all()  # none had to be flipped by itself
+    assert (np.sqrt((d**2).sum(axis=0)) > multiplicity.APART * sums[first]).all()  # none had to be flipped by itself
 
 
 def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
-    monkeypatch.setattr(joint_flips, "MADE", 3_000)
+    monkeypatch.setattr(multiplicity, "MADE", 3_000)
     table, asked = rng(11).normal(size=(1_000, 20)), []
     pairs = Pairs.of(table, *pairs_of(table))
 
@@ -124,8 +123,8 @@ def test_the_differences_of_all_pairs_are_never_held(monkeypatch):
         return pairs.differences(places)
 
     watched = Pairs(pairs.values, pairs.first, pairs.second, differences)
-    p = joint_flips.adjusted(watched, rng=rng(1), draws=1_000)
-    assert p.tolist() == joint_flips.adjusted(pairs, rng=rng(1), draws=1_000).tolist()
+    p = multiplicity.adjusted(watched, rng=rng(1), draws=1_000)
+    assert p.tolist() == multiplicity.adjusted(pairs, rng=rng(1), draws=1_000).tolist()
     assert max(asked) <= 4 < len(pairs) == 190
 
 
@@ -133,7 +132,7 @@ def test_a_value_that_is_not_finite_is_refused():
     table = rng(1).normal(size=(30, 3))
     table[4, 1] = np.inf
     with pytest.raises(InputError, match="differences"):
-        joint_flips.adjusted(Pairs.of(table, *pairs_of(table)), rng=rng())
+        multiplicity.adjusted(Pairs.of(table, *pairs_of(table)), rng=rng())
 
 
 @pytest.mark.parametrize("units", [1, 2, 12, 13, 14, 20])
@@ -145,11 +144,11 @@ def test_pairs_of_few_units_are_flipped_in_every_way_and_show_how_far_they_are(u
     def progress(what, total):
         yield lambda done: shown.append((done, total))
 
-    monkeypatch.setattr(joint_flips, "progress", progress)
+    monkeypatch.setattr(multiplicity, "progress", progress)
     table = np.random.default_rng(units).normal([0.6, 0, 0, 0, 0, 0.2], size=(units, 6)).round(1)
     table[:, 2] = table[:, 1]
     first, second = np.triu_indices(6, 1)
-    p = joint_flips.adjusted(Pairs.of(table, first, second), rng=np.random.default_rng(1))
+    p = multiplicity.adjusted(Pairs.of(table, first, second), rng=np.random.default_rng(1))
     each = table[:, first] - table[:, second]
     scaled = each / np.where((size := np.sqrt((each**2).sum(axis=0))) > 0, size, 1)
     sums = np.abs([signflip.enumerated(column) for column in scaled.T])

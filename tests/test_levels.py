@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit.statistics import folds, multiplicity, proportions, ranks
+from evalkit.statistics import multiplicity, proportions, ranks, significance
 from evalkit.statistics import significance as sig
 from evalkit.studies import lessons
 
@@ -106,7 +106,7 @@ SIMULATED = {
     "Friedman": lambda g: ranked(g, ranks.friedman),
     "Iman–Davenport": lambda g: ranked(g, ranks.iman_davenport),
     "blocked Tukey, any pair": lambda g: ranked(g, ranks.blocked_tukey).min(),
-    "Nadeau–Bengio": lambda g: folds.nadeau_bengio(cross_validated(g), train=9, test=1).p_value,
+    "Nadeau–Bengio": lambda g: significance.nadeau_bengio(cross_validated(g), train=9, test=1).p_value,
     "five looks, corrected": corrected_for_looks,
 }
 NARROW = ("paired t", "sign flip", "Iman–Davenport", "blocked Tukey, any pair", "five looks, corrected")

@@ -12,7 +12,7 @@ from evalkit.catalogue.kinds import Loss, PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.statistics import inference, intervals, means, spread
+from evalkit.statistics import inference, intervals, spread
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits
@@ -30,7 +30,7 @@ def test_hall_inverts_his_cubic():
     """g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n at both limits is the quantile of t."""
     values = rng(1).lognormal(0, 1, 30)
     n, skew = 30, stats.skew(values)
-    e = means.mean(values, level=0.9)
+    e = intervals.mean(values, level=0.9)
     error = values.std(ddof=1) / np.sqrt(n)
     for limit, q in ((e.low, 1), (e.high, -1)):
         t = (values.mean() - limit) / error
@@ -40,7 +40,7 @@ def test_hall_inverts_his_cubic():
 
 def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
     """Near a skewness of 2 for 20 units Hall's cube root passes 0, and his limit lies ten standard errors above."""
-    highs = np.array([means.hall(0.0, 1.0, skew, n=20, level=0.95).high for skew in np.linspace(0, 3.5, 36)])
+    highs = np.array([intervals.hall(0.0, 1.0, skew, n=20, level=0.95).high for skew in np.linspace(0, 3.5, 36)])
     assert highs[0] == pytest.approx(stats.t.ppf(0.975, 19))
     assert highs[20] < 4.5  # at a skewness of 2, where his own is 8.8
     assert np.diff(highs).max() < 0.7  # in no step of a tenth of skewness
@@ -48,7 +48,7 @@ def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
 
 def test_symmetric_values_have_students_interval():
     values = np.concatenate([np.arange(1.0, 9), -np.arange(1.0, 9)])
-    assert limits(means.mean(values)) == pytest.approx(limits(intervals.mean_t(values)), abs=1e-12)
+    assert limits(intervals.mean(values)) == pytest.approx(limits(intervals.mean_t(values)), abs=1e-12)
 
 
 def test_hall_is_near_the_bootstrap_t():
@@ -58,7 +58,7 @@ def test_hall_is_near_the_bootstrap_t():
     t = (drawn.mean(axis=1) - values.mean()) / (drawn.std(axis=1, ddof=1) / np.sqrt(80))
     error = values.std(ddof=1) / np.sqrt(80)
     low, high = values.mean() - error * np.quantile(t, [0.975, 0.025])
-    e, by_t = means.mean(values), intervals.mean_t(values)
+    e, by_t = intervals.mean(values), intervals.mean_t(values)
     assert limits(e) == pytest.approx((low, high), abs=0.04 * (high - low))
     assert e.high > by_t.high
     assert e.low > by_t.low
@@ -71,16 +71,16 @@ def test_a_bounded_mean_is_wilsons_of_as_many_units_as_vary_as_much():
     middle = (p * n + 1) / (n + 2)
     variance = (n - 1) / n * values.var(ddof=1) + middle * (1 - middle) / n
     units = p * (1 - p) / (variance / n)
-    e = means.mean(values, ends=(0, 1))
+    e = intervals.mean(values, ends=(0, 1))
     for limit in limits(e):
         assert abs(p - limit) / np.sqrt(limit * (1 - limit) / units) == pytest.approx(stats.t.ppf(0.975, 7), abs=1e-9)
-    tenfold = means.mean(10 * values - 3, ends=(-3, 7))
+    tenfold = intervals.mean(10 * values - 3, ends=(-3, 7))
     assert limits(tenfold) == pytest.approx([10 * x - 3 for x in limits(e)], abs=1e-12)
-    assert means.mean(values, ends=(0, np.inf)) == means.mean(values)
+    assert intervals.mean(values, ends=(0, np.inf)) == intervals.mean(values)
 
 
 def test_a_bounded_mean_of_equal_units_has_a_width_and_stays_inside():
-    alike, top = means.mean([0.5] * 10, ends=(0, 1)), means.mean([1.0, 1.0, 0.999], ends=(0, 1))
+    alike, top = intervals.mean([0.5] * 10, ends=(0, 1)), intervals.mean([1.0, 1.0, 0.999], ends=(0, 1))
     assert 0.3 < alike.low < 0.45
     assert alike.high == pytest.approx(1 - alike.low)
     assert 0 < top.low < top.high <= 1
@@ -92,22 +92,22 @@ def test_the_interval_of_a_bounded_mean_holds_it(shape, n):
     """2,000 samples of few values near an end, where Student's t holds 85 to 93%."""
     drawn = rng(n).beta(*shape, (2000, n))
     truth = shape[0] / sum(shape)
-    every = [means.mean(values, ends=(0, 1)) for values in drawn]
+    every = [intervals.mean(values, ends=(0, 1)) for values in drawn]
     assert np.mean([e.low <= truth <= e.high for e in every]) >= 0.93
 
 
 def test_zeros_and_ones_are_a_share():
-    assert limits(means.mean([1, 1, 0, 1, 1])) == limits(intervals.wilson(4, 5))
-    assert means.mean([1.0, 0.5, 0.0]).method == means.HALL
+    assert limits(intervals.mean([1, 1, 0, 1, 1])) == limits(intervals.wilson(4, 5))
+    assert intervals.mean([1.0, 0.5, 0.0]).method == intervals.HALL
 
 
 @pytest.mark.parametrize("values", [[], [0.3]])
 def test_below_two_units_there_are_no_limits(values):
-    assert np.isnan(limits(means.mean(values))).all()
+    assert np.isnan(limits(intervals.mean(values))).all()
 
 
 def test_equal_values_leave_no_width():
-    assert limits(means.mean([0.5] * 7)) == (0.5, 0.5)
+    assert limits(intervals.mean([0.5] * 7)) == (0.5, 0.5)
 
 
 @settings(max_examples=100, deadline=None)
@@ -212,7 +212,7 @@ def test_lognormal_means_are_covered_where_t_is_short():
     def draw(g):
         return g.lognormal(0, 1, 50)
 
-    hall = covered(means.mean, draw, np.exp(0.5), 1500, 5)
+    hall = covered(intervals.mean, draw, np.exp(0.5), 1500, 5)
     by_t = covered(intervals.mean_t, draw, np.exp(0.5), 1500, 5)
     assert hall > 0.915
     assert hall > by_t + 0.02
@@ -231,17 +231,17 @@ def test_means_by_user_are_covered_where_the_delta_method_is_short():
 
 def test_no_certain_prediction_leaves_the_mean_as_it_is():
     losses = np.random.default_rng(2).exponential(1, 30)
-    assert means.mean_of_losses(losses, worst=36.0) == means.mean(losses)
+    assert intervals.mean_of_losses(losses, worst=36.0) == intervals.mean(losses)
 
 
 def test_certain_predictions_that_were_right_may_be_wrong_elsewhere():
     """40 certain rows of 100, none wrong: the upper limit holds Wilson's for 0 of 40."""
     losses = np.concatenate([np.zeros(40), np.full(60, 0.5)])
-    e = means.mean_of_losses(losses, worst=36.0)
+    e = intervals.mean_of_losses(losses, worst=36.0)
     assert e.high > e.value + 36.0 * 0.4 * 0.08
-    assert e.low == pytest.approx(means.mean(losses).low)
+    assert e.low == pytest.approx(intervals.mean(losses).low)
 
 
 def test_few_units_that_differ_leave_few_degrees_of_freedom():
-    few, many = (means.hall(1.0, 0.1, skew, n=100, level=0.95) for skew in (6.0, 0.0))
+    few, many = (intervals.hall(1.0, 0.1, skew, n=100, level=0.95) for skew in (6.0, 0.0))
     assert few.high > many.high

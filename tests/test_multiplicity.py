@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evalkit.arrays import ParameterError
-from evalkit.statistics import joint_flips
+from evalkit.statistics import multiplicity
 from evalkit.statistics import multiplicity as mult
 from evalkit.statistics.significance import sign_flip
 
@@ -57,7 +57,7 @@ def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_column
     turned = columns[rng(2).permutation(60)]
     once, again = (mult.max_t(d, rng=rng(3), draws=1000) for d in (columns, turned))
     assert once.tolist() == again.tolist()
-    assert joint_flips._order(joint_flips.Pairs.of_columns(columns)).tolist() == np.lexsort(columns.T).tolist()
+    assert multiplicity._order(multiplicity.Pairs.of_columns(columns)).tolist() == np.lexsort(columns.T).tolist()
 
 
 def test_max_t_beside_a_column_of_zeros():

@@ -9,7 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from evalkit.metrics import calibration, recalibration
 from evalkit.metrics.counts import count
-from evalkit.statistics.calibration_test import consistency
+from evalkit.statistics.consistency import band
 from evalkit.studies import classification
 
 ORACLES = Path(__file__).parent / "oracles"
@@ -101,7 +101,7 @@ def test_the_band_of_scores_far_apart_is_binomial():
 
     rows, scores = 400, np.array([0.1, 0.5, 0.9])
     c = count(scores, positive=[40, 200, 360], negative=[360, 200, 40])
-    x, low, high = consistency(c, rng=np.random.default_rng(2), draws=4000, level=0.9)
+    x, low, high = band(c, rng=np.random.default_rng(2), draws=4000, level=0.9)
     np.testing.assert_array_equal(x, scores)
     np.testing.assert_allclose(low, binom.ppf(0.05, rows, scores) / rows, atol=2 / rows)
     np.testing.assert_allclose(high, binom.ppf(0.95, rows, scores) / rows, atol=2 / rows)
@@ -110,7 +110,7 @@ def test_the_band_of_scores_far_apart_is_binomial():
 def test_cells_of_many_scores_do_not_move_the_band():
     score = np.random.default_rng(3).beta(1, 3, 20_000)
     c = count(score, np.random.default_rng(4).random(20_000) < score)
-    x, low, high = consistency(c, rng=np.random.default_rng(5), draws=200, level=0.9)
+    x, low, high = band(c, rng=np.random.default_rng(5), draws=200, level=0.9)
     exact = [IsotonicRegression().fit(score, RNG.random(20_000) < score).predict([0.1, 0.3, 0.6]) for _ in range(100)]
     limits = np.quantile(exact, [0.05, 0.95], axis=0)
     spread = np.std(exact, axis=0)

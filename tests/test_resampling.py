@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
-from evalkit.statistics.resampling import (
+from evalkit.statistics.bootstrap import (
     CODES,
     _poisson,
     _weights,

@@ -17,8 +17,8 @@ from evalkit.limits import Limits
 from evalkit.offline import fitting, splits
 from evalkit.pages import resplits_page, validation_page
 from evalkit.reading.inputs import folds as inputs
-from evalkit.statistics.folds import nadeau_bengio
 from evalkit.statistics.intervals import mean_t, wilson
+from evalkit.statistics.significance import nadeau_bengio
 from evalkit.studies import resplits, validation
 
 # Estimators and splits that mislead

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.linalg import hadamard
 
-from evalkit.statistics import flip_ranges, signflip
-from evalkit.statistics.flip_ranges import Ranges, ranges
+from evalkit.statistics import signflip
+from evalkit.statistics.signflip import Ranges, ranges
 
 
 def rng(seed=0):
@@ -135,7 +135,7 @@ def test_data_are_as_extreme_as_themselves_also_where_counts_are_not_whole(units
         every = ranges(d, c, rng=rng(), draws=0)
         assert every.share() == 2.0 ** (1 - units)
         assert (every.low == -np.inf).sum() == (every.high == np.inf).sum() == 1
-        assert flip_ranges.extremes(d, c, rng=rng(), draws=0, level=0.9).share() == 2.0 ** (1 - units)
+        assert signflip.extremes(d, c, rng=rng(), draws=0, level=0.9).share() == 2.0 ** (1 - units)
 
 
 @pytest.mark.parametrize("sides", [(1e-4, 0.5), (0.5, 1e-4), (1e-4, 1e-4), (0.2, 0.2)])
@@ -143,11 +143,11 @@ def test_data_are_as_extreme_as_themselves_also_where_counts_are_not_whole(units
 def test_extremes_have_the_limits_of_all_ranges_where_the_first_draws_mislead(sides, count, monkeypatch):
     """Sides: the share of all draws that the first ones let expect beyond each bound."""
     monkeypatch.setattr(
-        flip_ranges, "_bounds", lambda low, high, _: (np.quantile(low, sides[0]), np.quantile(high, 1 - sides[1]))
+        signflip, "_bounds", lambda low, high, _: (np.quantile(low, sides[0]), np.quantile(high, 1 - sides[1]))
     )
     d, c = rng(3).normal(0.3, 1, 40), rng(4).integers(1, count + 1, 40).astype(float)
     every = ranges(d, c, rng=rng(5), draws=50_000)
-    some = flip_ranges.extremes(d, c, rng=rng(5), draws=50_000, level=0.9)
+    some = signflip.extremes(d, c, rng=rng(5), draws=50_000, level=0.9)
     assert some.limits(0.9, 0.95) == every.limits(0.9, 0.95)
     assert some.share() == every.share()
 

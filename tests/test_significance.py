@@ -7,8 +7,8 @@ from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.statistics import significance as sig
-from evalkit.statistics.flip_ranges import ranges
 from evalkit.statistics.intervals import by_unit, mean_t, ratio_delta
+from evalkit.statistics.signflip import ranges
 
 SLEEP = [-1.2, -2.4, -1.3, -1.3, 0.0, -1.0, -1.8, -0.8, -4.6, -1.4]
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]

@@ -10,7 +10,7 @@ from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import page, significance_page
-from evalkit.statistics import folds, methods, proportions
+from evalkit.statistics import methods, proportions
 from evalkit.statistics import significance as sig
 from evalkit.studies import paired, significance
 
@@ -128,7 +128,7 @@ def test_folds_take_the_corrected_t_or_a_warning():
     assert "Folds that share training rows are not independent. [EK410]" in told(naive)
     right = significance.read(table, test_to_train=1 / 9)
     row, d = right.comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
-    assert row["p"] == pytest.approx(folds.nadeau_bengio(d, train=9, test=1).p_value)
+    assert row["p"] == pytest.approx(sig.nadeau_bengio(d, train=9, test=1).p_value)
     assert row["p"] > sig.paired_t(d).p_value
     assert "EK410" not in told(right)
 

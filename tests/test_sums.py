@@ -8,7 +8,7 @@ import pytest
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.sums import Sums, wins
-from evalkit.statistics import inference, intervals, means, significance
+from evalkit.statistics import inference, intervals, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfUnits
@@ -37,7 +37,7 @@ def compare(first, second, unit=None, name="query"):
 def test_undefined_units_are_left_out_of_the_mean():
     e = estimate(VALUES)
     assert (e.value, e.n) == (pytest.approx(1.75 / 3), 3)
-    assert e == means.mean([0.5, 1.0, 0.25])
+    assert e == intervals.mean([0.5, 1.0, 0.25])
 
 
 def test_a_pooled_metric_is_the_ratio_of_sums():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import Floats
-from evalkit.statistics import tiers
+from evalkit.statistics import multiplicity
 from evalkit.studies import ranking
 from evalkit.studies.diagnostics import rank_tiers
 
@@ -48,7 +48,7 @@ WORLDS = {
 def covered(world, runs, draws, level=0.95):
     """The share of runs whose intervals hold every true rank."""
     rng, (low, high) = np.random.default_rng(12), world.true_ranks
-    several = (tiers.ranks(world.drawn(rng), level=level, rng=rng, draws=draws) for _ in range(runs))
+    several = (multiplicity.ranks(world.drawn(rng), level=level, rng=rng, draws=draws) for _ in range(runs))
     return np.mean([np.all(r.low <= low) and np.all(r.high >= high) for r in several])
 
 
@@ -66,14 +66,14 @@ def test_intervals_hold_the_whole_true_order(name):
 
 def test_clear_differences_leave_one_rank_each():
     rng = np.random.default_rng(3)
-    r = tiers.ranks(rng.normal(0, 0.1, (60, 4)) + np.array([0, 3, 1, 2]), level=0.95, rng=rng)
+    r = multiplicity.ranks(rng.normal(0, 0.1, (60, 4)) + np.array([0, 3, 1, 2]), level=0.95, rng=rng)
     assert r.low.tolist() == r.high.tolist() == r.tier.tolist() == [4, 1, 3, 2]
 
 
 def test_a_tier_holds_no_significant_pair():
     better = np.zeros((5, 5), dtype=bool)
     better[[0, 0, 1, 2], [3, 4, 4, 4]] = True
-    tier = tiers.tiers(better, np.arange(5))
+    tier = multiplicity.tiers(better, np.arange(5))
     assert tier.tolist() == [1, 1, 1, 2, 2]
     assert not any(better[i, j] for i in range(5) for j in range(5) if tier[i] == tier[j])
 

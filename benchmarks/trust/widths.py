@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from evalkit.catalogue import lookup
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import inference, means, spread
+from evalkit.statistics import inference, intervals, spread
 from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
@@ -122,7 +122,7 @@ def of_means(draw: Callable[[np.random.Generator, int], np.ndarray], n: int, sam
         rng = np.random.default_rng([SEED, 4, number])
         values = draw(rng, n)
         value, error = float(values.mean()), spread.standard_error(values - values.mean())
-        e = means.mean(values)
+        e = intervals.mean(values)
         tallies.setdefault(OURS, Tally()).add((e.low, e.high), truth)
         for competitor, of in MEANS.items():
             tallies.setdefault(competitor, Tally()).add(of(value, error, n), truth)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from evalkit.arrays import Floats
 from evalkit.statistics import signflip
-from evalkit.statistics.flip_ranges import Extremes, Ranges
-from evalkit.statistics.replay import replayed
+from evalkit.statistics.signflip import Extremes, Ranges, replayed
 
 DRAWS = 8_192
 TAIL = f"importance sampling with {DRAWS:,} draws"
@@ -35,7 +34,7 @@ def p_value(total: Floats, drawn: Ranges | Extremes, *, rng: np.random.Generator
 
     Exact where that is possible, else the share of the draws, else the tail behind them.
 
-    >>> from evalkit.statistics.flip_ranges import ranges
+    >>> from evalkit.statistics.signflip import ranges
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
     (0.5, 'exact enumeration')

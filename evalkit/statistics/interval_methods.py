@@ -13,7 +13,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import auc_variance, widest
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
-from evalkit.statistics import closed_forms, count_bootstrap, folds, independent, intervals, means
+from evalkit.statistics import bootstrap, closed_forms, independent, intervals, significance
 from evalkit.statistics.auc_intervals import auc_interval
 from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate
@@ -52,7 +52,7 @@ def wilson(statistic: Any, o: Options) -> Estimate:
 def mean(statistic: Any, o: Options) -> Estimate:
     """The mean of one value a unit."""
     sums = statistic.sums
-    return means.mean(sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends)
+    return intervals.mean(sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends)
 
 
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:
@@ -66,13 +66,13 @@ def mean_of_losses(statistic: Any, o: Options) -> Estimate:
     """`mean` of losses, with Wilson's limits for the share of certain predictions that are wrong."""
     sums, metric = statistic.sums, statistic.chosen.metric
     losses = sums.numerator[sums.defined]
-    return means.mean_of_losses(losses, worst=metric.kind.worst, level=o.level, ends=metric.ends)
+    return intervals.mean_of_losses(losses, worst=metric.kind.worst, level=o.level, ends=metric.ends)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
     """`mean` of what was added up."""
     moments = statistic.value, statistic.error(), statistic.skewness()
-    return means.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
+    return intervals.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
 
 
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
@@ -81,7 +81,9 @@ def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
     label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
     loss, value = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k), kind.at(c, np.nan)
     spread = Spread.of((loss - value) / c.total, times=rows.astype(np.float64))
-    return means.of_moments(value, spread.error, spread.skewness, n=int(c.total), level=level, ends=chosen.metric.ends)
+    return intervals.of_moments(
+        value, spread.error, spread.skewness, n=int(c.total), level=level, ends=chosen.metric.ends
+    )
 
 
 def jackknife(statistic: Any, o: Options) -> Estimate:
@@ -133,7 +135,7 @@ def divided(statistic: Any, o: Options) -> Estimate:
 
 def of_folds(statistic: Any, o: Options) -> Estimate:
     values = statistic.sums.per_unit[statistic.sums.defined]
-    return folds.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
+    return significance.nadeau_bengio(values, train=1, test=o.test_to_train, level=o.level).difference
 
 
 # By what each row or unit moves ---------------------------------------------------------------------------------------
@@ -197,7 +199,7 @@ def skewed_rows(statistic: Any, o: Options) -> Estimate:
     error, metric = statistic.error(), statistic.chosen.metric
     if error == 0 and metric.low < statistic.value < metric.high:
         return no_interval(statistic, o, UNMOVED)
-    return means.hall(statistic.value, error, statistic.skewness(), n=statistic.n, level=o.level)
+    return intervals.hall(statistic.value, error, statistic.skewness(), n=statistic.n, level=o.level)
 
 
 # Of tables of rows that count alike -----------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ def table_spread(statistic: Any) -> Spread:
 def skewed(statistic: Any, o: Options) -> Estimate:
     """t with Hall's correction, of rows that count alike."""
     spread = table_spread(statistic)
-    return means.hall(statistic.value, spread.error, spread.skewness, n=int(spread.n), level=o.level)
+    return intervals.hall(statistic.value, spread.error, spread.skewness, n=int(spread.n), level=o.level)
 
 
 def of_cells(statistic: Any, o: Options) -> Estimate:
@@ -302,7 +304,7 @@ def _gap(statistic: Any, rows: float, o: Options) -> Estimate:
     rates = [intervals.wilson(min(hit, size), size, level=o.level) for hit, size in zip(hits, sizes, strict=True)]
     larger, smaller = rates if sign >= 0 else rates[::-1]
     share = (1 + o.level) / 2
-    rise = count_bootstrap.largest_rise(c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples)
+    rise = bootstrap.largest_rise(c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples)
     return closed_forms.gap(statistic.value, larger, smaller, rise, n=statistic.n, level=o.level)
 
 

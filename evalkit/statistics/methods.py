@@ -12,17 +12,7 @@ from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.sums import Sums, both
-from evalkit.statistics import (
-    closed_forms,
-    folds,
-    independent,
-    intervals,
-    means,
-    permutation,
-    power,
-    proportions,
-    significance,
-)
+from evalkit.statistics import closed_forms, independent, intervals, permutation, power, proportions, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.spread import Spread, p_value, standard_error
@@ -97,13 +87,13 @@ def losses(a: Any, b: Any, o: Options) -> Comparison:
     """The same, but where only one system is certain of some rows: if one of these is wrong, its loss is far larger."""
     keep, worst = both(a.sums, b.sums), a.chosen.metric.kind.worst
     first, second = a.sums.numerator[keep], b.sums.numerator[keep]
-    if not any(alone.any() for _, alone in means.certain_alone(first, second, worst)):
+    if not any(alone.any() for _, alone in intervals.certain_alone(first, second, worst)):
         return flips_or_t(a, b, o)
 
     def interval(level: float) -> Estimate:
-        return means.difference_of_losses(first, second, worst, level=level)
+        return intervals.difference_of_losses(first, second, worst, level=level)
 
-    return significance.by_limits(interval, level=o.level, unit=o.unit, method=means.SURE)
+    return significance.by_limits(interval, level=o.level, unit=o.unit, method=intervals.SURE)
 
 
 def flips_or_influence(a: Any, b: Any, o: Options) -> Comparison:
@@ -307,7 +297,7 @@ def no_test(a: Any, b: Any, o: Options) -> Comparison:
 
 def two_folds(a: Any, b: Any, o: Options) -> Comparison:
     difference = (a.sums.per_unit - b.sums.per_unit)[both(a.sums, b.sums)]
-    return folds.nadeau_bengio(difference, train=1, test=o.test_to_train, level=o.level, unit=o.unit)
+    return significance.nadeau_bengio(difference, train=1, test=o.test_to_train, level=o.level, unit=o.unit)
 
 
 def two_means(a: Any, b: Any, o: Options) -> Comparison:

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, codes, finite, ratio
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison, agree, compare, rejected
-from evalkit.statistics.spread import Spread
+from evalkit.statistics.spread import Spread, bisect
 
 METHOD = "studentised permutation"
 DEALT = 20_000  # up to so many possible deals all are visited
@@ -318,23 +318,11 @@ def _dealt(sums: Floats, taken: np.ndarray, rng: np.random.Generator) -> Floats:
 
 
 def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
-    """The largest distance that holds, by bisection; infinite if every distance up to `most` does."""
-    far = _past(holds, step, most)
-    if np.isinf(far):
-        return np.inf
-    near = 0.0
-    for _ in range(STEPS):
-        middle = (near + far) / 2
-        near, far = (middle, far) if holds(middle) else (near, middle)
-    return near
-
-
-def _past(holds: Callable[[float], bool], step: float, most: float) -> float:
-    """A distance that does not hold, found by doubling; infinite if there is none up to `most`."""
+    """The largest distance that holds, by doubling and bisection; infinite if every distance up to `most` does."""
     for _ in range(80):
         if not holds(step):
-            return step
+            return bisect(holds, 0.0, step, steps=STEPS)[0]
         if step > most:
             break
         step *= 2
-    return float("inf")
+    return np.inf

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import InputError, ParameterError, finite, ratio, same_length
 from evalkit.statistics.intervals import check_level, normal_quantile
+from evalkit.statistics.spread import bisect
 
 
 def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
@@ -75,7 +76,7 @@ def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, po
     base = min(base, 1 - base)
     if not min(n, m) > 0 or np.isnan(base) or beyond(1 - base) < 0:
         return np.nan
-    return _between(beyond, 0.0, 1 - base)
+    return bisect(lambda difference: beyond(difference) < 0, 0.0, 1 - base)[1]
 
 
 def detectable_lift(mean: float, sd: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
@@ -134,15 +135,7 @@ def _smallest(rising: Callable[[float], float], low: float, high: float) -> floa
     """Where a rising function crosses 0: the upper end doubles until it is past, then bisection."""
     while rising(high) < 0:
         low, high = high, 2 * high
-    return _between(rising, low, high)
-
-
-def _between(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function crosses 0 between two points."""
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if rising(middle) >= 0 else (middle, high)
-    return float(high)
+    return bisect(lambda x: rising(x) < 0, low, high)[1]
 
 
 def _check(sd: float, power: float, level: float) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, finite
 from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.significance import Comparison, agree, compare
+from evalkit.statistics.spread import bisect
 
 EXACT = 50  # units up to which scipy takes the exact distribution
 HODGES = "Hodges–Lehmann"
@@ -186,13 +187,9 @@ def _table(values: ArrayLike) -> Floats:
 
 def _pair_mean(ordered: Floats, rank: float) -> float:
     """The rank-th smallest of the n (n + 1) / 2 means of pairs i ≤ j, by counting them, not listing them."""
-    low, high = float(ordered[0]), float(ordered[-1])
-    for _ in range(100):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if _pairs_up_to(ordered, middle) >= rank else (middle, high)
-    return low if _pairs_up_to(ordered, low) >= rank else high
+    if _pairs_up_to(ordered, ordered[0]) >= rank:
+        return float(ordered[0])
+    return bisect(lambda mean: _pairs_up_to(ordered, mean) < rank, ordered[0], ordered[-1], steps=100)[1]
 
 
 def _pairs_up_to(ordered: Floats, mean: float) -> float:

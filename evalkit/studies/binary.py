@@ -25,9 +25,9 @@ from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice, of_groups
-from evalkit.statistics import calibration_test, chosen_threshold, count_bootstrap, inference, interval_methods
+from evalkit.statistics import bootstrap, chosen_threshold, consistency, inference, interval_methods
 from evalkit.statistics.binned_scores import BinnedScore
-from evalkit.statistics.calibration_test import UNKNOWN, Perfect
+from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.of_sums import SummedRows
 from evalkit.statistics.statistic import HeldRows
 from evalkit.studies import curve_points, reliability, unit_stream
@@ -179,10 +179,10 @@ class BinaryStudy(RowStudy):
         """A system's table in cells, and those of bootstrap samples of its rows or units, none where there are none."""
         table, drawn = cells.pooled(self.chances(system)), self.settings.limits.bands
         if self.plain:
-            return [table, *count_bootstrap.resampled(table, rng=self.rng(3), resamples=drawn)]
+            return [table, *bootstrap.resampled(table, rng=self.rng(3), resamples=drawn)]
         if isinstance(self.sample, SummedRows):
             return [table]
-        units = count_bootstrap.resampled_units(self.sample.rows[system], rng=self.rng(3), resamples=drawn)
+        units = bootstrap.resampled_units(self.sample.rows[system], rng=self.rng(3), resamples=drawn)
         return [table, *units]
 
     @property
@@ -431,7 +431,7 @@ class BinaryStudy(RowStudy):
         """What perfect calibration would show, where rows are independent and count alike."""
         if not self.plain:
             return UNKNOWN
-        return calibration_test.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
+        return consistency.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
 
     def loss(self, chosen: Chosen, name: str) -> dict[str, float]:
         """A mean loss with its limits; of one that was not read those of the table, none of units or weights."""

@@ -31,8 +31,8 @@ from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.classes import Classes
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import calibration_test, count_bootstrap
-from evalkit.statistics.calibration_test import UNKNOWN, Perfect
+from evalkit.statistics import bootstrap, consistency
+from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.of_areas import ranked
 from evalkit.statistics.of_cells import Counting
@@ -181,9 +181,7 @@ class ClassesStudy(EachStudy):
             return None
         frames = []
         for c, table in self.drawn:
-            drawn = count_bootstrap.resampled(
-                cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands
-            )
+            drawn = bootstrap.resampled(cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands)
             frames.append(curve_points.band(c, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True)
 
@@ -263,7 +261,7 @@ class ClassesStudy(EachStudy):
         if not self.plain:
             return UNKNOWN
         draws = self.settings.limits.bands
-        return calibration_test.perfect(self.top_label[name], calibration.ece_10, rng=self.rng(4), draws=draws)
+        return consistency.perfect(self.top_label[name], calibration.ece_10, rng=self.rng(4), draws=draws)
 
 
 def _are(c: int) -> Of:

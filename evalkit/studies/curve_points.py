@@ -10,7 +10,7 @@ from evalkit.arrays import Floats
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import Curve
-from evalkit.statistics import count_bootstrap
+from evalkit.statistics import bootstrap
 from evalkit.system import progress
 
 CURVES: dict[str, Callable[[Counts], Curve]] = {
@@ -65,7 +65,7 @@ def _crossing(pair: tuple[str, str], lines: Mapping[str, Curve], areas: Mapping[
 
 def band(name: str, resampled: Sequence[Counts], kind: str, *, level: float) -> pd.DataFrame:
     """Pointwise limits of a kind of curve from the tables of resamples: x, low, high, and the name as `system`."""
-    low, high = count_bootstrap.band(resampled, READ[kind], level=level)
+    low, high = bootstrap.band(resampled, READ[kind], level=level)
     return pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high})
 
 

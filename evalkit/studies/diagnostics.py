@@ -13,7 +13,7 @@ from evalkit.arrays import Floats, InputError
 from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import DOUBLE, Precision
-from evalkit.statistics import inference, intervals, power, tiers
+from evalkit.statistics import inference, intervals, multiplicity, power
 from evalkit.statistics.spread import standardised
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import Study, cached
@@ -278,7 +278,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     if values is None or len(values) < 2 or len(values) * pairs > VALUES:
         return pd.DataFrame(columns=columns)
     signed = values if study.primary.metric.best == "high" else -values
-    r = tiers.ranks(signed, level=study.settings.level, rng=study.rng(7))
+    r = multiplicity.ranks(signed, level=study.settings.level, rng=study.rng(7))
     means = [study.estimate(study.primary, name).value for name in study.order]
     level = 1 - (1 - study.settings.level) / pairs
     needed = [*(_needed(values[:, i] - values[:, i + 1], level) for i in range(len(means) - 1)), np.nan]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.statistics import folds, intervals, multiplicity, proportions, ranks, significance
+from evalkit.statistics import intervals, multiplicity, proportions, ranks, significance
 
 SEED = 6
 MEAN, SIGMA = 145.0, 7.0  # heights in cm
@@ -144,7 +144,7 @@ def _folds(n: int = 200, repeats: int = 10) -> Row:
         scores = [_accuracies(rng.normal(label, 1.0), label, fold) for _ in range(2)]
         d = scores[0] - scores[1]
         naive = significance.paired_t(d).p_value
-        return naive < 0.05, folds.nadeau_bengio(d, train=9, test=1).p_value < 0.05
+        return naive < 0.05, significance.nadeau_bengio(d, train=9, test=1).p_value < 0.05
 
     wrong, right = _rate(errs)
     setting = "two equal learners, 10 × 10 cross-validation: a difference is declared"

@@ -13,8 +13,7 @@ from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import closed_forms
-from evalkit.statistics.intervals import Estimate, normal_quantile, wilson
-from evalkit.statistics.means import mean_of_counts
+from evalkit.statistics.intervals import Estimate, mean_of_counts, normal_quantile, wilson
 from evalkit.statistics.moving_cut import MovingCut, mean_cost
 from evalkit.statistics.statistic import HeldRows
 from evalkit.studies.binary import BinaryStudy

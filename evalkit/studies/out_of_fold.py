@@ -25,9 +25,8 @@ from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference
-from evalkit.statistics.folds import cochran, nadeau_bengio
 from evalkit.statistics.intervals import Estimate, mean_t, mover
-from evalkit.statistics.significance import adjust, holm, paired_t, verdict
+from evalkit.statistics.significance import adjust, cochran, holm, nadeau_bengio, paired_t, verdict
 from evalkit.statistics.statistic import OfRows, pooled_variances
 from evalkit.studies import resplits, units
 from evalkit.studies.resplits import ONE_OUT, Resplits

@@ -20,23 +20,13 @@ from evalkit.numbers import plural, unit_noun
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.units import UnitValues
 from evalkit.reading.tables.parts import Source
-from evalkit.statistics import (
-    intervals,
-    joint_flips,
-    methods,
-    multiplicity,
-    power,
-    proportions,
-    ranks,
-    signflip,
-    significance,
-)
-from evalkit.statistics.flip_ranges import ranges
+from evalkit.statistics import intervals, methods, multiplicity, power, proportions, ranks, signflip, significance
+from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.joint_flips import Pairs
 from evalkit.statistics.methods import Options, Paired
+from evalkit.statistics.multiplicity import Pairs
 from evalkit.statistics.power import Effect, effect
-from evalkit.statistics.resampling import resampled_each
+from evalkit.statistics.signflip import ranges
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.spread import standard_error
 from evalkit.statistics.statistic import Layout, OfUnits
@@ -141,7 +131,7 @@ class Significance(Shown, Study):
         same = all(np.array_equal(keep, both(*two)) for two in sides)
         if len(every) < 2 or self.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
             return None
-        adjusted = multiplicity.max_t_of_many if self.many else joint_flips.adjusted
+        adjusted = multiplicity.max_t_of_many if self.many else multiplicity.adjusted
         return adjusted(self._joined(every, keep), rng=self.rng(3))
 
     def _joined(self, every: list[tuple[Chosen, tuple[str, str]]], keep: Bools) -> Pairs:

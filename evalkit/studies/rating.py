@@ -35,7 +35,7 @@ from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
-from evalkit.statistics import inference, mean_consistency
+from evalkit.statistics import consistency, inference
 from evalkit.statistics.of_moments import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
 from evalkit.studies import account, mean_reliability, study, unit_stream
@@ -427,10 +427,10 @@ class Rating(RowStudy):
         band = None
         if not self.settings.unit:
             squares = np.maximum(wwdd + 2 * c * wwd + c * c * ww, 0.0)[weighs]
-            band = mean_consistency.of_independent(table, squares, **drawn)
+            band = consistency.band_of_independent(table, squares, **drawn)
         elif self.banded:
             rows = self.kept.sample.rows.rows(i)
-            band = mean_consistency.consistency(rows, mean_calibration.means(rows), **drawn)
+            band = consistency.band_of_means(rows, mean_calibration.means(rows), **drawn)
         total, around, square = self.kept.facts.sums[4:]
         return mean_reliability.of(table, float(square / total - (around / total) ** 2), band, self.forecasts[name])
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from evalkit.metrics import calibration, curves, recalibration
 from evalkit.metrics.counts import Counts
-from evalkit.statistics import calibration_test
+from evalkit.statistics import consistency
 from evalkit.statistics.intervals import wilson
 
 SPREAD = np.arange(26) / 25  # edges of the bins in which scores are counted
@@ -19,12 +19,12 @@ RECORDED = 40  # the same of what the JSON holds
 class Fine:
     """How finely a picture is drawn: cells of a side for its curve and its band, and the most scores in a band.
 
-    See `curves.drawn` and `calibration_test.consistency`.
+    See `curves.drawn` and `consistency.band`.
     """
 
     curve: int = curves.CELLS
     band: int = 100
-    pooled: int = calibration_test.FINE
+    pooled: int = consistency.FINE
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def _curve(name: str, c: Counts, cells: int) -> pd.DataFrame:
 
 
 def _band(name: str, c: Counts, rng: np.random.Generator, draws: int, level: float, fine: Fine) -> pd.DataFrame:
-    x, low, high = calibration_test.consistency(c, rng=rng, draws=draws, level=level, most=fine.pooled)
+    x, low, high = consistency.band(c, rng=rng, draws=draws, level=level, most=fine.pooled)
     return _drawn(pd.DataFrame({"system": name, "x": x, "low": low, "high": high}), fine.band, "low", "high")
 
 

@@ -23,7 +23,7 @@ from evalkit.metrics.counts import Counts, count
 from evalkit.metrics.influence import auc_bins, auc_variance, of_rows
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import proportions
-from evalkit.statistics.count_bootstrap import resampled
+from evalkit.statistics.bootstrap import resampled
 
 HERE = Path(__file__).resolve().parent
 SHARED = HERE.parents[2] / "shared" / "data"

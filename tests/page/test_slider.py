@@ -12,7 +12,7 @@ from evalkit.numbers import estimate, number
 from evalkit.page import ReportExporter
 from evalkit.pages import moving_threshold
 from evalkit.parameters.kinds import Costs
-from evalkit.statistics.means import mean
+from evalkit.statistics.intervals import mean
 from evalkit.studies import classification
 from evalkit.studies import moving_threshold as studied
 
