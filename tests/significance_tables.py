@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from evalkit.pages import significance_findings
+from evalkit.pages import significance_page
 
 
 def rng(seed=0):
@@ -21,4 +21,4 @@ def long(values: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def told(study) -> str:
-    return "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in significance_findings.of(study))
+    return "\n".join(f"{finding.message} [{finding.kind.code}]" for finding in significance_page.every_finding(study))

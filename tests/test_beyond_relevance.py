@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.pages import diversity as page
+from evalkit.pages import ranking_page
 from evalkit.reading.inputs import lists as listed
 from evalkit.studies import beyond_relevance, ranking
 
@@ -87,7 +87,7 @@ def test_items_without_an_entry_are_left_out_and_counted():
     absent, empty = (sum(name in ids for ids in shown) for name in ("i1", "i0"))
     assert frame.loc["coverage", "left_out"] == absent
     assert frame.loc[["diversity by category", "novelty by interactions"], "left_out"].tolist() == [absent + empty] * 2
-    assert "left out" in page.of_lists(study).html
+    assert "left out" in ranking_page.diversity(study).html
 
 
 def test_clusters_widen_the_intervals_and_leave_the_values():
@@ -107,9 +107,9 @@ def test_clusters_widen_the_intervals_and_leave_the_values():
 def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
     study = ranking.read(runs())
     assert not len(beyond_relevance.measures(study))
-    assert not page.of_lists(study).html
+    assert not ranking_page.diversity(study).html
     monkeypatch.setattr(listed, "KEPT", 1)
-    assert "Not computed" in page.of_lists(read()).html
+    assert "Not computed" in ranking_page.diversity(read()).html
 
 
 @pytest.mark.parametrize(

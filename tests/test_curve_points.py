@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evalkit.metrics import curves
-from evalkit.pages import binary_plots, page
+from evalkit.pages import binary_page, page
 from evalkit.studies import classification, curve_points
 from evalkit.studies.binary import BinaryStudy
 
@@ -23,7 +23,7 @@ def study():
 def test_bands_are_made_once_for_both_curves_and_only_of_systems_that_are_drawn(study, monkeypatch):
     resampled, resample = [], BinaryStudy.resample
     monkeypatch.setattr(BinaryStudy, "resample", lambda self, name: resampled.append(name) or resample(self, name))
-    binary_plots.curve_plot(study)
+    binary_page.curve_plot(study)
     assert resampled == study.order[: page.CURVES]
     for kind in ("roc", "pr"):
         every, some = study.bands(kind), study.bands(kind, study.order[2:4])

@@ -11,7 +11,7 @@ import evalkit as ek
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.findings.kinds import ASSUMED_DIRECTION
-from evalkit.pages import experiment_page, significance_findings
+from evalkit.pages import experiment_page, significance_page
 from evalkit.studies import interleaving
 
 RNG = np.random.default_rng(5)
@@ -32,7 +32,7 @@ def better(study):
 
 def warned(study):
     """The findings on directions that are assumed."""
-    return [f.message for f in significance_findings.of(study) if f.kind is ASSUMED_DIRECTION]
+    return [f.message for f in significance_page.every_finding(study) if f.kind is ASSUMED_DIRECTION]
 
 
 LOWER = "loss wer WER perplexity ppl error cost time regret eer fid cer ter log_loss logLoss"

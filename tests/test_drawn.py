@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from test_paths import ASIDE, HALF, between, farthest, line_of, many, two_classes
 
-from evalkit.drawing import curve_plots, forecast_plots, plots, score_plots
+from evalkit.drawing import curve_plots, figures, plots
 from evalkit.drawing.curve_plots import Panel
 from evalkit.metrics import mean_calibration, recalibration
 from evalkit.metrics.counts import count
@@ -56,27 +56,27 @@ def test_reliability(c):
     drawn = reliability.reliability({"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9)
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "ylabel": "y", "words": {"a": []}}
-    svg = plots.picture(score_plots.reliability, *data, **options).svg
+    svg = figures.picture(curve_plots.reliability, *data, **options).svg
     assert off(svg, plots.COLOURS[0], *recalibration.isotonic_curve(c)) < HALF
 
 
 @tables
 def test_distribution_functions(c):
     frame, widest = score_spread.distribution("a", c), score_spread.distances({"a": c})
-    options = {"caption": "c", "size": (plots.WIDTH, 3.0), "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
-    svg = plots.picture(score_plots.distributions, frame, widest, **options).svg
+    options = {"caption": "c", "size": (figures.WIDTH, 3.0), "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
+    svg = figures.picture(curve_plots.distributions, frame, widest, **options).svg
     score = c.threshold[::-1]
     for side, rows in (("positive", c.positive), ("negative", c.negative)):
         share = np.cumsum(rows[::-1]) / rows.sum()
-        assert off(svg, score_plots.CLASSES[side], *steps_after(score, share)) < HALF
+        assert off(svg, curve_plots.CLASSES[side], *steps_after(score, share)) < HALF
 
 
 @tables
 def test_decision_curve(c):
     frame = decision_curve.drawn({"a": c})
     panel = Panel(frame, "t", "net benefit", reference=((0, 1), (0, 0)))
-    options = {"caption": "c", "size": (plots.WIDTH, 3.3), "panels": (1, 1)}
-    svg = plots.picture(curve_plots.panels, [panel], **options).svg
+    options = {"caption": "c", "size": (figures.WIDTH, 3.3), "panels": (1, 1)}
+    svg = figures.picture(curve_plots.panels, [panel], **options).svg
     low, high = decision_curve.FINE[[0, -1]]
     inside = c.threshold[(c.threshold > low) & (c.threshold < high)]
     t = np.unique(np.r_[np.linspace(low, high, 20_001), inside, np.nextafter(inside, 1)])
@@ -106,7 +106,7 @@ def off_mean(rows):
     drawn = mean_reliability.drawn({"a": mean_reliability.of(table, 1.0, band, Held(of_rows.scores))})
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "words": {"a": []}}
-    svg = plots.picture(forecast_plots.means, *data, **options).svg
+    svg = figures.picture(curve_plots.means, *data, **options).svg
     x, y = mean_calibration.isotonic_curve(table)
     left, right = drawn.spread["low"].min(), drawn.spread["high"].max()
     inside = np.unique(np.r_[left, x[(x > left) & (x < right)], right])

@@ -10,7 +10,7 @@ import pytest
 from online_samples import SMALL, log, users
 
 from evalkit import __main__ as cli
-from evalkit.pages import experiment_page, interleaving_page, planning_page
+from evalkit.pages import experiment_page, interleaving_page
 from evalkit.studies import interleaving
 from evalkit.studies.interleaving import Online
 
@@ -29,9 +29,9 @@ def test_the_sample_says_that_it_is_simulated(sample):
     assert not interleaving.read(log(), **SMALL).log.simulated
     assert "simulated" in interleaving_page.findings(sample.log).text
     assert "simulated clicks" in interleaving_page.by_position(sample.log).caption
-    pieces = [planning_page.errors(sample.planning).caption, planning_page.agreement(sample.planning).caption]
+    pieces = [interleaving_page.errors(sample.planning).caption, interleaving_page.agreement(sample.planning).caption]
     assert all(caption.startswith("Simulated, not observed") for caption in pieces)
-    assert "sigma 1.5" in planning_page.answer(sample.planning).text
+    assert "sigma 1.5" in interleaving_page.answer(sample.planning).text
     assert sample.log.headline[["first", "verdict"]].iloc[0].tolist() == ["candidate", "better"]
 
 
@@ -64,8 +64,8 @@ def test_a_part_that_was_not_given_is_not_shown():
     assert only.users is None
     assert only.planning is None
     assert experiment_page.findings(only.users).html == ""
-    assert planning_page.answer(only.planning).html == ""
-    assert planning_page.errors(only.planning).html == ""
+    assert interleaving_page.answer(only.planning).html == ""
+    assert interleaving_page.errors(only.planning).html == ""
     assert "A/B" not in interleaving_page.verdict(only).text
     assert interleaving_page.results(only).results["users"] is None
     other = interleaving.read(users=users(), metrics="orders", **SMALL)

@@ -7,7 +7,7 @@ import pytest
 from test_significance_page import PIECES
 
 from evalkit.arrays import InputError
-from evalkit.pages import significance_page, significance_plots
+from evalkit.pages import significance_page
 from evalkit.studies import significance
 
 OF_DATA = [piece for piece in PIECES if piece is not significance_page.teaching]
@@ -44,11 +44,11 @@ def test_the_page_says_where_the_score_test_stands_in():
 
 
 def test_the_picture_of_a_null_says_how_many_numbers_it_draws():
-    caption = significance_plots.null_distribution(significance.read(counts(10**8, 12_000), null=0.5)).caption
+    caption = significance_page.null_distribution(significance.read(counts(10**8, 12_000), null=0.5)).caption
     assert "One outcome in " in caption
     assert (
         "One outcome in "
-        not in significance_plots.null_distribution(significance.read(counts(1000, 20), null=0.5)).caption
+        not in significance_page.null_distribution(significance.read(counts(1000, 20), null=0.5)).caption
     )
 
 

@@ -12,7 +12,7 @@ from large_forecasts import CASES, METRICS, SHARDS, frame, held, long, summed
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
-from evalkit.pages import explorers, first_screen, forecasts_page, page, rating_page
+from evalkit.pages import first_screen, page, rating_page
 from evalkit.statistics.statistic import HeldRows
 from evalkit.studies import mean_reliability, rating
 
@@ -172,7 +172,7 @@ def test_bins_are_bounded_and_said():
 def words(study):
     names = ("title", "findings", "tenths", "spread", "extremes")
     pieces = [getattr(rating_page, name)(study) for name in names]
-    pieces += [forecasts_page.error_histogram_plot(study), forecasts_page.decomposition(study)]
+    pieces += [rating_page.error_histogram_plot(study), rating_page.decomposition(study)]
     pieces += [of(study) for of in (first_screen.verdict, page.comparisons, page.segments)]
     return "\n".join(piece.text if isinstance(piece, Html) else piece.alt for piece in pieces)
 
@@ -181,10 +181,10 @@ def test_the_page_says_the_same():
     given = {"metrics": "mae,bias,median_absolute_error,rmse", "segments": "country"}
     kept, reduced = held(frame(), **given), summed(frame(), **given)
     assert words(reduced) == words(kept)
-    assert explorers.recorded(reduced) == {}
+    assert page.recorded(reduced) == {}
     by_unit = summed(frame(), Limits(reading=SHARDS, drawn=300), unit="user_id")
     assert "Bands of the reliability diagrams: none" in rating_page.findings(by_unit).text
-    assert "Grey" not in forecasts_page.reliability_plot(by_unit).alt
+    assert "Grey" not in rating_page.reliability_plot(by_unit).alt
     bundle = rating_page.results(reduced)._repr_mimebundle_()["application/vnd.evalkit+json"]
     assert json.loads(json.dumps(bundle))["population"]["rows"] == 1000
 

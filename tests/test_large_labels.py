@@ -16,7 +16,7 @@ from evalkit.catalogue.kinds import RatioOfRows
 from evalkit.catalogue.metric import Combined
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
-from evalkit.pages import classification_page, first_screen, multilabel_page, page
+from evalkit.pages import classification_page, first_screen, labels_page, page
 from evalkit.pages.shared_findings import power
 from evalkit.statistics.statistic import OfRows
 from evalkit.studies import classification
@@ -139,8 +139,8 @@ def test_scores_that_are_no_probabilities():
     kept, reduced = held(data, threshold=0.5), summed(data, threshold=0.5)
     assert (kept.probabilities, reduced.probabilities) == (False, False)
     same(kept.estimates, reduced.estimates, but=RATIOS)
-    findings = multilabel_page.findings(reduced).text
-    assert without_sums(findings) == multilabel_page.findings(kept).text
+    findings = labels_page.findings(reduced).text
+    assert without_sums(findings) == labels_page.findings(kept).text
 
 
 def test_a_label_that_no_row_has_is_undefined_as_in_memory():
@@ -193,14 +193,14 @@ def test_bins_are_bounded_and_said():
     given = {"metrics": "roc_auc_macro,map_classes,macro_f1,exact_match,ranking_loss"}
     kept, reduced = held(data, **given), summed(data, Limits(bins=2_000, reading=SHARDS), **given)
     a, b = (study.estimates.set_index("metric")["value"] for study in (kept, reduced))
-    areas, text = ["roc_auc_macro", "map_classes"], multilabel_page.findings(reduced).text
+    areas, text = ["roc_auc_macro", "map_classes"], labels_page.findings(reduced).text
     for area, bound in zip(areas, reduced.bounds, strict=True):
         assert 0 < bound < 0.02
         assert 0 < abs(a[area] - b[area]) <= bound
         assert power(bound) in text
     np.testing.assert_allclose(b.drop(areas), a.drop(areas), rtol=1e-12)
     assert "counted in bins" in text
-    assert "counted in bins" not in multilabel_page.findings(kept).text
+    assert "counted in bins" not in labels_page.findings(kept).text
 
 
 def test_labels_that_come_together_in_too_many_ways_have_no_reference():
@@ -209,7 +209,7 @@ def test_labels_that_come_together_in_too_many_ways_have_no_reference():
     actual = rng.random((300, 60)) < score
     data = pd.DataFrame({f"p_{j}": score[:, j] for j in range(60)} | {f"y_{j}": actual[:, j] + 0 for j in range(60)})
     assert not summed(data).together
-    text = multilabel_page.estimates(summed(data)).html
+    text = labels_page.estimates(summed(data)).html
     assert "is left out: it needs fewer labels, or all rows in memory" in text
     assert "(labels' shares)" not in text
 

@@ -8,7 +8,7 @@ from large_values import drawn, held, long, of_users, summed, wide
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
-from evalkit.pages import significance_findings, significance_page, significance_plots
+from evalkit.pages import significance_page
 from evalkit.studies import paired, units
 
 PLAIN = ("systems", "order", "pairs", "units", "unit_name", "opponents", "family", "alone", "tests_are")
@@ -34,7 +34,7 @@ def frames(study):
 
 def told(study):
     """The findings, without what only tables at hand are looked at for."""
-    found = [finding.message for finding in significance_findings.of(study)]
+    found = [finding.message for finding in significance_page.every_finding(study)]
     return [text for text in found if "clusters, not looked at" not in text and "repeats (" not in text]
 
 
@@ -147,12 +147,12 @@ def words(study):
     names = ("title", "estimates", "effects", "equivalence", "needed", "definitions", "other_tests")
     pieces = [getattr(significance_page, name)(study) for name in names]
     pictures = ("differences", "distribution", "null_distribution", "ranks", "power", "duality")
-    pieces += [getattr(significance_plots, name)(study) for name in pictures]
+    pieces += [getattr(significance_page, name)(study) for name in pictures]
     return "\n".join(piece.text if isinstance(piece, Html) else piece.alt for piece in pieces)
 
 
 def test_columns_that_may_name_clusters_are_named():
-    found = [finding.message for finding in significance_findings.of(summed(of_users(wide())))]
+    found = [finding.message for finding in significance_page.every_finding(summed(of_users(wide())))]
     assert "Columns that may name clusters, not looked at in so long a table: user." in found
 
 

@@ -9,15 +9,7 @@ import pandas as pd
 import pytest
 
 from evalkit.findings.kinds import measured
-from evalkit.pages import (
-    classes_page,
-    experiment_page,
-    folds_page,
-    ranking_page,
-    rating_page,
-    significance_findings,
-    validation_findings,
-)
+from evalkit.pages import classes_page, experiment_page, ranking_page, rating_page, significance_page, validation_page
 from evalkit.statistics.significance import holm
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
@@ -34,16 +26,16 @@ def values(systems):
 
 
 def test_a_leader_of_several_is_told_to_be_picked():
-    (text,) = messages(significance_findings.of(significance.read(values("abcd"))), "EK414")
+    (text,) = messages(significance_page.every_finding(significance.read(values("abcd"))), "EK414")
     assert "best of 4 systems" in text
     assert measured.LEADER in text
-    (text,) = messages(significance_findings.of(significance.read(values("abcd"), baseline="b")), "EK414")
+    (text,) = messages(significance_page.every_finding(significance.read(values("abcd"), baseline="b")), "EK414")
     assert "best of 3 candidates" in text
     assert measured.BEST in text
 
 
 def test_one_of_two_is_not_picked():
-    assert not messages(significance_findings.of(significance.read(values("ab"))), "EK414")
+    assert not messages(significance_page.every_finding(significance.read(values("ab"))), "EK414")
 
 
 def test_classes_of_few_rows_are_named():
@@ -77,10 +69,12 @@ def test_few_queries_are_told():
 def test_few_rows_of_several_folds_are_told():
     rng = np.random.default_rng(4)
     table = pd.DataFrame({"label": rng.integers(0, 2, 60), "score": rng.random(60), "fold": np.arange(60) % 5})
-    (text,) = messages(validation_findings.of(validation.read(table)), "EK520")
+    (text,) = messages(validation_page.every_finding(validation.read(table)), "EK520")
     assert text.startswith("60 rows pooled from 5 folds.")
     assert measured.POOLED in text
-    assert not messages(validation_findings.of(validation.read(pd.concat([table] * 170, ignore_index=True))), "EK520")
+    assert not messages(
+        validation_page.every_finding(validation.read(pd.concat([table] * 170, ignore_index=True))), "EK520"
+    )
 
 
 def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
@@ -144,5 +138,5 @@ def test_the_folds_decide_where_few_rows_are_pooled(rows, decides, honest):
     study = validation.read(pd.DataFrame(table), metrics="roc_auc")
     assert study.paired["adjusted"].tolist() == pytest.approx(np.clip(holm(study.paired[decides]), 0, 1))
     assert study.answer["what"].startswith("pooled") is honest
-    first, second = folds_page.paired(study).html.split("<table")[1:]
+    first, second = validation_page.paired(study).html.split("<table")[1:]
     assert ("adjusted p" in first, "adjusted p" in second) == (honest, not honest)

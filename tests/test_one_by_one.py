@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 from evalkit.metrics.net_benefit import net_benefit
-from evalkit.pages import class_pictures, classes_page, classification_page
+from evalkit.pages import classes_page, classification_page
 from evalkit.studies import classification, one_by_one
 
 RNG = np.random.default_rng(9)
@@ -44,7 +44,7 @@ def test_the_worst_calibrated_are_drawn_and_the_others_named(study):
 
 
 def test_their_numbers_are_those_of_the_rows(study):
-    recorded = class_pictures.recorded(study)["one_by_one"]
+    recorded = classes_page.recorded(study)["one_by_one"]
     benefit = pd.DataFrame(recorded["net_benefit"])
     for row in recorded["scores"]["distances"]:
         i = NAMES.index(row["system"])
@@ -80,6 +80,6 @@ def test_labels_have_the_same_pictures(labels):
 
 def test_classes_alone_have_no_such_pictures():
     study = classification.read(pd.DataFrame({"label": ["a", "b", "c"] * 4, "predicted": ["a", "b", "a"] * 4}))
-    assert class_pictures.recorded(study) == {}
+    assert classes_page.recorded(study) == {}
     assert all(getattr(classification_page, name)(study).html == "" for name in PICTURES)
     assert study.confused[["actual", "predicted", "n"]].to_numpy().tolist() == [["c", "a", 4]]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import evalkit as ek
-from evalkit.pages import binary_page, classes_page, multilabel_page, ranking_page, rating_page
+from evalkit.pages import binary_page, classes_page, labels_page, ranking_page, rating_page
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng(8)
@@ -24,7 +24,7 @@ RUNS = [("q1", "a", 0.9, 1), ("q1", "b", 0.5, 0), ("q2", "a", 0.3, 0), ("q2", "b
 PAGES = {
     "binary": (binary_page, lambda: ek.classification(ROWS[["id", "label", "score"]])),
     "classes": (classes_page, lambda: ek.classification(pd.DataFrame({"id": range(N), "label": CLASS} | BY_CLASS))),
-    "labels": (multilabel_page, lambda: ek.classification(pd.DataFrame({"id": range(N)} | LABELS))),
+    "labels": (labels_page, lambda: ek.classification(pd.DataFrame({"id": range(N)} | LABELS))),
     "forecasts": (rating_page, lambda: ek.rating(ROWS[["id", "actual"]].assign(forecast=SCORE + 0.9))),
     "ranked": (ranking_page, lambda: ek.ranking(pd.DataFrame(RUNS, columns=["query", "item", "score", "grade"]))),
 }

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.drawing import curve_plots, paths, plots
+from evalkit.drawing import curve_plots, figures, plots
 from evalkit.drawing.curve_plots import STEPS, Panel
 from evalkit.metrics.counts import Counts, count
 from evalkit.studies import curve_points
@@ -43,19 +43,19 @@ def vertices(path):
 @given(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=2, max_size=30))
 def test_every_point_stays_within_half_a_tenth(points):
     text = "M {} {} ".format(*points[0]) + " ".join(f"\nL {x} {y}" for x, y in points[1:])
-    left = vertices(paths.compact(text))
-    tenths = np.round(np.array(points) * paths.PLACES) / paths.PLACES
+    left = vertices(figures.compact(text))
+    tenths = np.round(np.array(points) * figures.PLACES) / figures.PLACES
     moved = np.append([True, True], (np.diff(tenths[1:], axis=0) != 0).any(axis=1))
     np.testing.assert_allclose(left, tenths[moved], atol=1e-6)
 
 
 @pytest.mark.parametrize("path", ["M 0 0 A 1 1 0 0 0 2 2", "", "M 1 2 S 3 4 5 6"])
 def test_other_commands_stay(path):
-    assert paths.compact(path) == path
+    assert figures.compact(path) == path
 
 
 def test_a_closed_line_goes_on_from_where_it_began():
-    assert vertices(paths.compact("M 0 0 L 5 0 L 5 5 z L 1 1"))[-1].tolist() == [1, 1]
+    assert vertices(figures.compact("M 0 0 L 5 0 L 5 5 z L 1 1"))[-1].tolist() == [1, 1]
 
 
 def two_classes(rows):
@@ -103,7 +103,7 @@ def farthest(points, line):
 def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps):
     exact = curve_points.CURVES[kind](table)
     panel = Panel(curve_points.points("a", exact), "x", "y", reference=((0, 1), (0, 1)), steps=steps)
-    svg = plots.picture(curve_plots.panels, [panel], caption="c", size=(4.5, 3.9), panels=(1, 1)).svg
+    svg = figures.picture(curve_plots.panels, [panel], caption="c", size=(4.5, 3.9), panels=(1, 1)).svg
     corners = line_of(svg, curve_plots.REFERENCE["color"])[[0, -1]]  # where (0, 0) and (1, 1) lie
     points = np.column_stack([exact.x, exact.y])
     if steps == STEPS:

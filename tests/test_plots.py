@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.drawing import curve_plots, plots
+from evalkit.drawing import curve_plots, figures, plots
 
 
 @pytest.fixture
@@ -75,10 +75,10 @@ def test_the_lowest_panel_of_each_column_has_the_numbers_of_the_axis():
     assert [ax.get_xlabel() for ax in axes.flat] == ["", "ndcg@10", "ndcg@10", ""]
 
 
-def hostile() -> plots.Picture:
+def hostile() -> figures.Figure:
     names = ['<script>"x"', "$\\badcmd$"]
     frame = pd.DataFrame({"name": names, "value": [0.12345, 0.2], "low": [0.0, 0.1], "high": [0.3, 0.4]})
-    return plots.picture(plots.intervals, frame, alt=names[0], caption=names[1], label=names[1], zero=False)
+    return figures.picture(plots.intervals, frame, alt=names[0], caption=names[1], label=names[1], zero=False)
 
 
 def test_a_picture_escapes_text_and_takes_mathtext_as_it_stands():
@@ -96,7 +96,7 @@ def test_a_picture_is_the_same_twice_and_loads_nothing():
 
 def test_rounding_coordinates_leaves_the_text_alone():
     frame = pd.DataFrame({"name": ["0.12345"], "value": [0.5], "low": [0.4], "high": [0.6]})
-    svg = plots.picture(plots.intervals, frame, alt="", caption="", label="", zero=True).svg
+    svg = figures.picture(plots.intervals, frame, alt="", caption="", label="", zero=True).svg
     assert "0.12345" in svg
     assert not re.search(r'd="[^"]*\d\.\d{3}', svg)
 
@@ -105,16 +105,16 @@ ODD = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
 
 
 def test_systems_with_underscores_and_dollars_stand_in_every_legend_as_they_are():
-    from evalkit.drawing import curve_plots
+    from evalkit.drawing import curve_plots, figures
 
     frame = pd.DataFrame({"system": np.repeat(ODD, 2), "x": [1, 2] * 4, "y": np.arange(8.0), "fold": [1, 2] * 4})
     frame = frame.assign(low=frame["y"] - 1, high=frame["y"] + 1)
     panel = curve_plots.Panel(frame, "x", "y", "$title_1$", bands=frame)
     labels = {"x": "x", "y": "y", "xlabel": "$k_1$", "ylabel": "y"}
     drawn = [
-        plots.picture(plots.curves, frame, alt="", caption="", **labels),
-        plots.picture(curve_plots.panels, [panel, panel], alt="", caption="", panels=(1, 2)),
-        plots.picture(curve_plots.draw_folds, frame, alt="", caption="", label="y", subject="plain", xlabel="fold"),
+        figures.picture(plots.curves, frame, alt="", caption="", **labels),
+        figures.picture(curve_plots.panels, [panel, panel], alt="", caption="", panels=(1, 2)),
+        figures.picture(curve_plots.draw_folds, frame, alt="", caption="", label="y", subject="plain", xlabel="fold"),
     ]
     for one in drawn:
         assert [name for name in ODD if f">{name}</text>" not in one.svg] == []
@@ -123,18 +123,18 @@ def test_systems_with_underscores_and_dollars_stand_in_every_legend_as_they_are(
 
 
 def test_names_in_ticks_and_titles_are_taken_as_they_stand():
-    from evalkit.drawing import curve_plots, score_plots
+    from evalkit.drawing import curve_plots, figures
 
     frame = pd.DataFrame({"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3})
     points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6, "rows": 1})
     of_each = {"ylabel": "y", "words": {name: ["MCB 0"] for name in ODD}}
     drawn = [
-        plots.picture(plots.intervals, frame, alt="", caption="", label="x", zero=True),
-        plots.picture(plots.multiples, frame, alt="", caption="", panels=(1, 4), label="x", size=(12, 3)),
-        plots.picture(
-            score_plots.reliability, points, points, points, caption="", panels=(1, 4), size=(12, 3), **of_each
+        figures.picture(plots.intervals, frame, alt="", caption="", label="x", zero=True),
+        figures.picture(plots.multiples, frame, alt="", caption="", panels=(1, 4), label="x", size=(12, 3)),
+        figures.picture(
+            curve_plots.reliability, points, points, points, caption="", panels=(1, 4), size=(12, 3), **of_each
         ),
-        plots.picture(curve_plots.matrix, np.eye(4), alt="", caption="", classes=ODD, xlabel="x", ylabel="y"),
+        figures.picture(curve_plots.matrix, np.eye(4), alt="", caption="", classes=ODD, xlabel="x", ylabel="y"),
     ]
     for one in drawn:
         assert [name for name in ODD if f">{name}</text>" not in one.svg and f">{name}</tspan>" not in one.svg] == []
@@ -150,7 +150,7 @@ def test_titles_of_segments_do_not_overlap(across, name):
 
     slices = [f"employment_status WWWWW self-employed without staff {i}" for i in range(2 * across)]
     frame = pd.DataFrame({"slice": slices, "system": name, "value": 0.5, "low": 0.4, "high": 0.6, "n": 1_234_567})
-    with rc_context(plots.STYLE):
+    with rc_context(figures.STYLE):
         figure = Figure(figsize=(7.6, 0.5 + 2 * 1.02), layout="constrained")
         canvas = FigureCanvasAgg(figure)
         axes = figure.subplots(2, across, sharex=True, sharey=True, squeeze=False)

@@ -15,7 +15,7 @@ from evalkit import __main__ as cli
 from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import tables
-from evalkit.pages import first_screen, page, ranking_page, record
+from evalkit.pages import first_screen, page, ranking_page
 from evalkit.studies import beyond_relevance, provenance, ranking
 from evalkit.studies.diagnostics import rank_tiers
 
@@ -229,7 +229,7 @@ def column(c):
 
 
 def read_again(frame):
-    columns = json.loads(json.dumps(tables.plain(record.columns(frame))))
+    columns = json.loads(json.dumps(tables.plain(page.columns(frame))))
     return columns, pd.DataFrame({name: column(c) for name, c in columns.items()})
 
 
@@ -237,7 +237,7 @@ def test_a_frame_of_the_columns_in_the_json_is_that_of_the_comparisons(sample):
     columns, frame = read_again(sample.comparisons)
     pd.testing.assert_frame_equal(frame, sample.comparisons, check_exact=True, check_dtype=False)
     assert isinstance(columns["p"], list)
-    assert record.columns(sample.comparisons[:0].iloc[:, :0]) == {}
+    assert page.columns(sample.comparisons[:0].iloc[:, :0]) == {}
 
 
 def test_many_comparisons_are_packed_to_the_last_bit(sample):

@@ -15,7 +15,7 @@ from validation_tables import (
 from evalkit.catalogue.lookup import find
 from evalkit.limits import Limits
 from evalkit.offline import fitting, splits
-from evalkit.pages import resplits_page, validation_page
+from evalkit.pages import validation_page
 from evalkit.reading.inputs import folds as inputs
 from evalkit.statistics.intervals import mean_t, wilson
 from evalkit.statistics.significance import nadeau_bengio
@@ -44,7 +44,7 @@ def test_one_neighbour_on_noise():
 def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why():
     study = validated(Limits(holdouts=10), features=noise(40), estimator=DUMMY, k=5)
     assert study.other.summary.set_index("way").loc["leave one out", "mean"] == 0.0
-    assert "its own class is the rarer one among the others" in resplits_page.other_splits(study).html
+    assert "its own class is the rarer one among the others" in validation_page.other_splits(study).html
 
 
 def test_rows_at_random_flatter_where_groups_repeat():
@@ -56,7 +56,7 @@ def test_rows_at_random_flatter_where_groups_repeat():
     blind = study.primary.value(study.other.ignoring)
     assert blind > 0.95
     assert study.intervals.iloc[0]["high"] < 0.8
-    assert "group ignored" in resplits_page.other_splits(study).html
+    assert "group ignored" in validation_page.other_splits(study).html
 
 
 def test_dates_split_forward_beside_rows_at_random():
@@ -70,7 +70,7 @@ def test_dates_split_forward_beside_rows_at_random():
         assert study.examples.time[train].max() + 3 < study.examples.time[test].min()
     assert study.rows.size < n
     assert study.primary.value(study.other.ignoring) > study.intervals.iloc[0]["value"] + 0.1
-    assert "rows at random, time ignored" in resplits_page.other_splits(study).html
+    assert "rows at random, time ignored" in validation_page.other_splits(study).html
 
 
 def test_the_budget_says_what_it_left_out():
@@ -132,7 +132,7 @@ def test_folds_given_are_the_folds_of_the_corrected_interval():
     assert corrected["n"] == 4
     assert study.other.folds.size == 4
     assert "the folds given" in list(study.other.summary["way"])
-    assert "group ignored" in resplits_page.other_splits(study).html
+    assert "group ignored" in validation_page.other_splits(study).html
 
 
 def two_fits():

@@ -12,7 +12,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.findings.kinds import NOTE, WARNING
 from evalkit.metrics import rankings
-from evalkit.pages import ranking_findings
+from evalkit.pages import ranking_page
 from evalkit.reading.inputs import runs
 from evalkit.reading.tables import ids
 from evalkit.studies import ranking
@@ -347,7 +347,7 @@ def test_hardly_any_judged_item_is_a_warning():
     for judged, severity in ((1, WARNING), (5, NOTE)):
         qrels = run[run["item"].isin([f"d{j}" for j in range(judged)])].drop(columns="score").assign(grade=1)
         study = ranking.read(run, qrels, metrics="ndcg@10")
-        assert [f.severity for f in ranking_findings.every_finding(study) if f.kind.code == "EK145"] == [severity]
+        assert [f.severity for f in ranking_page.every_finding(study) if f.kind.code == "EK145"] == [severity]
 
 
 def test_refuses_judgements_as_runs_and_runs_as_judgements(here):

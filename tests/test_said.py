@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from evalkit.pages import binary_page, page, probabilities, rating_page, shared_findings
+from evalkit.pages import binary_page, page, rating_page, shared_findings
 from evalkit.studies import classification, diagnostics, ranking, rating
 from evalkit.studies.classification_diagnostics import Miscalibration, miscalibrated
 
@@ -25,7 +25,7 @@ def test_each_kind_of_miscalibration_is_named():
     assert wrong[Miscalibration.UNDERCONFIDENT] == ["timid"]
     assert (wrong[Miscalibration.TOO_HIGH], wrong[Miscalibration.TOO_LOW]) == (["high"], ["low"])
     assert right == ["right"]
-    text = probabilities.calibrated(study).text
+    text = binary_page.calibration(study).text
     assert text.startswith("Over-confident, with probabilities too close to 0 and 1 (slope below 1): extreme.")
     assert "Neither slope nor intercept shows miscalibration: right." in text
 

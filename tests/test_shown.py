@@ -20,9 +20,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 import evalkit as ek
 from evalkit import report, running, system
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import exports, plots, tables
+from evalkit.drawing import exports, figures, plots, shown, tables
 from evalkit.drawing.exports import Cell
-from evalkit.drawing.plots import Picture
+from evalkit.drawing.figures import Figure
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -118,18 +118,16 @@ def test_offers_are_listed_and_unknown_names_answered(study):
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
 def test_each_report_has_figures_and_tables_and_a_summary(name):
-    from evalkit.drawing import shown
-
-    contents = shown.contents(name)
-    assert contents.summary
-    assert len(contents.named(Picture)) > 3
-    assert {"estimates", "title"} <= {*contents.named(tables.Html)}
+    page = shown.page(name)
+    returned = [piece.__annotations__["return"] for piece in page.PIECES]
+    assert page.SUMMARY
+    assert sum(Figure in getattr(one, "__args__", (one,)) for one in returned) > 3
+    assert {"estimates", "title"} <= {piece.__name__ for piece in page.PIECES}
 
 
 def test_of_two_pieces_with_one_name_the_second_has_that_of_its_module():
-    from evalkit.drawing import shown
-
-    assert {"estimates", "experiment_estimates"} <= {*shown.contents("interleaving").pieces}
+    tables = ek.interleaving(log=None, users=None).tables
+    assert {"estimates", "experiment_estimates"} <= {*dir(tables)}
 
 
 # Figures ------------------------------------------------------------------------------------------------------
@@ -141,7 +139,7 @@ def line(frame, ax, *, label):
 
 
 def picture(draw=line, panels=None):
-    return plots.picture(draw, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="c", panels=panels, label="steps")
+    return figures.picture(draw, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="c", panels=panels, label="steps")
 
 
 def two(frame, axes, *, label):
@@ -172,7 +170,7 @@ def test_what_the_first_figure_switches_on_stays_on_for_the_next(agg):
 
 
 def test_the_reader_restyles_a_figure(agg):
-    assert picture()().xaxis.label.get_size() == plots.STYLE["font.size"]
+    assert picture()().xaxis.label.get_size() == figures.STYLE["font.size"]
     with mpl.rc_context({"font.size": 17, "figure.figsize": (2, 1)}):
         ax = picture()()
     assert ax.xaxis.label.get_size() == 17
@@ -181,7 +179,9 @@ def test_the_reader_restyles_a_figure(agg):
 
 @pytest.mark.filterwarnings("error")
 def test_a_name_in_another_script_is_drawn_without_a_warning():
-    assert plots.row(two, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), panels=2, caption="c", label="日本").caption == "c"
+    assert (
+        figures.row(two, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), panels=2, caption="c", label="日本").caption == "c"
+    )
 
 
 def test_the_reader_sets_the_colours_of_the_systems():

@@ -16,7 +16,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import claim_plots, plots
 from evalkit.drawing.tables import Html
 from evalkit.metrics.distribution import Held
-from evalkit.pages import first_screen, page, ranking_page, significance_page, significance_plots
+from evalkit.pages import first_screen, page, ranking_page, significance_page
 from evalkit.studies import paired, ranking, significance
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,16 +24,16 @@ PIECES = (
     significance_page.title,
     first_screen.verdict,
     significance_page.findings,
-    significance_plots.differences,
+    significance_page.differences,
     page.comparisons,
     significance_page.other_tests,
     significance_page.estimates,
     significance_page.effects,
     significance_page.equivalence,
-    significance_plots.distribution,
-    significance_plots.null_distribution,
-    significance_plots.ranks,
-    significance_plots.power,
+    significance_page.distribution,
+    significance_page.null_distribution,
+    significance_page.ranks,
+    significance_page.power,
     significance_page.needed,
     significance_page.teaching,
     significance_page.definitions,
@@ -61,13 +61,13 @@ def test_where_there_are_no_ranks_their_section_is_empty():
     folds = pd.DataFrame({"fold": range(6)} | {name: rng(i).normal(size=6) for i, name in enumerate("abc")})
     arms = pd.DataFrame({"arm": list("ABC"), "successes": [5, 6, 7], "trials": [10, 10, 10]})
     for table, more in [(folds, {"test_to_train": 0.2}), (arms, {}), (wide(), {})]:
-        assert significance_plots.ranks(significance.read(table, **more)).html == ""
+        assert significance_page.ranks(significance.read(table, **more)).html == ""
 
 
 def test_a_figure_of_many_systems_holds_the_best_mean_ranks():
     base, names = rng(1).normal(size=12), [f"s{i:02d}" for i in range(40)]
     table = pd.DataFrame({"query": range(12)} | {name: base + i / 50 for i, name in enumerate(names)})
-    figure = significance_plots.ranks(significance.read(table, baseline="s00"))
+    figure = significance_page.ranks(significance.read(table, baseline="s00"))
     assert "k = 40 systems" in figure.caption
     assert "The figure shows the 30 best." in figure.caption
     assert [name for name in names if f"{name} " in figure.alt] == names[10:]

@@ -10,7 +10,7 @@ import pytest
 from significance_tables import long, rng, told, wide
 
 from evalkit.arrays import InputError
-from evalkit.pages import first_screen, page, significance_page, significance_plots
+from evalkit.pages import first_screen, page, significance_page
 from evalkit.statistics import multiplicity, signflip
 from evalkit.studies import paired, ranking, significance
 
@@ -125,8 +125,8 @@ def test_a_p_that_is_undefined_stays_so_over_looks():
         assert np.isnan(row["p"])
         assert np.isnan(row["adjusted"])
     study = significance.read(wide(gain=0.1), looks=5)
-    assert significance_plots.null_distribution(study).caption.endswith("p 0.10, corrected for 5 analyses.")
-    assert significance_plots.duality(study).caption.endswith("p 0.10, corrected for 5 analyses.")
+    assert significance_page.null_distribution(study).caption.endswith("p 0.10, corrected for 5 analyses.")
+    assert significance_page.duality(study).caption.endswith("p 0.10, corrected for 5 analyses.")
 
 
 def test_a_system_without_a_value_in_any_fold_is_refused_by_name():

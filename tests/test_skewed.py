@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.pages import binary_page, rating_page, significance_findings
+from evalkit.pages import binary_page, rating_page, significance_page
 from evalkit.studies import classification, diagnostics, rating, significance
 
 N = 60
@@ -29,7 +29,7 @@ def by_rating():
 def by_values():
     return significance.read(
         pd.DataFrame({"unit": np.arange(N).astype(str), "a": 6 + rare(), "b": 6.0})
-    ), significance_findings.of
+    ), significance_page.every_finding
 
 
 def by_loss():

@@ -8,7 +8,7 @@ import tool_tables
 
 from evalkit import parameters
 from evalkit.arrays import InputError
-from evalkit.pages import significance_findings
+from evalkit.pages import significance_page
 from evalkit.studies import classification, inspection, interleaving, ranking, rating, significance, validation
 from evalkit.studies.paired import Significance
 
@@ -62,7 +62,7 @@ def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(case, t
         assert not systems or set(study.systems) == set(systems)
         assert study.estimates["n"].iloc[0] == int(n)
         if case.report == "significance" and isinstance(study, Significance):
-            told = {finding.kind.code for finding in significance_findings.of(study)}
+            told = {finding.kind.code for finding in significance_page.every_finding(study)}
             assert ("EK117" in told, codes <= told) == ("EK117" in codes, True)
     report = parameters.REPORTS[case.report]
     known = {name: value for name, value in given.items() if name in {field.name for field in fields(report)}}

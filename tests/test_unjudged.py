@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from evalkit.pages import ranking_page
-from evalkit.pages import unjudged as page
 from evalkit.studies import beyond_relevance, ranking
 
 
@@ -51,7 +50,7 @@ def test_by_hand():
     frame = beyond_relevance.bounds(study).set_index("metric")
     assert frame.loc["precision@2", ["value", "low", "high", "n", "unjudged"]].tolist() == [0.5, 0.5, 1.0, 1, 1]
     assert frame.loc["average_precision", ["value", "low", "high"]].tolist() == [1.0, 1.0, 1.0]
-    text = study.tables.bounds.to_markdown()
+    text = study.tables.unjudged.to_markdown()
     assert "0.50 to 1.00" in text
 
 
@@ -60,7 +59,7 @@ def test_nothing_where_all_items_of_the_first_ranks_are_judged():
     assert not len(beyond_relevance.bounds(ranking.read(rows)))
     deep = table().assign(grade=lambda rows: rows["grade"].where(rows["score"] <= -2, 1.0))
     assert not len(beyond_relevance.bounds(ranking.read(deep, metrics="precision@2")))
-    assert not page.bounds(ranking.read(rows)).html
+    assert not ranking_page.unjudged(ranking.read(rows)).html
 
 
 def test_a_query_without_a_relevant_item_stays_out():

@@ -20,7 +20,7 @@ from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits, Reading
 from evalkit.offline import splits
-from evalkit.pages import folds_page, validation_page
+from evalkit.pages import validation_page
 from evalkit.parameters import Validation
 from evalkit.reading.inputs import folds
 from evalkit.studies import validation
@@ -244,7 +244,7 @@ def test_a_fold_with_one_class_has_no_auc_and_is_named():
     study = validation.read(frame, metrics="roc_auc")
     assert np.isnan(study.fold_values("system")[0])
     assert "base rate" in [one.name for one in study.findings]
-    assert folds_page.by_fold(study).text.count("–") >= 1
+    assert validation_page.by_fold(study).text.count("–") >= 1
 
 
 def test_bad_input_and_a_failed_gate_end_with_their_status(tmp_path, capsys):

@@ -17,7 +17,7 @@ from validation_tables import (
 )
 
 from evalkit.numbers import of_frame
-from evalkit.pages import resplits_page, validation_page
+from evalkit.pages import validation_page
 from evalkit.studies import validation
 
 # Planted leaks, and none
@@ -180,7 +180,7 @@ def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
     outside, again, inside = study.selection["value"]
     assert min(outside, again) > 0.65
     assert inside == pytest.approx(0.5, abs=0.15)  # three standard errors of 100 rows
-    shown = resplits_page.selection(study)
+    shown = validation_page.selection(study)
     places = of_frame(study.selection, "value")
     assert f"<s>{outside:.{places}f}" in shown.html
     assert f"{inside:.{places}f} [" in shown.text
@@ -219,7 +219,7 @@ def test_columns_named_without_a_look_at_the_label_are_no_leak():
 def test_a_selection_on_clean_data_is_no_severe_finding(asked):
     study = validation.read(**asked, **FAST)
     assert not severe(study)
-    assert len(resplits_page.selection(study).html) > 100
+    assert len(validation_page.selection(study).html) > 100
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from validation_tables import FAST, ROOT, noise, severe
 
 from evalkit.arrays import InputError
-from evalkit.pages import folds_page, validation_page
+from evalkit.pages import validation_page
 from evalkit.statistics.intervals import mover, wilson
 from evalkit.studies import validation
 
@@ -48,10 +48,10 @@ def whole_page(study) -> str:
     published = validation_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
     jsonschema.validate(published, schema)
     json.dumps(published, allow_nan=False)
-    for draw in (folds_page.fold_map, folds_page.folds, folds_page.interval_plot):
+    for draw in (validation_page.fold_map, validation_page.folds, validation_page.interval_plot):
         assert draw(study).svg
     of_page = [getattr(validation_page, name) for name in ("title", "verdict", "findings", "leakage", "definitions")]
-    of_folds = [folds_page.intervals, folds_page.by_fold, folds_page.paired, folds_page.estimates]
+    of_folds = [validation_page.intervals, validation_page.by_fold, validation_page.paired, validation_page.estimates]
     return "\n".join(part(study).html for part in [*of_page, *of_folds])
 
 

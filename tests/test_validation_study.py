@@ -21,7 +21,7 @@ from validation_tables import (
 
 from evalkit.limits import Limits
 from evalkit.offline import fitting
-from evalkit.pages import folds_page, resplits_page, validation_page
+from evalkit.pages import validation_page
 from evalkit.studies import validation
 
 
@@ -56,8 +56,8 @@ def test_predictions_with_a_fold_column(given):
     assert "can be trusted" not in shown.text
     assert 'class="verdict pass"' not in shown.html
     assert "<s>" not in shown.html  # what is crossed out stands in its section
-    assert "<s>0.771 " in folds_page.intervals(given).html
-    assert "[0.746, 0.796]" in folds_page.intervals(given).text
+    assert "<s>0.771 " in validation_page.intervals(given).html
+    assert "[0.746, 0.796]" in validation_page.intervals(given).text
     assert "no group" in shown.html
 
 
@@ -73,7 +73,7 @@ def test_cancer_holds_every_part_of_the_page(fitted):
         "leave one out": 100,
     }
     assert ways["estimates"].tolist() == [200, 10, 10, 50, 1]
-    lesson = resplits_page.other_splits(fitted).html
+    lesson = validation_page.other_splits(fitted).html
     for name in ("10-fold", "mean of 3 × 10-fold"):
         times = ways.loc["one holdout of 30%", "sd"] / ways.loc[name, "sd"]
         assert f"{times:.1f} times as much as {name}" in lesson
@@ -146,7 +146,7 @@ def test_groups_and_a_fold_with_one_class_leave_its_auc_undefined(metrics):
     assert np.isfinite(auc[1:]).all()
     assert np.isfinite(study.unlike["p"])
     assert validation_page.verdict(study).text
-    assert folds_page.folds(study).svg
+    assert validation_page.folds(study).svg
 
 
 # The verdict claims no more than what was checked
@@ -212,12 +212,12 @@ def test_the_same_fits_give_the_same_numbers(fitted):
 
 
 def test_pictures_say_what_they_draw(given, fitted):
-    assert "10-fold 0." in resplits_page.strip(fitted).alt
-    assert resplits_page.strip(given).html == ""
+    assert "10-fold 0." in validation_page.strip(fitted).alt
+    assert validation_page.strip(given).html == ""
     for study in (given, fitted):
-        for draw in (folds_page.fold_map, folds_page.folds, folds_page.interval_plot):
+        for draw in (validation_page.fold_map, validation_page.folds, validation_page.interval_plot):
             assert f"{study.rows.size:,} rows" in draw(study).svg
-    assert "on test rows" in resplits_page.learning_curve(fitted).alt
+    assert "on test rows" in validation_page.learning_curve(fitted).alt
 
 
 def test_the_map_shows_blocks_of_time_apart():

@@ -3,15 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from evalkit.pages import (
-    binary_page,
-    binary_plots,
-    classification_page,
-    page,
-    ranking_page,
-    rating_page,
-    significance_plots,
-)
+from evalkit.pages import binary_page, classification_page, page, ranking_page, rating_page, significance_page
 from evalkit.studies import classification, ranking, rating, significance
 
 
@@ -23,7 +15,7 @@ def trials(tmp_path, rows):
 
 def test_differences_of_unlike_sizes_each_say_their_n(tmp_path):
     study = trials(tmp_path, ["a,1,2", "b,3,4", "c,7,10"])
-    picture = significance_plots.differences(study)
+    picture = significance_page.differences(study)
     sizes = study.comparisons["n"].tolist()
     assert len(set(sizes)) > 1
     least, most = min(sizes), max(sizes)
@@ -40,14 +32,14 @@ def test_estimates_of_unlike_sizes_each_say_their_n(tmp_path):
     assert all(f"n = {n}</span>" in page.estimates(study, "caption").html for n in (2, 4, 10))
     equal = trials(tmp_path, ["a,1,10", "b,3,10"])
     assert "n = " not in page.estimates(equal, "caption").html
-    assert "trials)" in significance_plots.differences(equal).svg
-    assert " to " not in significance_plots.differences(equal).svg
+    assert "trials)" in significance_page.differences(equal).svg
+    assert " to " not in significance_page.differences(equal).svg
 
 
 def test_one_positive_and_one_query_are_singular():
     data = pd.DataFrame({"label": [1, 0, 0, 0], "score": [0.9, 0.1, 0.2, 0.3]})
     study = classification.read(data)
-    text = binary_plots.curve_plot(study).caption + binary_page.findings(study).text
+    text = binary_page.curve_plot(study).caption + binary_page.findings(study).text
     assert "1 positive, 3 negatives" in text
     assert "Only 1 row of the smaller class" in text
     run = pd.DataFrame({"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]})

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import evalkit as ek
-from evalkit.pages import binary_page, classes_page, first_screen, multilabel_page, rating_page
+from evalkit.pages import binary_page, classes_page, first_screen, labels_page, rating_page
 
 RNG = np.random.default_rng(33)
 LABEL = RNG.permutation(np.repeat([1, 0], [60, 340]))
@@ -42,7 +42,7 @@ CASES = [
     (binary_page, lambda: binary(SURE), {"log_loss", "brier", "accuracy"}, {"roc_auc", "specificity", "recall"}),
     (binary_page, lambda: binary(1 - SURE), {"average_precision"}, {"roc_auc"}),
     (classes_page, lambda: several(0.1), {"log_loss", "accuracy", "roc_auc_ovr"}, {"mcc"}),
-    (multilabel_page, lambda: labelled(1 - SURE), {"exact_match", "map_classes"}, {"micro_f1"}),
+    (labels_page, lambda: labelled(1 - SURE), {"exact_match", "map_classes"}, {"micro_f1"}),
     (rating_page, lambda: forecast(FAR), {"rmse", "r2"}, {"mae"}),
 ]
 
@@ -58,7 +58,7 @@ GOOD = np.clip(0.15 + 0.5 * (LABEL - 0.15) + RNG.normal(0, 0.01, 400), 0, 1)
 NEAR = [
     (binary_page, lambda: binary(GOOD)),
     (classes_page, lambda: several(0.9)),
-    (multilabel_page, lambda: labelled(GOOD)),
+    (labels_page, lambda: labelled(GOOD)),
     (rating_page, lambda: forecast(ACTUAL + 0.1)),
 ]
 

@@ -1,4 +1,4 @@
-"""Plots of tests: differences and their null distribution, intervals that miss, ranks, power; data and an `ax` in."""
+"""Plots of tests: differences and their null distribution, intervals that miss, ranks, power, planned experiments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.drawing import marks
-from evalkit.drawing.plots import COLOURS, GREY, Sides, intervals, legend, style_of
+from evalkit.drawing import figures as marks
+from evalkit.drawing.plots import COLOURS, GREY, GRID, Sides, intervals, legend, style_of
 from evalkit.metrics.distribution import Distribution
 from evalkit.numbers import number, signed
 
 BINS = 40  # even: none straddles 0
 MISSED = "#c1272d"
-
 TICKS = (100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
@@ -41,14 +40,15 @@ def histogram(values: Distribution, ax: Any, *, xlabel: str, ylabel: str, less_i
     if zeros:
         ax.bar([0], [zeros], width=(edges[1] - edges[0]) / 2, color="none", edgecolor=GREY, hatch="////", linewidth=0.8)
         top = min(zeros, 1.6 * max(counts.max(), 1))
-        ax.set_ylim(0, 1.08 * max(top, counts.max()))
+        ax.set(ylim=(0, 1.08 * max(top, counts.max())))
         cut = " (bar cut off)" if zeros > top else ""
         place: dict[str, Any] = {"xytext": (7, -3), "textcoords": "offset points", "va": "top"}
         ax.annotate(f"{zeros:,} equal{cut}", (0, top), color=GREY, **place)
     ax.axvline(values.mean, color="#444", linestyle="--", linewidth=1.2, label=f"mean {signed(values.mean)}")
     ax.axvline(values.median, color="#444", linestyle=":", linewidth=1.2, label=f"median {signed(values.median)}")
     ax.legend(loc="upper left")
-    return _labelled(ax, xlabel, ylabel)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    return ax
 
 
 def null_edges(draws: Floats, observed: float) -> Floats:
@@ -77,7 +77,8 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
     place: dict[str, Any] = {"xytext": (-4 if side == "right" else 4, -2), "textcoords": "offset points", "va": "top"}
     ax.annotate(f"observed {signed(observed)}", (observed, top), ha=side, color=COLOURS[0], **place)
     ax.locator_params(axis="x", nbins=6)  # room for the digits of small differences
-    return _labelled(ax, xlabel, ylabel)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    return ax
 
 
 def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.ndarray, xlabel: str) -> Any:
@@ -89,7 +90,8 @@ def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.nd
     for part, colour in ((~counted, GREY), (counted, MISSED)):
         ax.bar(k[kept & part], chance[kept & part], width=width, color=colour, linewidth=0)
     ax.annotate(f"observed: {seen:,}", (seen, chance[here][0]), xytext=(0, 4), textcoords="offset points", ha="center")
-    return _labelled(ax, xlabel, "probability under the null")
+    ax.set(xlabel=xlabel, ylabel="probability under the null")
+    return ax
 
 
 def duality(
@@ -105,8 +107,9 @@ def duality(
         ax.axvline(limit, color=COLOURS[1], linewidth=1, linestyle=":")
     ax.plot([observed], [1], marker="o", color=COLOURS[0])
     ax.annotate(f"α = {alpha:.4g}", (curve["mean"].iloc[0], alpha), xytext=(2, 3), textcoords="offset points")
-    ax.set_ylim(0, 1.1)
-    return _labelled(ax, label, "two-sided p")
+    ax.set(ylim=(0, 1.1))
+    ax.set(xlabel=label, ylabel="two-sided p")
+    return ax
 
 
 def hundred(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
@@ -116,9 +119,7 @@ def hundred(frame: pd.DataFrame, axes: Any, *, truth: float, label: str) -> Any:
             some = part[part["covers"] == covers]
             ax.vlines(some["sample"], some["low"], some["high"], color=colour, linewidth=width)
         ax.axhline(truth, color=COLOURS[0], linewidth=1.2)
-        ax.set_title(f"{name}: {int((~part['covers']).sum())} of {len(part)} miss")
-        ax.set_xlabel("sample")
-        ax.set_ylabel(label)
+        ax.set(title=f"{name}: {int((~part['covers']).sum())} of {len(part)} miss", xlabel="sample", ylabel=label)
     return axes
 
 
@@ -129,12 +130,12 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     worst = max(k, int(np.ceil(ordered[-1][1])))  # the best of many systems can have ranks above k
     bars = cliques([rank for _, rank in ordered], distance)
     left = (k + 1) // 2
-    ax.set_xlim(1, worst)
+    ax.set(xlim=(1, worst))
     bottom = -(0.45 * len(bars) + 0.9 * left + 0.9)
-    ax.set_ylim(bottom - 0.4, 0.6)
+    ax.set(ylim=(bottom - 0.4, 0.6))
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
-    ax.set_xlabel(label)
+    ax.set(xlabel=label)
     ax.set_xticks(range(1, worst + 1, -(-worst // k)))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
@@ -192,20 +193,11 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
         if at <= far:
             ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")
             ax.annotate(name, (at, 1.02), xytext=(0, 2 + 9 * line_above), textcoords="offset points", ha="center")
-    ax.set_ylim(0, 1.02)
-    ax.set_xlim(0, far)
-    ax.grid(color="#ddd", linewidth=0.6)
+    ax.set(ylim=(0, 1.02), xlim=(0, far))
+    ax.grid(**GRID)
     legend(ax, lines)
-    return _labelled(ax, xlabel, "power")
-
-
-def _labelled(ax: Any, xlabel: str, ylabel: str) -> Any:
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
+    ax.set(xlabel=xlabel, ylabel="power")
     return ax
-
-
-# Simulated experiments
 
 
 def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
@@ -224,13 +216,11 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
     ax.annotate(
         "5%: agrees in 95%", (curves["users"].min(), 0.05), xytext=(0, 3), textcoords="offset points", ha="left"
     )
-    ax.set_xscale("log")
+    ax.set(xscale="log")
     ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
     ax.minorticks_off()
-    ax.set_ylim(0, 0.55)
-    ax.set_xlabel("users in the experiment (log scale)")
-    ax.set_ylabel("probability of the wrong sign")
-    ax.grid(color="#ddd", linewidth=0.6)
+    ax.set(ylim=(0, 0.55), xlabel="users in the experiment (log scale)", ylabel="probability of the wrong sign")
+    ax.grid(**GRID)
     legend(ax, lines)
     return ax
 
@@ -243,10 +233,8 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: Any) -> An
         ax.axvline(0, color="#444", linewidth=0.8)
         marks.series(ax.plot(x, y, "o", color=COLOURS[0], markersize=4.5)[0], "")
         ax.plot(x, np.polyval(np.polyfit(x, y, 1), x), color=GREY, linewidth=1.0)
-        ax.set_title(title)
-        ax.set_xlabel(f"user share − ½ (n = {len(x)} rankers)")
-        ax.set_ylabel("lift in plays, %")
-        ax.grid(color="#ddd", linewidth=0.6)
+        ax.set(title=title, xlabel=f"user share − ½ (n = {len(x)} rankers)", ylabel="lift in plays, %")
+        ax.grid(**GRID)
     return axes
 
 
@@ -262,8 +250,7 @@ def draw_families(frame: pd.DataFrame, axes: Any) -> Any:
                 ax.plot(across, np.polyval(line, across), color=GREY, linewidth=1.0)
             points = ax.plot(rows["share"], 100 * rows[lift], linestyle="none", label=family, **style_of(i))[0]
             marks.series(points, family)
-        ax.set_xlabel(f"user share of plays − ½ (n = {len(frame)} rankers)")
-        ax.set_ylabel(f"true lift in {lift}, %")
-        ax.grid(color="#ddd", linewidth=0.6)
+        ax.set(xlabel=f"user share of plays − ½ (n = {len(frame)} rankers)", ylabel=f"true lift in {lift}, %")
+        ax.grid(**GRID)
     axes.flat[0].legend(loc="upper left")
     return axes

@@ -1,17 +1,17 @@
-"""Drawings of scores under a moving threshold: curves with bands, sweeps, confusion tables, residuals."""
+"""Plots of scores and forecasts: curves, confusion tables, reliability, how scores and errors are spread, folds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing import marks, plots
-from evalkit.drawing.plots import COLOURS, GREY, MARKERS, legend, said, short
-from evalkit.numbers import number, signed
+from evalkit.drawing import figures as marks
+from evalkit.drawing import plots
+from evalkit.drawing.plots import COLOURS, GREY, GRID, MARKERS, legend, said, short
+from evalkit.numbers import decimals, number, signed
 
-GRID: dict[str, Any] = {"color": "#ddd", "linewidth": 0.6}
 SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
 HOLLOW: dict[str, Any] = {"markersize": 6, "marker": "o", "mfc": "none"}
 REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
@@ -19,10 +19,10 @@ WORDS = 42  # characters that fit above a panel, or beside it
 NAME = 28
 STEPS = "steps-pre"  # a value holds back to the point before it
 FROM_ABOVE = "steps-post"  # the same of points that run from right to left
-
 INK, PALE = "#000", 2.5  # cells of a confusion table stay so pale that this ink is read on them, in the dark too
 FEW = 6  # classes whose shares fit into the cells of a confusion table
 KINDS = {"test": COLOURS[0], "both": "#9ec6e0", "training": "#d9dce1"}
+SMALL = 7.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +89,7 @@ def _panel(panel: Panel, ax: Any, systems: list[str]) -> list[tuple[str, Any]]:
     if panel.reference is not None:
         (x0, x1), (y0, y1) = panel.reference
         ax.plot([x0, x1], [y0, y1], **REFERENCE)
-    ax.set_xlabel(panel.xlabel)
-    ax.set_ylabel(short(panel.ylabel, WORDS))
-    ax.set_title(short(panel.title, WORDS))
+    ax.set(xlabel=panel.xlabel, ylabel=short(panel.ylabel, WORDS), title=short(panel.title, WORDS))
     ax.grid(**GRID)
     return lines
 
@@ -108,9 +106,7 @@ def matrix(table: Any, ax: Any, *, classes: Sequence[str], xlabel: str, ylabel: 
     ticks, names = np.arange(len(classes)) + 0.5, [short(name, 16) for name in classes]
     ax.set_xticks(ticks, names, rotation=0 if len(classes) <= 6 else 90)
     ax.set_yticks(ticks, names)
-    ax.set_ylim(len(classes), 0)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
+    ax.set(ylim=(len(classes), 0), xlabel=xlabel, ylabel=ylabel)
     return ax
 
 
@@ -123,20 +119,243 @@ def matrices(tables: Mapping[str, Any], axes: Any, **labels: Any) -> Any:
 
 def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
     """One panel a system: a value by tenths with its interval, around 0."""
-    for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=True):
+    for name, part, ax in _each(frame, axes, "decile of the forecast", ylabel):
         ax.axhline(0, color="#444", linewidth=0.9)
         marks.band(ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6), name)
         points = ax.plot(part["tenth"], part["value"], linestyle="none", marker="o", markersize=4, color=COLOURS[0])[0]
         texts = zip(part["tenth"], said(part, signed), strict=True)
         marks.series(points, name, [f"{name}, decile {tenth}: {text}" for tenth, text in texts])
-        ax.set_title(short(str(name), NAME))
-        ax.set_xlabel("decile of the forecast")
-        ax.set_ylabel(ylabel)
-        ax.grid(**GRID)
     return axes
 
 
-# Folds
+# Scores ---------------------------------------------------------------------------------------------------------------
+
+BELOW = 0.2  # height of the histogram, of the axis of shares
+LEFT, HIGH = 0.4, 0.7  # left of which and above which the words in the corner stand
+CLASSES = {"positive": COLOURS[1], "negative": COLOURS[0]}
+
+
+def reliability(
+    curve: pd.DataFrame,
+    bands: pd.DataFrame | None,
+    spread: pd.DataFrame,
+    axes: Any,
+    *,
+    ylabel: str,
+    words: Mapping[str, Sequence[str]],
+) -> Any:
+    """One square a system: the isotonic curve, the band around the diagonal, the histogram of scores beneath.
+
+    curve: system, x, y. bands: system, x, low, high. spread: system, low, high, rows. words: lines in the corner.
+    """
+    for name, line, ax in _each(curve, axes, "predicted probability", ylabel):
+        ax.plot([0, 1], [0, 1], **REFERENCE)
+        _isotonic(name, line, bands, ax)
+        _beneath(spread[spread["system"] == name], ax, -BELOW, BELOW - 0.03)
+        _corner(line, words[name], ax)
+        ax.set(xlim=(-0.02, 1.02), ylim=(-BELOW - 0.03, 1.02))
+        ax.set_yticks(np.linspace(0, 1, 6))
+    for ax in list(axes.flat)[curve["system"].nunique() :]:
+        ax.set_axis_off()
+    return axes
+
+
+def _isotonic(name: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: Any) -> None:
+    """The isotonic curve of a system over its band."""
+    if bands is not None:
+        band = bands[bands["system"] == name]
+        marks.band(ax.fill_between(band["x"], band["low"], band["high"], color=GREY, alpha=0.25, linewidth=0), name)
+    marks.series(ax.plot(line["x"], line["y"], color=COLOURS[0], linewidth=1.4)[0], name)
+
+
+def _beneath(spread: pd.DataFrame, ax: Any, floor: float, height: float) -> None:
+    """A histogram that stands on the floor, its highest bar of this height."""
+    tops = height * spread["rows"] / max(spread["rows"].max(), 1) + floor
+    ax.stairs(tops, _edges(spread), baseline=floor, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0)
+
+
+def _corner(line: pd.DataFrame, words: Sequence[str], ax: Any) -> None:
+    """Words in the upper left corner, or at the lower right where the curve passes through the upper left."""
+    taken = np.interp(LEFT, line["x"], line["y"]) > HIGH
+    place: dict[str, Any] = {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"} if taken else {"x": 0.03, "y": 0.98}
+    ax.text(**{"va": "top"} | place, s="\n".join(words), fontsize=SMALL, transform=ax.transAxes)
+
+
+def histograms(
+    frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = tuple(CLASSES)
+) -> Any:
+    """One square a system: the share of each class in bins, `low`, `high`, `positive`, `negative`.
+
+    sides: what the two are called.
+    """
+    for _, part, ax in _each(frame, axes, xlabel, ylabel):
+        edges = _edges(part)
+        drawn = [
+            (shown, marks.series(ax.stairs(part[side], edges, fill=True, color=colour, alpha=0.45, linewidth=0), shown))
+            for (side, colour), shown in zip(CLASSES.items(), sides, strict=True)
+        ]
+        for side, colour in CLASSES.items():
+            ax.stairs(part[side], edges, color=colour, linewidth=0.9)
+    legend(list(axes.flat)[-1], drawn)
+    return axes
+
+
+def distributions(
+    frame: pd.DataFrame,
+    distances: pd.DataFrame,
+    axes: Any,
+    *,
+    xlabel: str,
+    ylabel: str,
+    sides: Sequence[str] = tuple(CLASSES),
+) -> Any:
+    """One square a system: the distribution function of each class in steps, and where they are farthest apart."""
+    of_system = distances.set_index("system")
+    for name, part, ax in _each(frame, axes, xlabel, ylabel):
+        drawn = []
+        for side, shown, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
+            line = ax.plot(part["x"], part[side], drawstyle="steps-post", color=CLASSES[side], linestyle=dashes)[0]
+            drawn.append((shown, marks.series(line, shown)))
+        widest = of_system.loc[name]
+        ax.plot([widest["x"]] * 2, [widest["negative"], widest["positive"]], color="#444", marker="_", linewidth=1.2)
+        middle = (widest["negative"] + widest["positive"]) / 2
+        place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": SMALL}
+        place["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
+        ax.annotate(f"KS {number(widest['value'])}", (widest["x"], middle), **place)
+    legend(list(axes.flat)[-1], drawn)
+    return axes
+
+
+# Forecasts ------------------------------------------------------------------------------------------------------------
+
+MEAN = "mean error"
+SHADES = 5  # of cells, even in the logarithm of their rows
+BENEATH = 0.17  # share of the height that a histogram below takes
+BULK = (0.05, 0.95)  # shares of rows between which a line always lies inside the axes
+
+
+def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
+    """One square a system: cells `x`, `y`, `width`, `height`, the darker the more `rows`, and the diagonal."""
+    most = frame["rows"].max()
+    low, high = frame[["x", "y"]].min(), (frame[["x", "y"]] + frame[["width", "height"]].to_numpy()).max()
+    ends = [min(low["x"], low["y"]), max(high["x"], high["y"])]
+    for _, part, ax in _each(frame, axes, xlabel, ylabel):
+        _shaded(part, most, ax)
+        ax.plot(ends, ends, **REFERENCE | {"color": "#444"})
+        ax.set(xlim=(low["x"], high["x"]), ylim=(low["y"], high["y"]))
+    return axes
+
+
+def error_cells(frame: pd.DataFrame, tenths: pd.DataFrame, ax: Any, *, xlabel: str, ylabel: str) -> Any:
+    """Cells of forecast and error around 0, with the mean error by tenths and its interval."""
+    _shaded(frame, frame["rows"].max(), ax)
+    marks.band(ax.vlines(tenths["forecast"], tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2), MEAN)
+    means = ax.plot(tenths["forecast"], tenths["bias"], marker="o", markersize=4, color=COLOURS[1], linewidth=1)[0]
+    texts = zip(tenths["forecast"], said(tenths, signed, "bias"), strict=True)
+    marks.series(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
+    ax.axhline(0, color="#444", linewidth=0.9)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.grid(**GRID)
+    return ax
+
+
+def _shaded(part: pd.DataFrame, most: float, ax: Any) -> None:
+    """Cells in shades by the logarithm of their rows, the darkest where there are most."""
+    share = np.log(np.maximum(part["rows"], 1)) / max(np.log(most), 1e-9)
+    for shade, some in part.groupby(np.minimum(share * SHADES, SHADES - 1).astype(int)):
+        _filled(some, ax, alpha=0.15 + 0.85 * float(str(shade)) / (SHADES - 1))
+
+
+def _filled(part: pd.DataFrame, ax: Any, *, alpha: float) -> None:
+    """Cells as one path, those on top of each other in one piece."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    part = part.sort_values(["x", "y"])
+    x, y = part["x"].to_numpy(), part["y"].to_numpy()
+    width, height = part["width"].iloc[0], part["height"].iloc[0]
+    begins = np.append(True, (np.diff(x) != 0) | (np.diff(y) > 1.5 * height))
+    low, high = y[begins], y[np.append(begins[1:], True)] + height
+    left, right = x[begins], x[begins] + width
+    corners = np.stack([[left, low], [right, low], [right, high], [left, high], [left, low]]).transpose(2, 0, 1)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(left)
+    path = Path(corners.reshape(-1, 2), codes)
+    ax.add_patch(PathPatch(path, facecolor=COLOURS[0], alpha=alpha, linewidth=0))
+
+
+def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel: str, ylabel: str) -> Any:
+    """One square a system: the share of rows in bins of the error, `low`, `high`, `share`; means: a line of each."""
+    places = decimals(frame["high"] - frame["low"])
+    for name, part, ax in _each(frame, axes, xlabel, ylabel):
+        edges = _edges(part)
+        bars = ax.stairs(part["share"], edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0)
+        marks.series(bars, name)
+        ax.axvline(0, color="#444", linewidth=0.9)
+        mean = means[name]
+        if edges[0] <= mean <= edges[-1]:
+            ax.axvline(mean, color=COLOURS[1], linewidth=1.3, linestyle="--")
+        side = 0.98 if np.argmax(part["share"]) < len(part) / 2 else 0.02
+        place = {"ha": "right" if side > 0.5 else "left", "va": "top", "transform": ax.transAxes}
+        ax.text(side, 0.97, f"mean {signed(mean, places)}", fontsize=SMALL, **place)
+        ax.set(xlim=(edges[0], edges[-1]))
+    return axes
+
+
+def means(
+    curve: pd.DataFrame,
+    bands: pd.DataFrame | None,
+    spread: pd.DataFrame,
+    axes: Any,
+    *,
+    words: Mapping[str, Sequence[str]],
+) -> Any:
+    """One square a system: the isotonic mean, the band around the diagonal, the histogram of forecasts beneath.
+
+    curve: system, x, y. bands: system, x, low, high, or none. spread: system, low, high, rows. words: in the corner.
+    """
+    left, right = spread["low"].min(), spread["high"].max()
+    bottom, top = _heights(curve, bands, spread)
+    room = (top - bottom) * BENEATH / (1 - BENEATH)
+    for name, line, ax in _each(curve, axes, "forecast", "mean actual"):
+        ax.plot([left, right], [left, right], **REFERENCE)
+        _isotonic(name, line, bands, ax)
+        _beneath(spread[spread["system"] == name], ax, bottom - room, 0.9 * room)
+        ax.text(0.03, 0.98, "\n".join(words[name]), fontsize=SMALL, va="top", transform=ax.transAxes)
+        ax.set(xlim=(left, right), ylim=(bottom - room, top))
+        ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
+    return axes
+
+
+def _heights(curve: pd.DataFrame, bands: pd.DataFrame | None, spread: pd.DataFrame) -> tuple[float, float]:
+    """The ends of the axis: the diagonal, and the lines and bands over the bulk of the forecasts of each system."""
+    ends = [spread["low"].min(), spread["high"].max()]
+    for name, rows in spread.groupby("system", sort=False):
+        share = np.append(0, np.cumsum(rows["rows"])) / max(rows["rows"].sum(), 1)
+        first, last = np.interp(BULK, share, np.append(rows["low"], rows["high"].iloc[-1]))
+        x = np.linspace(first, last, 50)
+        line = curve[curve["system"] == name]
+        ends += np.interp(x, line["x"], line["y"]).tolist()
+        if bands is None:
+            continue
+        band = bands[bands["system"] == name]
+        ends += [*np.interp(x, band["x"], band["low"]), *np.interp(x, band["x"], band["high"])]
+    return min(ends), max(ends)
+
+
+def _each(frame: pd.DataFrame, axes: Any, xlabel: str, ylabel: str) -> Iterator[tuple[str, pd.DataFrame, Any]]:
+    """Name, rows and square of each system."""
+    for (name, part), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
+        ax.set(title=short(str(name), NAME), xlabel=xlabel, ylabel=ylabel)
+        ax.grid(**GRID)
+        yield str(name), part, ax
+
+
+def _edges(bins: pd.DataFrame) -> np.ndarray:
+    """The edges of bins from `low` to `high`."""
+    return np.append(bins["low"], bins["high"].iloc[-1])
+
+
+# Folds ----------------------------------------------------------------------------------------------------------------
 
 
 def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) -> Any:
@@ -150,9 +369,7 @@ def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) 
         if len(some):
             drawn.append((kind, ax.plot([], [], color=colour, linewidth=6)[0]))
     ax.set_yticks(range(len(folds)), [str(fold) for fold in folds])
-    ax.set_ylim(len(folds) - 0.4, -0.6)
-    ax.set_ylabel("fold")
-    ax.set_xlabel(xlabel)
+    ax.set(ylim=(len(folds) - 0.4, -0.6), ylabel="fold", xlabel=xlabel)
     if dated:
         ax.xaxis_date()
     plots.legend(ax, drawn)
@@ -172,8 +389,7 @@ def draw_folds(frame: pd.DataFrame, ax: Any, *, label: str, subject: str, xlabel
             texts = zip(part["fold"], part["on_train"], strict=True)
             marks.series(on_train, name, [f"{name}, training rows of fold {fold}: {number(y)}" for fold, y in texts])
     ax.set_xticks(range(len(order)), [str(fold) for fold in order])
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(label)
+    ax.set(xlabel=xlabel, ylabel=label)
     ax.grid(axis="y", color="#ddd", linewidth=0.6)
     plots.legend(ax, drawn)
     return ax
@@ -192,7 +408,6 @@ def draw_strip(frame: pd.DataFrame, ax: Any, *, xlabel: str) -> Any:
             ax.plot([values.mean()] * 2, [i - 0.36, i + 0.36], color=COLOURS[1], linewidth=2)
     counts = frame.groupby("way", sort=False).size()
     ax.set_yticks(range(len(names)), [f"{name} ({counts[name]})" for name in names])
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_xlabel(xlabel)
+    ax.set(ylim=(len(names) - 0.4, -0.6), xlabel=xlabel)
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
     return ax

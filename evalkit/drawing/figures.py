@@ -1,18 +1,51 @@
-"""A figure of a page on its own: drawn on any axes in the reader's style, or saved in any size and format."""
+"""Figures as values: drawn as SVG for the page, on any axes in the reader's style, or saved in any size and format.
 
+A mark says which system an artist draws and what its points say, for whoever points at them on the page: it is
+remembered on the artist and stands in the SVG as attributes of the artist's group.
+"""
+
+import io
 import math
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from evalkit import system
-from evalkit.arrays import ParameterError
+from evalkit.arrays import Bools, ParameterError
 from evalkit.drawing.exports import writable
+from evalkit.drawing.tables import Html, escape, folded
+
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "evalkit",
+    "text.parse_math": False,
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+}
+WIDTH = 5.4  # inches: on a phone its text is still 8 pixels high
+PANELS = (WIDTH, 4.3, 3.1, 2.4)  # the width of each of one, two, three or four panels in a row
+
+LINE = 0.2  # inches of a line of a legend
+MARK = "_evalkit_mark"
+OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
+EMPTY = re.compile(r'<g id="mark-\d+"/>')
+OF_PATH = re.compile(r'(<g data-(?:series|limits)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)')
+AXES = '<g class="axes"'
 
 
 @contextmanager
@@ -46,26 +79,31 @@ def _checked_size(size: Any) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawing:
-    """How a figure is drawn: `draw(*data, ax, **options)`, with an array of axes if there are several panels.
+class Figure:
+    """A figure: how it is drawn, `draw(*data, ax, **options)`, its caption, and the SVG of the page.
 
-    size: width and height in inches. panels: rows and columns, None for a single panel. style: rcParams of the page.
+    alt: the text that stands for it. size: width and height in inches. panels: rows and columns of axes, of which
+    `draw` takes an array; None for single axes. summary: the line that opens a folded figure, "" for one in sight.
     """
 
     draw: Callable[..., Any]
     data: Sequence[Any]
     options: Mapping[str, Any]
+    caption: str
+    alt: str
+    svg: str
     size: tuple[float, float]
-    panels: tuple[int, int] | None
-    style: Mapping[Any, Any]
+    panels: tuple[int, int] | None = None
+    kind: str = ""
+    summary: str = ""
 
-    def on(self, ax: Any = None) -> Any:
+    def __call__(self, ax: Any = None) -> Any:
         """Draw on `ax`, or on a new figure of pyplot if it is None, and return the axes.
 
         ax: axes of matplotlib, or of a figure of several panels an array of as many. Where an rcParam differs from
         matplotlib's default, it replaces that of the page. Raises ParameterError for another number of axes.
         """
-        with self._styled():
+        with _styled():
             axes = self._new() if ax is None else self._checked(ax)
             self._draw(axes)
         return axes if axes.size > 1 else axes.flat[0]
@@ -76,14 +114,38 @@ class Drawing:
         size: width and height in inches; None: those of the page. options: of matplotlib's `savefig`, such as dpi.
         A missing folder is made. Raises ParameterError for a path without a name, and for another size.
         """
-        from matplotlib.figure import Figure
+        from matplotlib import figure
 
         file = writable(path) if isinstance(path, str | PathLike) else path
         figsize = self.size if size is None else _checked_size(size)
-        with self._styled():
-            figure = Figure(figsize=figsize, layout="constrained")
-            self._draw(self._subplots(figure.subplots))
-            figure.savefig(file, **options)
+        with _styled():
+            paper = figure.Figure(figsize=figsize, layout="constrained")
+            self._draw(self._subplots(paper.subplots))
+            paper.savefig(file, **options)
+
+    @property
+    def html(self) -> str:
+        """The figure with its caption; folded if it has a summary."""
+        box = f'<div class="{f"scroll {self.kind}".strip()}">{self.svg}</div>'
+        figure = f"<figure>{box}<figcaption>{escape(self.caption)}</figcaption></figure>"
+        return folded(self.summary, Html(figure)).html if self.summary else figure
+
+    @property
+    def text(self) -> str:
+        """What stands for the figure where there are no pictures."""
+        return self.alt
+
+    @property
+    def tables(self) -> tuple[()]:
+        """A figure has no tables."""
+        return ()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.alt}
+
+    def folded(self, summary: str) -> "Figure":
+        """The figure folded below a line that opens it."""
+        return replace(self, summary=summary)
 
     def _draw(self, axes: Any) -> None:
         self.draw(*self.data, axes if self.panels else axes.flat[0], **self.options)
@@ -94,16 +156,14 @@ class Drawing:
         from matplotlib import pyplot
 
         own = mpl.rcParams["figure.figsize"] != mpl.rcParamsDefault["figure.figsize"]
-        figure = pyplot.figure(figsize=None if own else self.size, layout="constrained")
-        return self._subplots(figure.subplots)
+        paper = pyplot.figure(figsize=None if own else self.size, layout="constrained")
+        return self._subplots(paper.subplots)
 
     def _subplots(self, subplots: Callable[..., Any]) -> Any:
         return subplots(*(self.panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
 
     def _checked(self, ax: Any) -> Any:
         """The axes as an array of rows and columns."""
-        import numpy as np
-
         axes, (rows, columns) = np.asarray(ax, dtype=object), self.panels or (1, 1)
         if others := [panel for panel in axes.flat if not hasattr(panel, "transAxes")]:
             raise ParameterError(f"ax must be axes of matplotlib, such as plt.gca(), got {type(others[0]).__name__}")
@@ -112,18 +172,357 @@ class Drawing:
             raise ParameterError(f"ax must be axes of matplotlib, {wanted}, got {axes.size}")
         return axes.reshape(rows, columns)
 
-    @contextmanager
-    def _styled(self) -> Iterator[None]:
-        """The style of the page where the reader set no other.
 
-        A notebook's first figure switches pyplot to interactive, which must outlast it: else no other one is shown.
-        """
-        import matplotlib as mpl
+@contextmanager
+def _styled() -> Iterator[None]:
+    """The style of the page where the reader set no other.
 
-        usual: Mapping[Any, Any] = mpl.rcParamsDefault
-        now: Mapping[Any, Any] = mpl.rcParams
-        style = {name: value for name, value in self.style.items() if now[name] == usual[name]}
-        with mpl.rc_context(style), quiet():
-            yield
-            interactive = mpl.is_interactive()
-        mpl.interactive(interactive)
+    A notebook's first figure switches pyplot to interactive, which must outlast it: else no other one is shown.
+    """
+    import matplotlib as mpl
+
+    usual: Mapping[Any, Any] = mpl.rcParamsDefault
+    now: Mapping[Any, Any] = mpl.rcParams
+    style = {name: value for name, value in STYLE.items() if now[name] == usual[name]}
+    with mpl.rc_context(style), quiet():
+        yield
+        interactive = mpl.is_interactive()
+    mpl.interactive(interactive)
+
+
+def grid(panels: int, *, across: int) -> tuple[int, int]:
+    """Rows and columns for so many panels, at most so many across.
+
+    >>> grid(6, across=4)
+    (2, 4)
+    """
+    columns = min(across, panels)
+    return -(-panels // columns), columns
+
+
+def tall(rows: int, *, head: float = 0.9, each: float = 0.3) -> float:
+    """The height of a figure of so many rows, in inches: a head and as much for each."""
+    return head + each * rows
+
+
+def picture(
+    draw: Callable[..., Any],
+    *data: Any,
+    caption: str,
+    alt: str = "",
+    size: tuple[float, float] = (WIDTH, 3.0),
+    panels: tuple[int, int] | None = None,
+    **options: Any,
+) -> Figure:
+    """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named.
+
+    alt: the text that stands for it, where the caption does not say enough. size: width and height in inches.
+    """
+    svg, axes = _drawn(draw, data, options, size, panels)
+    named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt or caption)}" ', 1)
+    return Figure(
+        draw, data, options, caption, alt or caption, named, _size(axes), panels, "wide" if size[0] > WIDTH else ""
+    )
+
+
+def row(
+    draw: Callable[..., Any], *data: Any, panels: int, caption: str, alt: str = "", height: float = 3.0, **options: Any
+) -> Figure:
+    """Panels side by side, of which the ones that a narrow screen has no room for move below: `picture`, cut apart."""
+    if panels == 1:
+        return picture(draw, *data, caption=caption, alt=alt, size=(WIDTH, height), panels=(1, 1), **options)
+    width = PANELS[min(panels, len(PANELS)) - 1] * panels
+    every = _labelled(draw)
+    svg, axes = _drawn(every, data, options, (width, height), (1, panels))
+    cut = "".join(_apart(svg, _boxes(axes), axes.flat[0].figure))
+    together = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
+    return Figure(every, data, options, caption, alt or caption, together, _size(axes), (1, panels))
+
+
+def _boxes(axes: Any) -> list[Any]:
+    """What each panel covers, in the style in which it was drawn: in another there are other ticks."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE), quiet():
+        return [ax.get_tightbbox() for ax in axes.flat]
+
+
+def _size(axes: Any) -> tuple[float, float]:
+    """Width and height in inches of the figure that the axes are in."""
+    width, height = axes.flat[0].figure.get_size_inches()
+    return float(width), float(height)
+
+
+def _labelled(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """The drawing with the numbers of its axis on each panel."""
+
+    def draw_all(*data: Any, **options: Any) -> None:
+        for ax in data[-1].flat:
+            ax.tick_params(labelleft=True)
+        draw(*data, **options)
+
+    return draw_all
+
+
+def _drawn(
+    draw: Callable[..., Any],
+    data: Sequence[Any],
+    options: dict[str, Any],
+    size: tuple[float, float],
+    panels: tuple[int, int] | None,
+) -> tuple[str, Any]:
+    """The figure as an SVG element, its marks on it, and its axes."""
+    skip_documentation()
+    import matplotlib as mpl
+    from matplotlib import figure as canvas
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    with mpl.rc_context(STYLE), quiet():
+        figure = canvas.Figure(figsize=size, layout="constrained", facecolor="none")
+        axes = figure.subplots(*(panels or (1, 1)), sharex=True, sharey=True, squeeze=False)
+        for ax in axes.flat:
+            ax.set_facecolor("none")
+        draw(*data, axes if panels else axes[0, 0], **options)
+        figure.set_figheight(figure.get_figheight() + LINE * max(map(_lines_below, axes.flat)))
+        attributes, buffer = numbered(figure), io.StringIO()
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
+    return written(_embedded(buffer.getvalue()), attributes, list(axes.flat)), axes
+
+
+def _lines_below(ax: Any) -> int:
+    """How many lines the legend below the axes has."""
+    legend = ax.get_legend()
+    lines = legend.get_label().removesuffix(" lines") if legend else ""
+    return int(lines) if lines.isdecimal() else 0
+
+
+def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
+    """An SVG element for each panel: its group of the figure, seen through a window around its box.
+
+    What one of them defines the others may use, as they stand in one document.
+    """
+    head, *groups = re.split(r'(?=<g class="axes")', svg)
+    point = 72 / figure.dpi
+    for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
+        left, width = point * box.x0, point * box.width
+        height = 72 * figure.get_figheight() - point * box.y0
+        window = f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} {height:.1f}"'
+        inner = head[head.index(">") + 1 :] if i == 0 else "<g>"
+        yield f"<svg {window}>{inner}{group}" + ("" if i == len(groups) - 1 else "</g></svg>")
+
+
+# Fewer bytes ----------------------------------------------------------------------------------------------------------
+
+ENDS = "stroke: #000000; stroke-width: 0.8; stroke-linejoin: miter; stroke-linecap: square"
+FREQUENT = {  # class of the elements with a style that a figure has often
+    "txt-m": "font-size: 9px; text-anchor: middle",
+    "txt-e": "font-size: 9px; text-anchor: end",
+    "txt-s": "font-size: 9px; text-anchor: start",
+    "spine": f"fill: none; {ENDS}",
+}
+SHARED = "text{font-family: 'DejaVu Sans', sans-serif}path.grid{fill: none; stroke: #ddd; stroke-width: .6}" + "".join(
+    f".{name}{{{style}}}" for name, style in FREQUENT.items()
+)
+GRID = re.compile(r' clip-path="[^"]*" style="fill: none; stroke: #dddddd; stroke-width: 0.6; stroke-linecap: square"')
+SINGLE = re.compile(r"<g>\s*(<(?:path|use|text)\b[^\n]*(?:/>|</text>))\s*</g>")
+
+
+def _shared(svg: str) -> str:
+    """The SVG with what all texts, grid lines and ticks have in common said once, and no groups of one element."""
+    svg = re.sub(r";? font-family: [^;\"]*(?=;|\")", "", svg).replace("*{stroke", f"{SHARED}*{{stroke", 1)
+    for name, style in FREQUENT.items():
+        svg = svg.replace(f' style="{style}"', f' class="{name}"')
+    svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", GRID.sub(' class="grid"', svg))
+    svg = re.sub(r'(<use [^>]*?) style="stroke: #000000; stroke-width: 0.8"', r"\1", svg)  # as the tick is defined
+    return SINGLE.sub(r"\1", SINGLE.sub(r"\1", svg))
+
+
+def _embedded(svg: str) -> str:
+    """The SVG element alone, with the ids that something refers to and those of marks; groups of axes have a class."""
+    svg = svg[svg.index("<svg") :].replace('<g id="axes_', '<g class="axes" id="axes_')
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
+    used = set(re.findall(r"#([\w.-]+)", svg))
+    svg = re.sub(
+        r' id="([^"]*)"', lambda match: match[0] if match[1] in used or match[1].startswith("mark-") else "", svg
+    )
+    svg = _shared(svg)
+    svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{compact(path[1])}"', svg)
+    # Two decimals are enough for another coordinate; what stands between the tags is text and stays.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
+    svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
+    svg = re.sub(r"\n\s*", "\n", svg)
+    return svg.strip()
+
+
+TOKEN = re.compile(r"[A-Za-z]|-?\d*\.?\d+(?:e-?\d+)?")
+PLACES = 10  # parts of a unit that are told apart
+COORDINATES = {"M": 2, "L": 2, "Q": 4, "C": 6, "z": 0}
+
+
+def compact(path: str) -> str:
+    """Return the same path, every point within half a tenth of where it was.
+
+    Coordinates are rounded before they are subtracted, so errors do not add up. Steps of no length are left out, but
+    for the first of a line, which may be a point. A path with a command other than M, L, Q, C and z stays as it is.
+
+    >>> compact("M 10 20 L 15.04 20 L 15.04 12.5 L 15.04 12.52 z")
+    'M10 20h5v-7.5z'
+    >>> compact("M 0 0 L 1 1 L 2 3 Q 2 3 4.5 5")
+    'M0 0l1 1l1 2q0 0 2.5 2'
+    """
+    commands = list(_commands(path))
+    if any(name not in COORDINATES for name, _ in commands):
+        return path
+    text, at, start, drawn = [], (0, 0), (0, 0), True
+    for name, points in commands:
+        if name == "z":
+            text.append("z")
+            at = start
+            continue
+        last = points[-1]
+        if name == "L" and drawn and last == at:
+            continue
+        text.append(f"M{_listed(last)}" if name == "M" else _step(name, [(x - at[0], y - at[1]) for x, y in points]))
+        at, start, drawn = last, last if name == "M" else start, name != "M"
+    return "".join(text)
+
+
+def _commands(path: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Each command with its points in tenths; the coordinates of several points after one letter are several steps."""
+    name, numbers = "", list[int]()
+    for token in TOKEN.findall(path):
+        if token.isalpha():
+            name, numbers = token, []
+        else:
+            numbers.append(round(float(token) * PLACES))
+        size = COORDINATES.get(name, 0)
+        if len(numbers) == size or name not in COORDINATES:
+            yield name, list(zip(numbers[::2], numbers[1::2], strict=False))
+            numbers = []
+
+
+def _step(name: str, points: list[tuple[int, int]]) -> str:
+    x, y = points[-1]
+    if name == "L" and not y:
+        return f"h{_number(x)}"
+    if name == "L" and not x:
+        return f"v{_number(y)}"
+    return name.lower() + " ".join(_listed(point) for point in points).replace(" -", "-")
+
+
+def _listed(point: tuple[int, int]) -> str:
+    return f"{_number(point[0])} {_number(point[1])}".replace(" -", "-")
+
+
+def _number(tenths: int) -> str:
+    """A number of tenths without what a reader of SVG can do without.
+
+    >>> [_number(n) for n in (0, 20, 5, -15, 123)]
+    ['0', '2', '.5', '-1.5', '12.3']
+    """
+    return f"{tenths / PLACES:g}".replace("0.", ".") if abs(tenths) < PLACES else f"{tenths / PLACES:.10g}"
+
+
+# Marks ----------------------------------------------------------------------------------------------------------------
+
+
+def series(artist: Any, system: object, says: Iterable[str] = ()) -> Any:
+    """Mark what draws points of a system, and return it; what draws none stays without a mark.
+
+    says: a line for each point, of which that of a point that is not finite is left out; without, its place says it.
+    """
+    lines, drawn = [line.replace("\n", " ") for line in says], _finite(artist)
+    if not drawn.any():
+        return artist
+    if lines and len(drawn) > 1:
+        lines = [line for line, there in zip(lines, drawn, strict=True) if there]
+    return _mark(artist, series=str(system), says="\n".join(lines))
+
+
+def _finite(artist: Any) -> Bools:
+    """Which points of a line are finite; an artist of another kind is drawn."""
+    if not hasattr(artist, "get_xydata"):
+        return np.ones(1, dtype=bool)
+    finite: Bools = np.isfinite(np.asarray(artist.get_xydata(), float)).all(axis=1)
+    return finite
+
+
+def paleness(lines: int) -> float:
+    """The opacity of a band beside so many others, which together must not hide the lines.
+
+    >>> paleness(4), paleness(8)
+    (0.12, 0.06)
+    """
+    return 0.12 * min(1, 4 / lines)
+
+
+def band(artist: Any, system: object) -> Any:
+    """Mark what draws the limits of a system, and return it."""
+    return _mark(artist, limits=str(system))
+
+
+def legend(artist: Any, system: object) -> Any:
+    """Mark what names a system in the legend, and return it."""
+    return _mark(artist, key=str(system))
+
+
+def _mark(artist: Any, **attributes: str) -> Any:
+    setattr(artist, MARK, {name: text for name, text in attributes.items() if text or name != "says"})
+    return artist
+
+
+def numbered(figure: Any) -> list[str]:
+    """Give each marked artist a number in the SVG; return the attributes of each, by number."""
+    marked = [artist for ax in figure.axes for artist in _drawn_on(ax) if hasattr(artist, MARK)]
+    for number, artist in enumerate(marked):
+        artist.set_gid(f"mark-{number}")
+    return [_attributes(getattr(artist, MARK)) for artist in marked]
+
+
+def _drawn_on(ax: Any) -> list[Any]:
+    """Lines, patches and collections of axes, and those of their legend.
+
+    matplotlib's `findobj` makes all ticks, before it is known which are needed.
+    """
+    key = ax.get_legend()
+    return [*ax.lines, *ax.patches, *ax.collections, *(key.findobj() if key else ())]
+
+
+def written(svg: str, marks: Sequence[str], axes: Sequence[Any]) -> str:
+    """The SVG with the attributes of marks on their groups, and the scales of axes on theirs."""
+    svg = EMPTY.sub("", svg)
+    svg = OF_GROUP.sub(lambda match: f"<g {marks[int(match[1])]}", svg)
+    svg = OF_PATH.sub(lambda match: match[1] + _sloped(match[2]), svg)
+    head, *groups = svg.split(AXES)
+    return head + "".join(f"{AXES} {_scales(ax)}{group}" for ax, group in zip(axes, groups, strict=True))
+
+
+def _sloped(path: str) -> str:
+    """The path without the short forms of level and upright lines, so that each step has two numbers.
+
+    >>> _sloped("M0 1h5v-2l3 4")
+    'M0 1l5 0l0 -2l3 4'
+    """
+    return re.sub(r"h([^a-zA-Z]+)", r"l\1 0", path).replace("v", "l0 ")
+
+
+def _attributes(texts: dict[str, str]) -> str:
+    return " ".join(f'data-{name}="{escape(text)}"' for name, text in texts.items())
+
+
+def _scales(ax: Any) -> str:
+    """What each axis is; of linear ones the number at the edge of the figure, that of a point more, the decimals."""
+    box, (width, height) = ax.get_position(), 72 * ax.figure.get_size_inches()
+    ends = {"x": (box.x0 * width, box.x1 * width), "y": (height - box.y0 * height, height - box.y1 * height)}
+    axes = {
+        "x": (ax.get_xscale(), ax.get_xlim(), ax.get_xlabel()),
+        "y": (ax.get_yscale(), ax.get_ylim(), ax.get_ylabel()),
+    }
+    texts = {}
+    for name, (kind, limits, label) in axes.items():
+        if kind == "linear":
+            (low, high), (start, end) = limits, ends[name]
+            step = (high - low) / (end - start)
+            texts[name] = f"{low - start * step:.7g} {step:.7g} {max(0, math.floor(1 - math.log10(abs(step))))}"
+        texts[f"{name}-is"] = re.sub(r" \([^()]*\)$", "", label)
+    return _attributes(texts)

@@ -1,121 +1,27 @@
-"""A study shows itself: by the figures and tables of its page, which the notebook of its report names."""
+"""A study shows itself: by the figures and tables of its page, which the page's module names."""
 
-import ast
 import importlib
-import inspect
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from itertools import chain
 from os import PathLike
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
 
 from evalkit import report, running, system
 from evalkit.arrays import InputError
-from evalkit.drawing.plots import Picture
+from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, stack
 from evalkit.parameters.kinds import did_you_mean
 
-PAGES = "evalkit.pages"
-SUMMARY = "summary"  # the tag of the cells that a study shows of itself
 EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')  # what leads to another place of the page
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
-Shape = TypeVar("Shape", Picture, Html)
+Shape = TypeVar("Shape", Figure, Html)
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A piece of the page: a function, and the expression of the study that it is about."""
-
-    make: Any
-    of: str
-
-    def __call__(self, study: Any) -> Any:
-        """The piece of a study."""
-        return self.make(eval(self.of, {running.STUDY: study}))
-
-    @property
-    def shape(self) -> type | None:
-        """What the function says that it returns: a figure, a table or other HTML, or neither."""
-        stated = str(inspect.signature(self.make).return_annotation)
-        return next((shape for shape in (Picture, Html) if shape.__name__ in stated), None)
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The pieces of a page by name, in the order of its notebook, and those that sum it up."""
-
-    pieces: Mapping[str, Piece]
-    summary: tuple[Piece, ...]
-
-    def named(self, shape: type) -> dict[str, Piece]:
-        """The pieces of one shape; `_plot` at the end of a name goes without saying."""
-        return {name.removesuffix("_plot"): piece for name, piece in self.pieces.items() if piece.shape is shape}
-
-
-@cache
-def contents(name: str) -> Contents:
-    """The pieces that a bundled notebook names, and the others of the same modules.
-
-    Of two with one name the second is called after its module too: `experiment_estimates`.
-    """
-    cells = _code(name)
-    modules = {alias: module for tree, _ in cells for alias, module in _modules(tree)}
-    calls = [list(_calls(tree, modules)) for tree, _ in cells]
-    pieces = _by_name([*chain(*calls)], modules)
-    tagged = chain(*(of_cell for of_cell, (_, tags) in zip(calls, cells, strict=True) if SUMMARY in tags))
-    return Contents(pieces, tuple(Piece(getattr(modules[module], piece), of) for module, piece, of in tagged))
-
-
-def _code(name: str) -> list[tuple[ast.Module, list[str]]]:
-    """The code cells of a bundled notebook, parsed, each with its tags."""
-    cells = json.loads((system.bundled_notebooks() / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    code = (cell for cell in cells if cell["cell_type"] == "code")
-    return [(ast.parse("".join(cell["source"])), cell["metadata"].get("tags", [])) for cell in code]
-
-
-def _by_name(calls: Sequence[tuple[str, str, str]], modules: Mapping[str, ModuleType]) -> dict[str, Piece]:
-    """The pieces that are called, then the others of their modules, which take what the first call there takes."""
-    usual = {module: of for module, _, of in reversed(calls)}
-    others = [(module, piece, usual[module]) for module in usual for piece in _pieces_of(modules[module])]
-    placed = {(module, piece) for module, piece, _ in calls}
-    pieces: dict[str, Piece] = {}
-    for module, piece, of in [*calls, *(other for other in others if other[:2] not in placed)]:
-        key = f"{module.removesuffix('_page')}_{piece}" if piece in pieces else piece
-        pieces[key] = Piece(getattr(modules[module], piece), of)
-    return pieces
-
-
-def _modules(tree: ast.Module) -> Iterator[tuple[str, ModuleType]]:
-    """The modules of pages that a cell imports."""
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == PAGES:
-            yield from ((alias.name, importlib.import_module(f"{PAGES}.{alias.name}")) for alias in node.names)
-
-
-def _calls(tree: ast.Module, modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, str, str]]:
-    """Module, name and argument of each piece that a cell shows."""
-    for node in tree.body:
-        if isinstance(node, ast.Expr) and isinstance(call := node.value, ast.Call):
-            function = call.func
-            if isinstance(function, ast.Attribute) and (module := ast.unparse(function.value)) in modules:
-                yield module, function.attr, ast.unparse(call.args[0])
-
-
-def _pieces_of(module: ModuleType) -> list[str]:
-    """The functions of a module that make a piece of a study alone."""
-    functions = {name: f for name, f in vars(module).items() if inspect.isfunction(f) and not name.startswith("_")}
-    return [name for name, f in functions.items() if f.__module__ == module.__name__ and _of_study_alone(f)]
-
-
-def _of_study_alone(function: Any) -> bool:
-    signature = inspect.signature(function)
-    shapes = str(signature.return_annotation)
-    return list(signature.parameters) == [running.STUDY] and (Picture.__name__ in shapes or Html.__name__ in shapes)
+def page(report: str) -> Any:
+    """The module of a report's page: its PIECES in order, and the SUMMARY of them that a study shows of itself."""
+    return importlib.import_module(f"evalkit.pages.{report}_page")
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +36,7 @@ class Offer(Generic[Shape]):
 
         Raises AttributeError for an unknown name, InputError where this study has no such figure.
         """
-        pieces = contents(self.study.report).named(self.shape)
+        pieces = self._pieces()
         if name.startswith("_") or name not in pieces:
             raise AttributeError(f"no {name!r}{did_you_mean(name, pieces)}; there are {', '.join(pieces)}")
         made = pieces[name](self.study)
@@ -138,8 +44,21 @@ class Offer(Generic[Shape]):
             raise InputError(f"{name}: {getattr(made, 'text', '') or 'this study has none'}")
         return made
 
+    def _pieces(self) -> dict[str, Callable[..., Any]]:
+        """The pieces of this shape by name; `_plot` at the end of a name goes without saying.
+
+        Of two with one name the second is called after its module too: `experiment_estimates`.
+        """
+        named: dict[str, Callable[..., Any]] = {}
+        for piece in page(self.study.report).PIECES:
+            name, module = piece.__name__.removesuffix("_plot"), piece.__module__.split(".")[-1].removesuffix("_page")
+            returned = piece.__annotations__["return"]
+            if self.shape is (Figure if Figure in getattr(returned, "__args__", (returned,)) else Html):
+                named[f"{module}_{name}" if name in named else name] = piece
+        return named
+
     def __dir__(self) -> list[str]:
-        return list(contents(self.study.report).named(self.shape))
+        return list(self._pieces())
 
     def __repr__(self) -> str:
         return f"<{', '.join(self.__dir__())}>"
@@ -156,9 +75,9 @@ class Shown:
     write_units: Callable[[Path], None]
 
     @property
-    def plot(self) -> Offer[Picture]:
+    def plot(self) -> Offer[Figure]:
         """The figures of the page: `study.plot.roc(ax)` draws one, `study.plot.roc.save("roc.pdf")` writes it."""
-        return Offer(self, Picture)
+        return Offer(self, Figure)
 
     @property
     def tables(self) -> Offer[Html]:
@@ -179,7 +98,7 @@ class Shown:
 
     def summary(self) -> Html:
         """The answer and the main tables of the page."""
-        return stack(piece(self) for piece in contents(self.report).summary)
+        return stack(piece(self) for piece in page(self.report).SUMMARY)
 
     def _repr_html_(self) -> str:
         """The summary without its links, whose places are on the page alone."""

@@ -30,9 +30,9 @@ The script adds controls; without it all rows stand. What it reads:
     a column sorts by the first number of its cells; what a cell opens to stands in a `<div>` and is not copied.
     `<details class="rows">` behind a table holds more of its rows.
 `<g data-series="system" data-says="line per point">`, `data-limits`, `data-key` in `<g class="axes" data-x data-y>`
-    who is drawn there, the band of it, its name in the legend; see `evalkit/drawing/marks.py`.
+    who is drawn there, the band of it, its name in the legend; see `evalkit/drawing/figures.py`.
 `<div data-sweep="…"><div class="tools sweep" hidden>…</div><table>…</table></div>`
-    counts by threshold, the slider over them, and the table that it writes; see `evalkit/pages/moving_threshold.py`.
+    counts by threshold, the slider over them, and the table that it writes; see `evalkit/pages/binary_page.py`.
 """
 
 import copy

@@ -1,15 +1,37 @@
-"""The words and tables of the binary page, each from the study's frames."""
+"""The words, tables and figures of the classification page on two classes, each from the study's frames."""
 
+import json
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
+from evalkit import numbers
 from evalkit.catalogue.row_metrics import ROC_AUC
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, by_system, count, limits, of_rows, text, value
+from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    Results,
+    by_system,
+    count,
+    escape,
+    joined,
+    limits,
+    number_cell,
+    of_rows,
+    text,
+    value,
+    with_interval,
+)
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import counted, estimate, listed, number
-from evalkit.pages import explorers, first_screen, page, record, shared_findings
+from evalkit.numbers import counted, decimals, estimate, listed, number
+from evalkit.pages import first_screen, page, shared_findings
+from evalkit.pages.page import NO_LIMITS, if_perfect
 from evalkit.pages.shared_findings import (
     beaten,
     class_named,
@@ -27,10 +49,25 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.studies import classification_diagnostics as diagnostics
-from evalkit.studies import decision_curve, score_spread
-from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.classification_diagnostics import classes
+from evalkit.studies import decision_curve as net_benefit
+from evalkit.studies import score_spread
+from evalkit.studies.binary import FITTED, LEAST_COST, BinaryStudy
+from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.classification_diagnostics import (
+    Miscalibration,
+    areas,
+    at_other_rate,
+    break_even,
+    classes,
+    miscalibrated,
+    operating_points,
+    used_costs,
+)
 from evalkit.studies.diagnostics import alpha
+from evalkit.studies.moving_threshold import METRICS as TARGETS
+from evalkit.studies.moving_threshold import Moving, Plain, Varied, intervals, moving, used
+
+page.offered(__name__)
 
 
 def title(study: BinaryStudy) -> Html:
@@ -51,9 +88,6 @@ def findings(study: BinaryStudy) -> Html:
     return tables.findings(every_finding(study))
 
 
-# Numbers ----------------------------------------------------------------------------------------------------------
-
-
 def estimates(study: BinaryStudy) -> Html:
     """The metrics without a threshold, then those at it, each above what needs no model."""
     n, level = page.sample(study, study.facts.rows), f"{study.settings.level:.0%}"
@@ -69,7 +103,7 @@ def estimates(study: BinaryStudy) -> Html:
     return tables.stack(pieces)
 
 
-def gains(study: BinaryStudy) -> Html:
+def top(study: BinaryStudy) -> Html:
     """Lift and recall among the highest scores."""
     if not study.both_classes:
         return Html("")
@@ -78,26 +112,22 @@ def gains(study: BinaryStudy) -> Html:
         cells = zip(limits("value")(rows), rows, strict=True)
         return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
 
-    note = (
-        "Lift: precision / base rate. Finds: the share of all positives. Rows tied at the cut-off count by their share."
-    )
+    note = "Lift: precision / base rate. Finds: the share of all positives. Rows tied at the cut-off count by their "
+    note += "share."
     return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
 def confusion(study: BinaryStudy) -> Html:
     """The four counts of every system."""
-    counts = {name.upper(): count(name, _count) for name in ("tp", "fp", "fn", "tn")}
+    counts = {name.upper(): count(name, _weight) for name in ("tp", "fp", "fn", "tn")}
     negative = study.facts.negative or "the rest"
     note = f"Positive: {study.facts.positive}; negative: {negative}. FP: negative, but predicted positive."
     caption = f"Decisions at the threshold ({study.rule.text})"
     return of_rows(caption, study.decisions, {"system": text("system"), "threshold": value("threshold")} | counts, note)
 
 
-def _count(weight: float) -> str:
+def _weight(weight: float) -> str:
     return number(weight, 0 if float(weight).is_integer() else 2)
-
-
-# Small print ------------------------------------------------------------------------------------------------------
 
 
 def definitions(study: BinaryStudy) -> Html:
@@ -109,9 +139,7 @@ def definitions(study: BinaryStudy) -> Html:
     return tables.definitions(items)
 
 
-def origin(study: BinaryStudy) -> Html:
-    """Inputs, parameters, versions, the command."""
-    return record.origin(study, "classification")
+origin = page.origin
 
 
 def results(study: BinaryStudy) -> Results:
@@ -127,7 +155,7 @@ def results(study: BinaryStudy) -> Results:
         "precision": {name: stored_in.name for name, stored_in in study.facts.precision.items()},
         "decisions": study.decisions.to_dict("records"),
         "thresholds": study.choices.to_dict("records") if study.both_classes else [],
-        **explorers.recorded(study),
+        **page.recorded(study),
     }
     if study.binned:
         names = ("roc_auc_change", "average_precision_low", "average_precision_high")
@@ -154,19 +182,16 @@ def results(study: BinaryStudy) -> Results:
             "isotonic": study.isotonic.recorded(),
             **_net_benefit(study),
         }
-    return record.results(study, "classification", every_finding(study), more)
+    return page.results(study, every_finding(study), more)
 
 
 def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
     if not study.both_classes:
         return {}
-    curve = decision_curve.benefits(study.counts_by_system, decision_curve.COARSE).to_dict("list")
-    differences = decision_curve.apart(study).to_dict("list")
-    at_costs = decision_curve.at_costs(study).to_dict("records")
+    curve = net_benefit.benefits(study.counts_by_system, net_benefit.COARSE).to_dict("list")
+    differences = net_benefit.apart(study).to_dict("list")
+    at_costs = net_benefit.at_costs(study).to_dict("records")
     return {"net_benefit": {"curve": curve, "at_costs": at_costs, "differences": differences}}
-
-
-# Findings
 
 
 def every_finding(study: BinaryStudy) -> list[Finding]:
@@ -202,19 +227,16 @@ def _within(study: BinaryStudy) -> list[Finding]:
     if c is None or not c.p_value < alpha(study):
         return []
     (pooled, inside), d = diagnostics.pooled_and_within(study, c), c.difference
-    text = (
-        f"AUC of {study.leader}: {number(pooled)} over all rows, {number(inside)} within each "
-        f"{study.unit_name} (gauc), difference {estimate(d.value, d.low, d.high)}."
-    )
+    text = f"AUC of {study.leader}: {number(pooled)} over all rows, {number(inside)} within each {study.unit_name} "
+    text += f"(gauc), difference {estimate(d.value, d.low, d.high)}."
     return [kinds.WITHIN_UNITS.note(text, d.n)]
 
 
 def _classes(study: BinaryStudy) -> list[Finding]:
     of_two, column = diagnostics.classes(study), study.facts.account.columns["label"]
-    text = (
-        f"Base rate: {share(of_two.base_rate)} of the rows are positive, {class_named(study.facts.positive, column)}. "
-        f"Always predicting the larger class is right for {of_two.majority:.1%}."
-    )
+    text = f"Base rate: {share(of_two.base_rate)} of the rows are positive, "
+    text += f"{class_named(study.facts.positive, column)}. Always predicting the larger class is right for "
+    text += f"{of_two.majority:.1%}."
     findings = [
         kinds.CLASS_SHARES.rated(
             WARNING if of_two.majority > diagnostics.DOMINANT else NOTE, text, study.facts.positives
@@ -260,19 +282,17 @@ def _unforeseen(study: BinaryStudy) -> list[Finding]:
     """Rows that happened against all odds, by which log loss is driven."""
     shares = diagnostics.unforeseen(study)
     held = listed(f"{name} {part:.0%}" for name, part in shares.items())
-    text = (
-        f"Share of the log loss in rows whose class had a probability below {diagnostics.HARDLY:.1%}: {held}. "
-        f"{measured.FAR_SCORES}"
-    )
+    text = f"Share of the log loss in rows whose class had a probability below {diagnostics.HARDLY:.1%}: {held}. "
+    text += f"{measured.FAR_SCORES}"
     return [kinds.FEW_ROWS_DOMINATE.warning(text)] if shares else []
 
 
 def _distinct(study: BinaryStudy) -> list[Finding]:
-    distinct = listed(f"{name} {_amount(diagnostics.distinct_scores(study, name))}" for name in study.order)
+    distinct = listed(f"{name} {_or_more(diagnostics.distinct_scores(study, name))}" for name in study.order)
     return [kinds.DISTINCT_SCORES.note(f"Distinct scores: {distinct} of {counted(study.facts.rows, 'row')}.")]
 
 
-def _amount(distinct: int | None) -> str:
+def _or_more(distinct: int | None) -> str:
     return f"more than {diagnostics.MOST:,}" if distinct is None else f"{distinct:,}"
 
 
@@ -316,3 +336,515 @@ def _one_class(study: BinaryStudy) -> list[Finding]:
     several = [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]
     text = f"Slices with one class, where AUC is undefined: {listed(several)}."
     return [kinds.ONE_CLASS_SLICES.warning(text, len(several))] if several else []
+
+
+LINES = 6  # pairs of curves of which a line each is said
+CROSSINGS = 3  # crossings of two curves that a reader may want one by one
+ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everywhere
+
+
+def curve_plot(study: BinaryStudy) -> Figure | Html:
+    """ROC and precision-recall curves with pointwise bands and the operating points."""
+    if not study.both_classes:
+        return Html("")
+    c, base = study.table(study.order[0]), classes(study).base_rate
+    n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
+    points = {kind: page.drawn(study, operating_points(study, kind)) for kind in ("roc", "pr")}
+    bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in ("roc", "pr")}
+    roc = Panel(
+        page.drawn(study, study.curve("roc")),
+        f"false positive rate ({counted(c.negatives, 'negative')})",
+        f"recall ({counted(c.positives, 'positive')})",
+        "ROC",
+        bands["roc"],
+        points["roc"],
+        ((0, 1), (0, 1)),
+    )
+    pr = Panel(
+        page.drawn(study, study.curve("pr")),
+        "recall",
+        "precision",
+        "Precision and recall",
+        bands["pr"],
+        points["pr"],
+        ((0, 1), (base, base)),
+        STEPS,
+        page.drawn(study, break_even(study)),
+    )
+    limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
+    pointwise = "" if roc.bands is None else limits
+    caption = f"ROC and precision-recall curves, {n}. {pointwise}Marks: the threshold used ({study.rule.text}). Open "
+    caption += f"circles: the break-even point, where precision equals recall. Dotted: no skill.{page.few(study)}"
+    values = listed(
+        f"{name}: AUC {number(auc)}, average precision {number(precision)}"
+        for name, (auc, precision) in areas(study).items()
+    )
+    alt = f"{caption} {values}."
+    return figures.row(curve_plots.panels, [roc, pr], alt=alt, caption=caption, height=3.6, panels=2)
+
+
+def _of_weight(weight: float) -> str:
+    return number(weight, 0 if float(weight).is_integer() else 1)
+
+
+def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The rows of one system."""
+    return frame[frame["system"] == name]
+
+
+def base_rate_plot(study: BinaryStudy) -> Figure | Html:
+    """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
+    if not study.both_classes:
+        return Html("")
+    name, rate = study.leader, study.other_rate
+    here = classes(study).base_rate
+    titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
+
+    def both(kind: str) -> pd.DataFrame:
+        data, moved = study.curve(kind), at_other_rate(study, kind)
+        return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
+
+    roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=((0, 1), (0, 1)))
+    pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}", steps=STEPS)
+    ap = list(_of(study.elsewhere, name)["value"][:2])
+    caption = f"{name} if {rate:.3g} of the rows were positive instead of {here:.3g}, with unchanged scores within "
+    caption += "each class: the ROC curve stays the same (the lines coincide), average precision changes from "
+    caption += f"{number(ap[0])} to {number(ap[1])}."
+    curves = figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
+    return curves.folded("Curves at another base rate")
+
+
+def threshold_plot(study: BinaryStudy) -> Figure | Html:
+    """The leader's precision, recall and F1 along the threshold, and the mean cost of every system."""
+    if not study.both_classes:
+        return Html("")
+    own = _of(study.sweep, study.leader)
+    own = own[own["threshold"].abs() < float("inf")]
+    lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
+    used = study.thresholds[study.leader]
+    mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
+    left = Panel(
+        pd.concat(lines),
+        "threshold",
+        f"metric of {study.leader}",
+        f"{study.leader} by threshold",
+        reference=mark,
+        steps=FROM_ABOVE,
+    )
+    caption = f"{study.leader}: precision, recall and F1 of predicting positive at or above each threshold (n = "
+    caption += f"{counted(study.table(study.leader).total, 'row')}). Dotted: the threshold used, {number(used)}."
+    return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
+
+
+def cost_plot(study: BinaryStudy) -> Figure | Html:
+    """The mean cost of a row along the share of rows predicted positive."""
+    if not study.both_classes:
+        return Html("")
+    frame = page.drawn(study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"]))
+    points = page.drawn(study, used_costs(study))
+    panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=points)
+    best = study.choices[study.choices["rule"] == LEAST_COST]
+    lowest = listed(
+        (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples()), page.CURVES, "; "
+    )
+    caption = f"Mean cost per row ({study.costs}) against the share predicted positive. Lowest: {lowest}. Marks: the "
+    caption += f"threshold used.{page.few(study)}"
+    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
+
+
+def _where(threshold: float) -> str:
+    return "with no row predicted positive" if threshold == float("inf") else f"at threshold {number(threshold)}"
+
+
+def top_plot(study: BinaryStudy) -> Figure | Html:
+    """Share of the positives found against the share of rows looked at."""
+    if not study.both_classes:
+        return Html("")
+    c = study.table(study.leader)
+    panel = Panel(
+        page.drawn(study, study.curve("gain")),
+        f"share of rows, highest scores first (n = {_of_weight(c.total)})",
+        "share of positives found (recall)",
+        reference=((0, 1), (0, 1)),
+    )
+    top = study.gains[study.gains["depth"] == 0.1]
+    shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
+    caption = "Cumulative gain. The 10% of rows with the highest scores contain this share of the positives: "
+    caption += f"{shares}. Dotted: no skill.{page.few(study)}"
+    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
+
+
+def curves(study: BinaryStudy) -> Html:
+    """Whether one curve contains the other, or where they cross."""
+    if not study.both_classes or len(study.order) < 2:
+        return Html("")
+    lines = []
+    for kind, name, axis in (("roc", "ROC", "false positive rate"), ("pr", "precision-recall", "recall")):
+        rows = study.crossings[study.crossings["curve"] == kind].to_dict("records")
+        often = [row for row in rows if len(row["crossings"]) > CROSSINGS and row["above"] <= ALL_BUT]
+        single = [row for row in rows if row not in often]
+        lines += [_crossing(name, axis, row) for row in single[:LINES]]
+        lines += [f"{len(single[LINES:]):,} more pairs of {name} curves are in the JSON."] if single[LINES:] else []
+        lines += [_often(name, axis, often)] if often else []
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return Html(f'<ul class="notes">{items}</ul>', "\n".join(lines))
+
+
+def _crossing(name: str, axis: str, row: Mapping[str, Any]) -> str:
+    at, first, second = row["crossings"], row["first"], row["second"]
+    if not at:
+        return f"{first}'s {name} curve contains {second}'s."
+    if row["above"] > ALL_BUT:
+        crossed = f"they cross {counted(len(at), 'time')} at the ends"
+        return f"{first}'s {name} curve lies above {second}'s almost everywhere; {crossed}."
+    where = f"at {axis} {', '.join(f'{x:.3f}' for x in at)}"
+    share = f"{first}'s lies above over {row['above']:.0%} of the axis"
+    return f"{first}'s and {second}'s {name} curves cross {where}; {share}."
+
+
+def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Pairs of curves that cross again and again, in one line."""
+    shares = listed(f"{row['first']} above {row['second']} {row['above']:.0%}" for row in rows)
+    return f"These {name} curves cross often; share of the {axis} axis over which the first lies above: {shares}."
+
+
+def base_rate(study: BinaryStudy) -> Html:
+    """Precision, F1 and average precision in the data and at another base rate."""
+    if not study.both_classes:
+        return Html("")
+    rows = []
+    for name in study.order:
+        part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
+        cells = [
+            joined(f"{number(here['value'])} → ", with_interval(there["value"], there["low"], there["high"]))
+            for here, there in zip(part[::2], part[1::2], strict=True)
+        ]
+        rows.append([Cell(name), *cells])
+    rate = study.elsewhere["base_rate"]
+    caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
+    note = "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the base rate expected in "
+    note += "production."
+    if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
+        note += " No interval of average precision: at this rate it depends on the few highest-scoring negatives."
+    table = tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
+    return tables.folded("Metrics at another base rate", table)
+
+
+def thresholds(study: BinaryStudy) -> Html:
+    """What other ways to choose the threshold would give: of the leader, and folded of the others."""
+    if not study.both_classes:
+        return Html("")
+    note = f"{study.costs.said} The thresholds were chosen on the rows that they are evaluated on: expect worse "
+    note += "results on new rows."
+    own = study.choices["system"] == study.leader
+    leader = study.choices[own].assign(name=study.choices["rule"])
+    first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
+    if own.all():
+        return first
+    others = study.choices[~own].assign(name=study.choices["system"] + ": " + study.choices["rule"])
+    rest = _choices(others, "Ways to choose the threshold of the others", "")
+    return tables.stack([first, tables.folded("The other systems", rest)])
+
+
+def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
+    columns = {
+        "chosen by": text("name"),
+        "threshold": value("threshold"),
+        "predicted positive": value("predicted"),
+        "precision": value("precision"),
+        "recall": value("recall"),
+        "f1": value("f1"),
+        "mean cost": value("cost"),
+    }
+    return of_rows(caption, frame, columns, note)
+
+
+DRAWN = 4  # systems with a square of their own
+CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC", "slope": "slope"}
+
+
+def calibration_plot(study: BinaryStudy) -> Figure | Html:
+    """The reliability diagram of each system, with what the calibration table says of it."""
+    if not study.probabilities:
+        return Html("")
+    words: dict[str, list[str]] = {name: [] for name in study.order[:DRAWN]}
+    for part, rows in study.calibration.groupby("part", sort=False):
+        places = decimals(*(rows[column] for column in ("value", "low", "high")))
+        for row in rows[rows["system"].isin(list(words))].itertuples():
+            words[row.system] += [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
+    how = "On the dotted line probabilities are calibrated; above it they are too low, below it too high."
+    how += " MCB, DSC, UNC: miscalibration, discrimination and uncertainty; Brier = MCB − DSC + UNC."
+    return reliability(study, "share of positives", how, words, study.facts.rows)
+
+
+def reliability(
+    study: BinaryStudy | ClassesStudy, what: str, how: str, words: Mapping[str, list[str]], rows: int
+) -> Figure:
+    """The isotonic curves of systems, one square each. what: the share; words: of each system, in its corner."""
+    level, drawn = study.settings.level, study.isotonic.only(list(words))
+    band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
+    band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
+    caption = f"Reliability diagram without bins (CORP, isotonic regression, n = {rows:,}). {how} {band} Below: "
+    caption += "histogram of the probabilities."
+    values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
+    data = (drawn.curve, drawn.bands, drawn.spread)
+    alt, more = f"{caption} {values}.", {"ylabel": what, "words": words}
+    return figures.row(curve_plots.reliability, *data, caption=caption, alt=alt, panels=len(words), height=3.4, **more)
+
+
+def calibration(study: BinaryStudy) -> Html:
+    """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
+    if not study.probabilities:
+        return Html("")
+    note = (
+        "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
+        "the miscalibration; only a better ranking adds discrimination. ece_10_debiased: ECE less what chance adds to "
+        "it on average. bias: mean probability − base rate. " + NO_LIMITS
+    )
+    if len(study.order) > DRAWN:
+        note += f" The figure shows the first {DRAWN}."
+    fitted = study.calibration["part"].isin(FITTED)
+    parts = by_system("Calibration", study.calibration[~fitted], "part", _part, note)
+    return tables.stack([*_miscalibrated(study), parts, _logistic(study, study.calibration[fitted])])
+
+
+MISCALIBRATED = {
+    Miscalibration.OVERCONFIDENT: "Over-confident, with probabilities too close to 0 and 1 (slope below 1)",
+    Miscalibration.UNDERCONFIDENT: "Under-confident, with probabilities too far from 0 and 1 (slope above 1)",
+    Miscalibration.TOO_LOW: "Too low on the whole (intercept above 0)",
+    Miscalibration.TOO_HIGH: "Too high on the whole (intercept below 0)",
+}
+
+
+def _miscalibrated(study: BinaryStudy) -> list[Html]:
+    """How the probabilities are wrong, a sentence for each way; and whose may be right; nothing without intervals."""
+    wrong, right = miscalibrated(study)
+    sentences = [f"{text}: {listed(wrong[way])}." for way, text in MISCALIBRATED.items() if way in wrong]
+    if right:
+        sentences.append(f"Neither slope nor intercept shows miscalibration: {listed(right)}.")
+    return [tables.paragraph(" ".join(sentences))] if sentences else []
+
+
+def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
+    caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
+    note = "slope: of the logit of the probability in a logistic regression; 1 if calibrated, below 1: too extreme. "
+    note += "intercept: with the slope fixed at 1; 0 if calibrated, above 0 if they are too low."
+    if certain := [name for name in study.order if study.facts.wrong.get(name)]:
+        note += f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such are clipped."
+    return by_system(caption, rows, "part", limits("value"), note)
+
+
+def _part(rows: tables.Rows) -> list[Cell]:
+    """The values with their limits, or beside what perfect calibration would show."""
+    places = decimals(*([row[key] for row in rows] for key in ("value", "low", "high")))
+    cells = zip(limits("value")(rows), rows, strict=True)
+    return [replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells]
+
+
+THRESHOLD = "threshold probability"
+
+
+def decision_curve(study: BinaryStudy) -> Figure | Html:
+    """Net benefit of the systems, of predicting all rows positive and of predicting none."""
+    if not (study.probabilities and study.both_classes):
+        return Html("")
+    frame = net_benefit.drawn({name: study.table(name) for name in study.order[: page.CURVES]})
+    at = net_benefit.at_costs(study)
+    values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
+    chance = number(at["threshold"].iloc[0], 2)
+    caption = f"Decision curve (n = {study.facts.rows:,}). Net benefit: true positives per row less false positives "
+    caption += "per row times t / (1 − t), where t is the probability from which a case is acted on; higher is better. "
+    caption += f"Dotted line at 0: no case is acted on. At t = {chance}, which the costs imply ({study.costs}): "
+    caption += f"{values}.{LOW if frame['y'].isna().any() else ''}{page.few(study)}"
+    panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
+    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
+
+
+def decision_difference(study: BinaryStudy) -> Figure | Html:
+    """Differences in net benefit of the pairs of the first screen, with intervals."""
+    if not (study.probabilities and study.both_classes) or not len(frame := net_benefit.apart(study)):
+        return Html("")
+    frame = frame.assign(system=frame["first"] + " − " + frame["second"], y=frame["value"])
+    banded = bool(frame["low"].notna().any())
+    bands = f"Bands: pointwise {study.settings.level:.0%} intervals from the paired rows. {_apart(frame)}"
+    caption = f"Differences in net benefit by threshold probability. {bands if banded else NO_BANDS}"
+    panel = Panel(frame, THRESHOLD, "difference per row", "", frame if banded else None, None, ((0, 1), (0, 0)))
+    picture = figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
+    return picture.folded("Differences in net benefit")
+
+
+LOW = f" Values below −{-net_benefit.LOWEST:g} times the base rate are not drawn."
+NO_BANDS = "Without intervals, as the rows are not in memory."
+
+
+def _apart(frame: pd.DataFrame) -> str:
+    """How many thresholds each pair's interval excludes 0 at."""
+    ends = net_benefit.excluding(frame).itertuples()
+    words = (f"{row.first} − {row.second} above at {row.above} and below at {row.below} of {row.of}" for row in ends)
+    return f"Thresholds whose interval excludes 0: {listed(words, joint='; ')}."
+
+
+def score_plot(study: BinaryStudy) -> Figure | Html:
+    """The histogram of the scores of each class, one square a system."""
+    if not study.both_classes:
+        return Html("")
+    names, c = study.order[:DRAWN], study.table(study.order[0])
+    tables = study.counts_by_system
+    frame = score_spread.histogram({name: tables[name] for name in names}, score_spread.edges(study, tables))
+    caption = f"Scores by class ({counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}): the share of "
+    caption += f"each class in {score_spread.BINS} equal bins. The less the two overlap, the better a threshold can "
+    caption += "separate them."
+    labels = {"xlabel": "score", "ylabel": "share of the class"}
+    alt = f"{caption} {_distances(study)}"
+    return figures.row(curve_plots.histograms, frame, caption=caption, alt=alt, panels=len(names), height=2.6, **labels)
+
+
+def ks_plot(study: BinaryStudy) -> Figure | Html:
+    """The distribution function of the leader's scores of each class, with the largest distance marked."""
+    if not study.both_classes:
+        return Html("")
+    name = study.leader
+    frame, widest = score_spread.distribution(name, study.table(name)), score_spread.distances(study.counts_by_system)
+    caption = f"{name}: share of each class at or below a score; the upright line marks the largest distance "
+    caption += f"(Kolmogorov–Smirnov). {_distances(study)}"
+    labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below"}
+    figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, panels=1, **labels)
+    return figure.folded("Distribution functions of the scores (KS)")
+
+
+def confusion_plot(study: BinaryStudy) -> Figure | Html:
+    """The confusion table of each system at its threshold, with shares of the actual class."""
+    decided = study.decisions.dropna(subset=["threshold"])
+    tables = {row.system: [[row.tp, row.fn], [row.fp, row.tn]] for row in decided.itertuples()}
+    names = list(tables)[:DRAWN]
+    if not names:
+        return Html("")
+    what = "weight of the rows" if study.facts.weighted else "rows"
+    caption = f"Confusion matrix at the threshold ({study.rule.text}): {what} by actual and predicted class. The "
+    caption += "shares, and the shades, are of the actual class."
+    words = [_said(name, tables[name]) for name in names]
+    classes = [study.facts.positive, study.facts.negative or "the rest"]
+    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
+    drawn, alt = {name: tables[name] for name in names}, f"{caption} {'; '.join(words)}."
+    return figures.row(curve_plots.matrices, drawn, caption=caption, alt=alt, panels=len(names), height=2.5, **labels)
+
+
+def _said(name: str, table: list[list[float]]) -> str:
+    (tp, fn), (fp, tn) = table
+    return f"{name}: {tp:,g} true positives, {fn:,g} false negatives, {fp:,g} false positives, {tn:,g} true negatives"
+
+
+def _distances(study: BinaryStudy) -> str:
+    rows = score_spread.distances(study.counts_by_system).head(DRAWN)
+    places = decimals(rows["value"])
+    words = (f"{row.system} {number(row.value, places)} just below {number(row.x)}" for row in rows.itertuples())
+    return f"KS: {listed(words)}."
+
+
+CELLS = ("tp", "fp", "fn", "tn")
+METRICS = {
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "f1",
+    "predicted_rate": "predicted positive",
+    "cost": "mean cost",
+}
+
+
+def moving_threshold_table(study: BinaryStudy) -> Html:
+    """Counts, and metrics of counts, of every system at its threshold; on the page at any other one."""
+    if not study.both_classes:
+        return Html("")
+    moves = moving(study)
+    decided = {name: c for name, c in zip(moves.tables, used(study, moves.tables), strict=True) if c is not None}
+    limits = intervals(study, moves)
+    cells = {name: limits.estimates(name, c, study.costs) for name, c in decided.items()}
+    places = [_places([of[metric] for of in cells.values()]) for metric in METRICS]
+    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[["threshold", "cost"]]
+    rows: list[list[Cell | str]] = [
+        [
+            Cell(name),
+            Cell(moves.named(float(c.threshold)), numbers=(float(c.threshold),)),
+            *(_count_cell(float(getattr(c, cell))) for cell in CELLS),
+            *(_cell(cells[name][metric], same) for metric, same in zip(METRICS, places, strict=True)),
+            f"{moves.named(best)} ({number(cost, places[-1])})",
+        ]
+        for (name, c), (best, cost) in zip(decided.items(), cheapest.loc[list(decided)].to_numpy(), strict=True)
+    ]
+    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at (cost)"]
+    caption = f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
+    piece = tables.table(caption, heads, rows, _moving_note(study, limits, len(moves.tables)))
+    controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
+    data = escape(_data(moves, limits, _whole(study), places))
+    whole = f'<div id="{numbers.SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
+    return Html(whole, piece.text, piece.tables)
+
+
+def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
+    """The slider, the costs and the target, which only the script shows. used: by each system; one is the slider's."""
+    costs = (("false positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
+    number = '<input type="number" min="0" step="any"'
+    fields = "".join(f'<label>{text} {number} value="{cost:g}"></label>' for text, cost in costs)
+    metrics = "".join(f"<option>{METRICS[metric]}</option>" for metric in TARGETS)
+    target = f'<label>Least cost with <select>{metrics}</select></label><label>of at least {number} max="1"></label>'
+    at = "".join(used) if len(used) == 1 else ""
+    slider = f'<input type="range" min="0" max="{last}">'
+    return (
+        f'<div class="tools sweep" hidden><label>Threshold {slider}</label><output>{at}</output>{fields}{target}</div>'
+    )
+
+
+def _places(of_systems: Sequence[Any]) -> int:
+    return decimals(*([getattr(e, side) for e in of_systems] for side in ("value", "low", "high")))
+
+
+def _cell(e: Any, places: int) -> Cell:
+    return with_interval(e.value, e.low, e.high, places=places)
+
+
+def _whole(study: BinaryStudy) -> list[int]:
+    """The decimals of the four counts."""
+    return [2 if study.facts.weighted else 0 for _ in CELLS]
+
+
+def _count_cell(weight: float) -> Cell:
+    return number_cell(weight, 0 if weight.is_integer() else 2)
+
+
+def _moving_note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
+    first = f" The first {systems} of {len(study.order)} systems." if systems < len(study.order) else ""
+    none = (
+        ""
+        if limits.level
+        else " No intervals: sums over rows that are clustered or weighted tell those of one threshold."
+    )
+    return (
+        f"The table opens at the threshold used ({study.rule.text}). {study.costs.said} Intervals are for a threshold "
+        f"that was not chosen on these rows.{none}{first}"
+    )
+
+
+def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: Sequence[int]) -> str:
+    """What the script of the page computes from: the counts at each threshold, and what their intervals need.
+
+    counts, places: the decimals of the counts and of the metrics.
+    """
+    columns = {
+        name: {"tp": _column(c.tp), "fp": _column(c.fp)} | limits.of_system(name, places)
+        for name, c in moves.tables.items()
+    }
+    systems = [  # thresholds rise to the right
+        {"P": c.positives, "N": c.negatives} | {key: column[::-1] for key, column in columns[name].items()}
+        for name, c in moves.tables.items()
+    ]
+    named = " ".join(map(moves.named, moves.threshold[::-1]))
+    return json.dumps(
+        {"named": named, "places": [*counts, *places], "systems": systems} | limits.quantiles(),
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
+
+
+def _column(column: Any) -> list[float]:
+    """The numbers of a column, whole ones as such."""
+    return [int(value) if float(value).is_integer() else float(f"{value:.9g}") for value in column.tolist()]

@@ -1,17 +1,21 @@
-"""The words, tables and pictures of the multi-class page, each from the study's frames."""
+"""The words, tables and figures of the classification page on several classes; those of labels one by one too."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from evalkit.drawing import curve_plots, plots, tables
-from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, by_system, count, each, limits, of_rows, text, value
+import pandas as pd
+
+from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing.curve_plots import STEPS, Panel
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.tables import Cell, Column, Html, Results, by_system, count, each, limits, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import counted, decimals, listed, number
-from evalkit.pages import class_pictures, each_class, explorers, page, record
-from evalkit.pages.if_perfect import NO_LIMITS, if_perfect
-from evalkit.pages.probabilities import DRAWN, reliability
+from evalkit.numbers import counted, decimals, listed, number, plural
+from evalkit.pages import first_screen, page
+from evalkit.pages.binary_page import DRAWN, THRESHOLD, reliability
+from evalkit.pages.page import NO_LIMITS, if_perfect
 from evalkit.pages.shared_findings import (
     beaten,
     binned,
@@ -26,9 +30,16 @@ from evalkit.pages.shared_findings import (
     weights,
 )
 from evalkit.studies import classification_diagnostics as diagnostics
+from evalkit.studies import decision_curve as net_benefit
+from evalkit.studies import one_by_one, score_spread
 from evalkit.studies.binary import BINS
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, worst_mistake
+from evalkit.studies.labels import LabelsStudy
+from evalkit.studies.row_study import DRAWN as CLASSES_DRAWN
+
+page.offered(__name__)
+
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
 
@@ -36,7 +47,7 @@ COUNTED = {"n": "rows", "predicted": "predicted"}
 def title(study: ClassesStudy) -> Html:
     """The title and what was asked."""
     rows = f"{counted(len(study.account), 'row')} of {counted(len(study.classes), 'class')}"
-    return each_class.title(study, study.account.columns["label"], rows)
+    return asked(study, study.account.columns["label"], rows)
 
 
 def findings(study: ClassesStudy) -> Html:
@@ -52,23 +63,23 @@ def estimates(study: ClassesStudy) -> Html:
     return page.estimates(study, caption, note, more=[row])
 
 
-def curve_plot(study: ClassesStudy) -> Picture | Html:
+def curve_plot(study: ClassesStudy) -> Figure | Html:
     """The leader's ROC and precision-recall curves of each class against the rest."""
     if not study.scored:
         return Html("")
     bands = {kind: study.bands(kind) for kind in ("roc", "pr")}
-    return each_class.curves(study, "each class against the rest", len(study.classes), bands)
+    return curves_of_each(study, "each class against the rest", len(study.classes), bands)
 
 
-def crossings(study: ClassesStudy) -> Html:
+def curves(study: ClassesStudy) -> Html:
     """AUC and average precision of each class against the rest."""
     if not study.scored:
         return Html("")
     areas = {"auc": "AUC", "average_precision": "average_precision"}
-    return each_class.one_by_one(study, study.by_class, "Each class against the rest", COUNTED, areas)
+    return class_by_class(study, study.by_class, "Each class against the rest", COUNTED, areas)
 
 
-def choices(study: ClassesStudy) -> Html:
+def thresholds(study: ClassesStudy) -> Html:
     """How much could be decided without review at a precision target."""
     columns = {
         "system": text("system"),
@@ -77,14 +88,12 @@ def choices(study: ClassesStudy) -> Html:
         "classes": each(lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text")),
     }
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
-    note = (
-        "Coverage is the work saved if those predictions are not reviewed. The classes were chosen on these rows, "
-        "and the intervals do not account for that choice. precision_target sets the target."
-    )
+    note = "Coverage is the work saved if those predictions are not reviewed. The classes were chosen on these rows, "
+    note += "and the intervals do not account for that choice. precision_target sets the target."
     return of_rows(caption, study.covered, columns, note)
 
 
-def calibration_plot(study: ClassesStudy) -> Picture | Html:
+def calibration_plot(study: ClassesStudy) -> Figure | Html:
     """Share of right predictions against the score of the predicted class."""
     if not study.probabilities:
         return Html("")
@@ -94,7 +103,7 @@ def calibration_plot(study: ClassesStudy) -> Picture | Html:
     return reliability(study, "share of right predictions", how, words, len(study.account))
 
 
-def calibrated(study: ClassesStudy) -> Html:
+def calibration(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
     if not study.probabilities:
         return Html("")
@@ -114,7 +123,7 @@ def _ece(rows: tables.Rows) -> list[Cell]:
     return [replace(cell, below=if_perfect(row["ece_10_expected"], row["ece_10_p"], places)) for cell, row in cells]
 
 
-def gains(study: ClassesStudy) -> Html:
+def top(study: ClassesStudy) -> Html:
     """How often the actual class is among the k highest scores."""
     if not study.scored:
         return Html("")
@@ -122,15 +131,13 @@ def gains(study: ClassesStudy) -> Html:
     return by_system(caption, study.tops, "k", limits("value"), note, "top {}".format)
 
 
-def confusion_plot(study: ClassesStudy) -> Picture:
+def confusion_plot(study: ClassesStudy) -> Figure:
     """The leader's confusion table; of many classes the rarest share one row and one column."""
     table = study.confusion(study.leader).table
     classes, mistake = study.classes, worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
-    caption = (
-        f"{study.leader}: {what} by actual and predicted class (n = {len(study.account):,}), shaded by share of the "
-        "actual class."
-    )
+    caption = f"{study.leader}: {what} by actual and predicted class (n = {len(study.account):,}), shaded by share of "
+    caption += "the actual class."
     if mistake:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
         caption += f" Most frequent mistake: {text}{'' if study.weighted else ' rows'}."
@@ -138,9 +145,9 @@ def confusion_plot(study: ClassesStudy) -> Picture:
     if len(classes) < len(study.classes):
         few = f"the {len(classes[:-1])} most frequent of {len(study.classes):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
-    size = plots.tall(len(classes), head=2.8, each=0.42), plots.tall(len(classes), head=1.8, each=0.42)
+    size = figures.tall(len(classes), head=2.8, each=0.42), figures.tall(len(classes), head=1.8, each=0.42)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
-    return plots.picture(
+    return figures.picture(
         curve_plots.matrix,
         table,
         caption=caption,
@@ -152,7 +159,7 @@ def confusion_plot(study: ClassesStudy) -> Picture:
 def confusion(study: ClassesStudy) -> Html:
     """Precision, recall and F1 of every class, and the most frequent mistakes."""
     decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    by_class = each_class.one_by_one(study, study.by_class, "Class by class", COUNTED, decided)
+    by_class = class_by_class(study, study.by_class, "Class by class", COUNTED, decided)
     return tables.stack([_confused(study), by_class])
 
 
@@ -173,12 +180,10 @@ def _confused(study: ClassesStudy) -> Html:
 def definitions(study: ClassesStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     ece = f"mean |mean probability − share right| of {BINS} equal bins [a, b) of the probability of the predicted class"
-    return each_class.definitions(study, [("top-label ECE", ece)])
+    return defined(study, [("top-label ECE", ece)])
 
 
-def origin(study: ClassesStudy) -> Html:
-    """Inputs, parameters, versions, the command."""
-    return record.origin(study, "classification")
+origin = page.origin
 
 
 def results(study: ClassesStudy) -> Results:
@@ -186,24 +191,21 @@ def results(study: ClassesStudy) -> Results:
     rows = study.account
     more: dict[str, Any] = {
         "kind": "multi-class",
-        **record.population(rows),
+        **page.population(rows),
         "classes": list(study.classes),
         "confusion": {name: study.confusion(name).table.tolist() for name in study.systems},
         "by_class": study.by_class.to_dict("records"),
         "coverage": study.covered.to_dict("records"),
         "confused": study.confused.to_dict("records"),
-        **explorers.recorded(study),
-        **class_pictures.recorded(study),
+        **page.recorded(study),
+        **recorded(study),
     }
     if study.scored:
         more["tops"] = study.tops.to_dict("records")
     if study.probabilities:
         more["calibration"] = study.calibration.to_dict("records")
         more["isotonic"] = study.isotonic.recorded()
-    return record.results(study, "classification", every_finding(study), more)
-
-
-# Findings
+    return page.results(study, every_finding(study), more)
 
 
 def every_finding(study: ClassesStudy) -> list[Finding]:
@@ -267,8 +269,197 @@ def _probabilities(study: ClassesStudy) -> list[Finding]:
 
 def _incomplete(study: ClassesStudy) -> list[Finding]:
     lacking = diagnostics.incomplete_slices(study)
-    text = (
-        f"Slices that lack a class: {listed(lacking)}; averages over classes cover fewer classes or are "
-        f"undefined there."
-    )
+    text = f"Slices that lack a class: {listed(lacking)}; averages over classes cover fewer classes or are undefined "
+    text += "there."
     return [kinds.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []
+
+
+Either = ClassesStudy | LabelsStudy
+UNFOLDED = 4  # squares that a page shows at once
+HEIGHT = 2.5  # inches of a square
+
+
+def score_plot(study: Either) -> Figure | Html:
+    """The histogram of the scores of each class: of its rows, and of the others."""
+    if not study.one_by_one:
+        return Html("")
+    edges = score_spread.edges(study, study.one_by_one, one_by_one.BINS)
+    frame, distances = score_spread.histogram(study.one_by_one, edges), _distances(study)
+    bins = f"{one_by_one.BINS} equal bins of the score"
+    caption = f"{_of_each(study)}: {_pair(study)}, the share of each in {bins}. {distances}"
+    labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share of rows", "sides": study.sides}
+    figure = figures.row(curve_plots.histograms, frame, caption=caption, **_size(study), **labels)
+    return _folded(study, figure, "Scores")
+
+
+def ks_plot(study: Either) -> Figure | Html:
+    """The distribution functions of the scores of each class, with their largest distance."""
+    if not study.one_by_one:
+        return Html("")
+    tables = study.one_by_one
+    frame = pd.concat([score_spread.distribution(name, c, one_by_one.SMALL.curve) for name, c in tables.items()])
+    caption = f"{_of_each(study)}: {_pair(study)}, the share of each at or below a score; the upright line marks the "
+    caption += "largest distance (Kolmogorov–Smirnov)."
+    labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
+    data, alt = (frame, score_spread.distances(tables)), f"{caption} {_distances(study)}"
+    more = _size(study) | labels | {"sides": study.sides}
+    figure = figures.row(curve_plots.distributions, *data, caption=caption, alt=alt, **more)
+    return figure.folded(f"Distribution functions of the scores (KS), {study.noun} by {study.noun}")
+
+
+def class_calibration_plot(study: Either) -> Figure | Html:
+    """The reliability diagram of each class against the rest."""
+    if not (study.probabilities and study.one_by_one):
+        return Html("")
+    drawn, words = study.each_reliability, _corners(study.one_by_one)
+    grey = f"Grey: at each probability, {study.settings.level:.0%} of such curves if the probabilities are right. "
+    caption = f"{_of_each(study)}: reliability diagram without bins (CORP) of the probability of each. Above the "
+    caption += f"dotted line probabilities are too low. {'' if drawn.bands is None else grey}Below: histogram of the "
+    caption += "probabilities. MCB: miscalibration, DSC: discrimination, parts of the Brier score of each. Slope: "
+    caption += "below 1 over-confident, above 1 under-confident; if probabilities are exactly 0 or 1, it depends on "
+    caption += "how they are clipped."
+    values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
+    more = _size(study) | {"ylabel": f"share of the {study.noun}", "words": words, "height": 2.9}
+    data, alt = (drawn.curve, drawn.bands, drawn.spread), f"{caption} {values}."
+    figure = figures.row(curve_plots.reliability, *data, caption=caption, alt=alt, **more)
+    return _folded(study, figure, "Reliability diagrams")
+
+
+def decision_curve(study: Either) -> Figure | Html:
+    """The net benefit of acting on each class by its probability."""
+    if not (study.probabilities and study.one_by_one):
+        return Html("")
+    panels = [_benefit(study.leader, name, c) for name, c in study.one_by_one.items()]
+    caption = f"{_of_each(study)}: decision curve of acting on the probability of each. Net benefit: true positives "
+    caption += "per row less false positives per row times t / (1 − t), where t is the probability from which a case "
+    caption += "is acted on. Dotted: no case is acted on."
+    figure = figures.row(curve_plots.panels, panels, caption=caption, **_size(study))
+    return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
+
+
+def _benefit(leader: str, name: str, c: Any) -> Panel:
+    frame = net_benefit.drawn({leader: c}, one_by_one.SMALL.curve)
+    return Panel(frame, THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0)))
+
+
+def _corners(tables: Any) -> dict[str, list[str]]:
+    parts = one_by_one.parts(tables)
+    places = decimals([size for d, _ in parts.values() for size in (d.miscalibration, d.discrimination)])
+    return {
+        name: [
+            f"MCB {number(d.miscalibration, places)}",
+            f"DSC {number(d.discrimination, places)}",
+            f"slope {number(slope, 2)}",
+        ]
+        for name, (d, slope) in parts.items()
+    }
+
+
+def _of_each(study: Either) -> str:
+    """Whose classes are drawn, and which of them are not."""
+    drawn, left = list(study.one_by_one), [name for name in study.names if name not in study.one_by_one]
+    rows = f"{study.leader} ({counted(study.account.used, 'row')})"
+    if not left:
+        return f"{rows}, each {study.noun}"
+    some = f"the {len(drawn)} of {len(study.names)} {plural(study.noun, 2)} with the {study.chosen_by.words}"
+    return f"{rows}, {some} (not drawn: {listed(left, 6)})"
+
+
+def _pair(study: Either) -> str:
+    first, second = study.sides
+    return f"{first} and {second}"
+
+
+def _distances(study: Either) -> str:
+    rows = score_spread.distances(study.one_by_one)
+    places = decimals(rows["value"])
+    return f"KS: {listed(f'{row.system} {number(row.value, places)}' for row in rows.itertuples())}."
+
+
+def _size(study: Either) -> dict[str, Any]:
+    return {"panels": len(study.one_by_one), "height": HEIGHT}
+
+
+def _folded(study: Either, figure: Figure, summary: str) -> Figure:
+    """The figure, folded if it has many squares."""
+    many = len(study.one_by_one) > UNFOLDED
+    return figure.folded(f"{summary}, {study.noun} by {study.noun}") if many else figure
+
+
+def recorded(study: Either) -> dict[str, Any]:
+    """What these pictures draw, by class as `system`."""
+    tables = study.one_by_one
+    if not tables:
+        return {}
+    edges = score_spread.edges(study, tables, one_by_one.BINS)
+    numbers: dict[str, Any] = {
+        "scores": {
+            "histogram": score_spread.histogram(tables, edges).to_dict("list"),
+            "distances": score_spread.distances(tables).to_dict("records"),
+        }
+    }
+    if study.probabilities:
+        numbers["isotonic"] = study.each_reliability.recorded()
+        benefit = [net_benefit.benefits({name: c}, net_benefit.COARSE) for name, c in tables.items()]
+        named = [frame[frame["system"] != net_benefit.ALL] for frame in benefit]
+        numbers["net_benefit"] = pd.concat(named).to_dict("list")
+    return {"one_by_one": numbers}
+
+
+def asked(study: Either, what: str, rows: str) -> Html:
+    """The title and what was asked; what: that which the systems predict."""
+    return first_screen.title(
+        "Classification report",
+        study,
+        rows,
+        alone=f"How well does {study.leader} predict {what}",
+        against=f"Does any system predict {what} better than {study.settings.baseline}",
+        best=f"Which of {len(study.order)} systems predicts {what} best",
+    )
+
+
+def curves_of_each(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | None]) -> Figure | Html:
+    """The leader's ROC and precision-recall curves of each of so many classes; bands: by kind, where there are."""
+    if not study.drawn:
+        return Html("")
+    few = f", the {CLASSES_DRAWN} most frequent" if len(study.drawn) == CLASSES_DRAWN < many else ""
+    limits = f" Bands: pointwise {study.settings.level:.0%} limits." if bands.get("roc") is not None else ""
+    caption = f"{study.leader}: {each}{few}, {counted(study.account.used, 'row')}.{limits}"
+    n, diagonal = study.account.used, ((0, 1), (0, 1))
+    x, y = "false positive rate", f"recall (n = {counted(n, 'row')})"
+    roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=diagonal)
+    pr = Panel(study.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"), steps=STEPS)
+    return figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.6, panels=2)
+
+
+def defined(study: Either, more: list[tuple[str, str]]) -> Html:
+    """Exactly the metrics shown and more, then the intervals and the tests."""
+    intervals = ("intervals", study.intervals_are)
+    return tables.definitions([*page.metric_definitions(study), *more, intervals, *page.test_definitions(study)])
+
+
+def class_by_class(
+    study: Either, frame: pd.DataFrame, caption: str, counted: Mapping[str, str], metrics: Mapping[str, str]
+) -> Html:
+    """The leader's classes, and folded those of the others. counted, metrics: column of the frame -> its head."""
+    own = frame["system"] == study.leader
+    first = _one_by_one(study, frame[own], f"{caption}: {study.leader}", counted, metrics)
+    if own.all():
+        return first
+    rest = _one_by_one(study, frame[~own], f"{caption}: the other systems", counted, metrics)
+    return tables.stack([first, tables.folded("The other systems", rest)])
+
+
+def _one_by_one(
+    study: Either, frame: pd.DataFrame, caption: str, counted: Mapping[str, str], metrics: Mapping[str, str]
+) -> Html:
+    """One row a class; the second column of the frame names it."""
+    kind = frame.columns[1]
+
+    @each
+    def name(row: Mapping[str, Any]) -> str:
+        return str(row[kind] if row["system"] == study.leader else f"{row['system']}: {row[kind]}")
+
+    columns: dict[str, Column] = {kind: name} | {head: count(column) for column, head in counted.items()}
+    columns |= {head: limits(column, f"{column}_low", f"{column}_high") for column, head in metrics.items()}
+    return of_rows(f"{caption}, with {study.settings.level:.0%} intervals", frame, columns)

@@ -1,108 +1,79 @@
-"""The pieces of the classification page, each as the kind of table has it: binary, multi-class, multi-label.
+"""The pieces of the classification page, each as the kind of table has it: two classes, several, or labels."""
 
-A kind shows nothing in the places that `ABSENT` lists for it; any other name that its modules lack is an error.
-"""
-
-import inspect
 from collections.abc import Callable
 from typing import Any
 
-from evalkit.drawing import curve_plots, plots
-from evalkit.drawing.plots import Picture
+from evalkit.drawing import curve_plots, figures
+from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html
-from evalkit.pages import (
-    binary_page,
-    binary_plots,
-    class_pictures,
-    classes_page,
-    explorers,
-    moving_threshold,
-    multilabel_page,
-    net_benefits,
-    pieces,
-    probabilities,
-    score_spreads,
-)
+from evalkit.pages import binary_page, classes_page, first_screen, labels_page, page
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.study import Study
 
-pieces.listed(__name__)
+page.offered(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
-KINDS: dict[type, tuple[Any, ...]] = {
-    BinaryStudy: (binary_page, binary_plots, probabilities, net_benefits, score_spreads, moving_threshold, explorers),
-    ClassesStudy: (classes_page, class_pictures, explorers),
-    LabelsStudy: (multilabel_page, class_pictures, explorers),
-}
-OF_TWO = ("base_rate_plot", "base_rate", "cost_plot", "gain_plot", "moved", "decision_difference_plot")
-ABSENT: dict[type, tuple[str, ...]] = {
-    BinaryStudy: ("class_calibration_plot",),
-    ClassesStudy: (*OF_TWO, "sweep_plot"),
-    LabelsStudy: (*OF_TWO, "choices", "calibration_plot", "confusion_plot"),
-}
+KINDS: dict[type, Any] = {BinaryStudy: binary_page, ClassesStudy: classes_page, LabelsStudy: labels_page}
 
 
-def _piece(name: str, doc: str) -> Callable[[Study], Any]:
-    """The piece of this name from the modules of the study's kind; nothing where the kind has no such piece."""
+def _piece(name: str) -> Callable[[Study], Any]:
+    """The piece of this name on the page of the study's kind, or of every page; nothing where it has none."""
+    made = next(getattr(kind, name) for kind in (*KINDS.values(), page) if hasattr(kind, name))
 
     def piece(study: Study) -> Any:
-        kind = type(study)
-        if name in ABSENT[kind]:
-            return Html("")
-        module = next((module for module in KINDS[kind] if hasattr(module, name)), KINDS[kind][0])
-        return getattr(module, name)(study)
+        return getattr(KINDS[type(study)], name, getattr(page, name, page.nothing))(study)
 
-    piece.__doc__ = doc
-    modules = (module for kind in KINDS.values() for module in kind)
-    made = next(getattr(module, name) for module in modules if hasattr(module, name))
-    piece.__annotations__["return"] = inspect.signature(made).return_annotation
+    piece.__name__, piece.__doc__ = name, made.__doc__
+    piece.__annotations__["return"] = made.__annotations__["return"]
     return piece
 
 
-title = _piece("title", "The title and what was asked.")
-findings = _piece("findings", "What to know of the data first.")
-estimates = _piece("estimates", "Every metric of every system with its interval.")
-score_plot = _piece("score_plot", "The scores of each class.")
-ks_plot = _piece("ks_plot", "The distribution functions of the scores of each class, with their largest distance.")
-curve_plot = _piece("curve_plot", "The curves of scores under a moving threshold.")
-curves = _piece("crossings", "What the curves say: containment and crossings, or the areas class by class.")
-base_rate_plot = _piece("base_rate_plot", "Curves at another base rate.")
-base_rate = _piece("base_rate", "Metrics at another base rate.")
-threshold_plot = _piece("sweep_plot", "Metrics along the threshold, or along the target.")
-cost_plot = _piece("cost_plot", "Cost along the share predicted positive.")
-thresholds = _piece("choices", "What ways to choose a threshold would give.")
-moving_threshold_table = _piece("moved", "What any other threshold would decide.")
-calibration_plot = _piece("calibration_plot", "Probabilities against what happened.")
-class_calibration_plot = _piece("class_calibration_plot", "Probabilities against what happened, class by class.")
-calibration = _piece("calibrated", "The calibration of the probabilities.")
-decision_curve = _piece("decision_curve_plot", "Net benefit along the threshold probability.")
-decision_difference = _piece("decision_difference_plot", "Differences in net benefit.")
-top_plot = _piece("gain_plot", "What stands among the highest scores.")
-top = _piece("gains", "Lift, or how often the class is among the highest scores.")
-confusion_plot = _piece("confusion_plot", "The confusion table as a picture.")
-confusion = _piece("confusion", "Which decisions were right and wrong.")
-explorer = _piece("row_by_row", "The rows that are missed by most, with what every system says of them.")
-definitions = _piece("definitions", "Exactly the metrics shown, the intervals, the tests.")
-origin = _piece("origin", "Inputs, parameters, versions, the command.")
-results = _piece("results", "Every number of the page, unrounded.")
+title, findings, estimates = map(_piece, ("title", "findings", "estimates"))
+score_plot, ks_plot, curve_plot, curves = map(_piece, ("score_plot", "ks_plot", "curve_plot", "curves"))
+base_rate_plot, base_rate = map(_piece, ("base_rate_plot", "base_rate"))
+threshold_plot, cost_plot, thresholds = map(_piece, ("threshold_plot", "cost_plot", "thresholds"))
+moving_threshold_table = _piece("moving_threshold_table")
+calibration_plot, calibration = map(_piece, ("calibration_plot", "calibration"))
+class_calibration_plot = _piece("class_calibration_plot")
+decision_curve, decision_difference = map(_piece, ("decision_curve", "decision_difference"))
+top_plot, top, confusion_plot, confusion = map(_piece, ("top_plot", "top", "confusion_plot", "confusion"))
+explorer, definitions, origin, results = map(_piece, ("explorer", "definitions", "origin", "results"))
 
 
-def roc(study: Study) -> Picture | Html:
+def roc(study: Study) -> Figure | Html:
     """The ROC curves alone, with bands and operating points."""
     return _panel(curve_plot(study), 0)
 
 
-def precision_recall(study: Study) -> Picture | Html:
+def precision_recall(study: Study) -> Figure | Html:
     """The precision-recall curves alone, with bands and operating points."""
     return _panel(curve_plot(study), 1)
 
 
-def _panel(curves: Picture | Html, number: int) -> Picture | Html:
+def _panel(curves: Figure | Html, number: int) -> Figure | Html:
     """One of the panels of a figure; what says that there is no figure stays."""
     if isinstance(curves, Html):
         return curves
-    panel = curves.drawing.data[0][number]
-    caption, alt = curves.caption, curves.alt
-    return plots.picture(curve_plots.panels, [panel], caption=caption, alt=alt, size=ALONE, panels=(1, 1))
+    panel, texts = curves.data[0][number], {"caption": curves.caption, "alt": curves.alt}
+    return figures.picture(curve_plots.panels, [panel], **texts, size=ALONE, panels=(1, 1))
+
+
+SUMMARY = (first_screen.verdict, estimates, page.comparisons)
+PIECES = (
+    *(title, first_screen.verdict, findings, estimates, page.differences, page.comparisons, score_plot, ks_plot),
+    *(curve_plot, curves, base_rate_plot, base_rate, threshold_plot, cost_plot, thresholds, moving_threshold_table),
+    *(calibration_plot, calibration, class_calibration_plot, decision_curve, decision_difference, top_plot, top),
+    *(
+        confusion_plot,
+        confusion,
+        explorer,
+        page.segment_plot,
+        page.segments,
+        definitions,
+        origin,
+        roc,
+        precision_recall,
+    ),
+)

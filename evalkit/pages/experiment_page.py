@@ -1,10 +1,10 @@
-"""The words and tables of the interleaving page on the A/B table of users."""
+"""The A/B test of users on the interleaving page."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from evalkit.drawing import plots, tables
-from evalkit.drawing.plots import Picture
+from evalkit.drawing import figures, plots, tables
+from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import (
     Cell,
     Column,
@@ -22,18 +22,18 @@ from evalkit.drawing.tables import (
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import number, p_value, plural, signed, signed_percent
-from evalkit.pages import page, pieces, record
+from evalkit.pages import page
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
 from evalkit.studies import experiment
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.experiment import Experiment
 
-pieces.listed(__name__)
+page.offered(__name__)
+
 
 SAMPLE = (
     " (bundled table: RAND health insurance experiment; a block of rows is roughly a person, better means more visits)"
 )
-
 RAND = (
     "RAND health insurance experiment, health plans as arms. 'Better' means more visits to a doctor, not better "
     "health. The extract has no person id: a unit is a block of consecutive rows that agree in everything but visits, "
@@ -41,13 +41,13 @@ RAND = (
 )
 
 
-@pieces.of_a_part
+@page.of_a_part
 def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
     return tables.findings(of_users(study))
 
 
-@pieces.of_a_part
+@page.of_a_part
 def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
     n = study.users
@@ -56,7 +56,7 @@ def estimates(study: Experiment) -> Html:
     )
 
 
-@pieces.of_a_part
+@page.of_a_part
 def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
     columns: dict[str, Column] = {
@@ -66,10 +66,8 @@ def comparisons(study: Experiment) -> Html:
         "detectable difference": value("detectable", signed),
     }
     caption = f"Lift with its {study.settings.level:.0%} interval"
-    note = (
-        "Detectable difference: the true difference first − second, in units of the metric and not in per cent, that a "
-        "table of this size detects with 80% power."
-    )
+    note = "Detectable difference: the true difference first − second, in units of the metric and not in per cent, "
+    note += "that a table of this size detects with 80% power."
     return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 
@@ -79,7 +77,7 @@ def _lift(row: Mapping[str, Any]) -> Cell:
     return Cell(f"{first} / {second} − 1", markup=f"{escape(first)} / {escape(second)}&nbsp;−&nbsp;1")
 
 
-@pieces.of_a_part
+@page.of_a_part
 def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
     if not len(study.adjustments) or study.plain is None:
@@ -93,15 +91,13 @@ def adjustments(study: Experiment) -> Html:
     }
     pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
-    note = (
-        "Users: the share of users that would give an interval as wide as the first row's. CUPED and strata must come "
-        "from before the experiment. Only the verdict above decides; choosing a row after seeing the results does not "
-        "keep the error rate."
-    )
+    note = "Users: the share of users that would give an interval as wide as the first row's. CUPED and strata must "
+    note += "come from before the experiment. Only the verdict above decides; choosing a row after seeing the results "
+    note += "does not keep the error rate."
     return of_rows(caption, study.adjustments, columns, note)
 
 
-@pieces.of_a_part
+@page.of_a_part
 def users_for(study: Experiment) -> Html:
     """Users per arm for lifts, from this table's own spread."""
     if not len(study.users_for) or study.plain is None:
@@ -123,7 +119,7 @@ def _about(users: float) -> str:
     return f"{float(f'{users:.3g}'):,.0f}"
 
 
-@pieces.of_a_part
+@page.of_a_part
 def segments(study: Experiment) -> Html:
     """The first metric by segment."""
     if not len(study.by_segment):
@@ -133,15 +129,10 @@ def segments(study: Experiment) -> Html:
 
 def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
-    lift = (
-        "first / second − 1; with Fieller's interval for means and ratios, and for shares with Koopman's score "
-        "interval, "
-        "which contains 0 exactly if the interval of the difference does"
-    )
-    cuped = (
-        "the difference minus slope · the difference in a column from before the experiment; one slope within arms. "
-        "Deng, Xu, Kohavi, Walker 2013, doi:10.1145/2433396.2433413"
-    )
+    lift = "first / second − 1; with Fieller's interval for means and ratios, and for shares with Koopman's score "
+    lift += "interval, which contains 0 exactly if the interval of the difference does"
+    cuped = "the difference minus slope · the difference in a column from before the experiment; one slope within "
+    cuped += "arms. Deng, Xu, Kohavi, Walker 2013, doi:10.1145/2433396.2433413"
     crossed = "users seen in several arms are left out of all arms and counted"
     rest = [("test of the arms", study.tests_are), ("lift", lift), ("CUPED", cuped), ("users in both arms", crossed)]
     return [*page.metric_definitions(study), *rest]
@@ -150,7 +141,7 @@ def definitions(study: Experiment) -> list[tuple[str, str]]:
 def answers(study: Experiment) -> dict[str, Any]:
     """Every number of this part."""
     shares = {f"{top:g}": share for top, share in study.concentration.items()}
-    return record.answers(study) | {
+    return page.answers(study) | {
         "columns": dict(study.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio,
@@ -162,16 +153,11 @@ def answers(study: Experiment) -> dict[str, Any]:
     }
 
 
-# Findings
-
-
 def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
     bundled = [kinds.BUNDLED.warning(RAND)] if study.sample else []
-    arms = (
-        f"{plural(study.unit_name, 2).capitalize()} by arm: {counts(study.sizes)}. Columns: "
-        f"{columns_read(study.columns)}."
-    )
+    arms = f"{plural(study.unit_name, 2).capitalize()} by arm: {counts(study.sizes)}. Columns: "
+    arms += f"{columns_read(study.columns)}."
     return [
         *bundled,
         kinds.ARMS.note(arms, study.users),
@@ -225,34 +211,27 @@ def _looks(study: Experiment) -> list[Finding]:
     cost = study.looks
     if cost is None:
         return []
-    text = (
-        f"{cost['looks']:.0f} analyses of the running test at {alpha(study):.2g} each give a false positive in "
-        f"{cost['false_positive_rate']:.1%} of experiments without a difference. To correct for this, the last p must "
-        "be below "
-        f"{number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} (Pocock)."
-    )
+    text = f"{cost['looks']:.0f} analyses of the running test at {alpha(study):.2g} each give a false positive in "
+    text += f"{cost['false_positive_rate']:.1%} of experiments without a difference. To correct for this, the last p "
+    text += f"must be below {number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} "
+    text += "(Pocock)."
     severity = WARNING if experiment.only_without_looks(study) else NOTE
     return [kinds.LOOKS.rated(severity, text, int(cost["looks"]))]
 
 
-# Pictures
-
-
-@pieces.of_a_part
-def heavy_users(study: Experiment) -> Picture | Html:
+@page.of_a_part
+def heavy_users(study: Experiment) -> Figure | Html:
     """The difference with heavy users capped at falling quantiles."""
     if not len(study.caps) or study.plain is None:
         return Html("")
     n, first, second = max(study.caps["n"]), *study.opponents
-    caption = (
-        f"{first} − {second}: difference in mean {study.plain.label}, values capped at each quantile of all "
-        f"users; {study.settings.level:.0%} intervals (Welch). A capped mean is a different estimand."
-    )
+    caption = f"{first} − {second}: difference in mean {study.plain.label}, values capped at each quantile of all "
+    caption += f"users; {study.settings.level:.0%} intervals (Welch). A capped mean is a different estimand."
     label: dict[str, Any] = {
         "label": f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})",
         "zero": True,
     }
-    size = plots.WIDTH, plots.tall(len(study.caps))
-    return plots.picture(
+    size = figures.WIDTH, figures.tall(len(study.caps))
+    return figures.picture(
         plots.intervals, study.caps, alt=f"{caption} {page.listed(study.caps)}", caption=caption, size=size, **label
     )

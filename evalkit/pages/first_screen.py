@@ -24,12 +24,13 @@ from evalkit.numbers import (
     signed,
     signed_percent,
 )
-from evalkit.pages import page, pieces
+from evalkit.pages import page
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.study import Study
 
-pieces.listed(__name__)
+page.offered(__name__)
+
 
 SHOWN = 5  # more comparisons than a first screen holds
 BESIDE_TWO_BEST = 4
@@ -237,10 +238,8 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     difference = estimate(row["difference"], row["low"], row["high"], signed, same) + _side(study, row)
     main = joined(f"{first} {BETWEEN[row['verdict']]} {second}: ", page.metric_link(study.primary), f" {difference}")
     p, adjusted = (p_value(row[name]) for name in ("p", "adjusted"))
-    small = (
-        f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p}, adjusted {adjusted}; "
-        f"{row['n']:,} {plural(row['unit'], row['n'])}"
-    )
+    small = f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p}, adjusted "
+    small += f"{adjusted}; {row['n']:,} {plural(row['unit'], row['n'])}"
     if "lift_low" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
     if row["verdict"] == "cannot tell" and row["p"] < diagnostics.alpha(study):
@@ -268,10 +267,8 @@ def _side(study: Study, row: Mapping[str, Any]) -> str:
 def _how(study: Study) -> str:
     level, how = study.settings.level, page.methods(study.headline)
     top = "highest" if study.primary.metric.best == "high" else "lowest"
-    best = (
-        f"{study.leader} has the {top} value of {len(study.order)}; the correction over all pairs accounts for "
-        f"having picked it. "
-    )
+    best = f"{study.leader} has the {top} value of {len(study.order)}; the correction over all pairs accounts for "
+    best += "having picked it. "
     equivalent = f"Equivalent: within {_margin(study)}." if study.settings.margin else NO_MARGIN
     picked = f" {TWO_BEST}" if len(diagnostics.best_two(study)) else ""
     return (

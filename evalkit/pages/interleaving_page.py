@@ -1,20 +1,37 @@
-"""The words and tables of the interleaving page on the log of sessions, and what joins its three parts."""
+"""The interleaving page: sessions, what joins them with the A/B test, and simulated experiments."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from evalkit.drawing import plots, tables
-from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Column, Html, Results, count, each, limits, of_rows, p_column, text, words
+from evalkit.drawing import claim_plots, figures, plots, tables
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    Results,
+    count,
+    each,
+    escape,
+    limits,
+    of_rows,
+    p_column,
+    text,
+    value,
+    words,
+)
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import counted, number, p_value, plural, signed
-from evalkit.pages import experiment_page, first_screen, page, pieces, planning_page, record
+from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
+from evalkit.pages import experiment_page, first_screen, page
 from evalkit.pages.shared_findings import columns_read, contrary, held, picked, skewed, slices
 from evalkit.studies import experiment, interleaving, units
 from evalkit.studies.interleaving import Interleaving, Online, less_even
+from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
 from evalkit.studies.provenance import table as origin_table
 
-pieces.listed(__name__)
+page.offered(__name__)
 
 
 def title(o: Online) -> Html:
@@ -49,13 +66,13 @@ def _doubted(answer: Html, design: list[Finding]) -> Html:
     return tables.stack([answer, tables.findings(against)]) if against else answer
 
 
-@pieces.of_a_part
+@page.of_a_part
 def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
     return tables.findings(of_log(study))
 
 
-@pieces.of_a_part
+@page.of_a_part
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
     n, arms = study.users, len(study.systems)
@@ -64,19 +81,19 @@ def estimates(study: Interleaving) -> Html:
     return page.estimates(study, caption)
 
 
-@pieces.of_a_part
+@page.of_a_part
 def comparisons(study: Interleaving) -> Html:
     """The difference of the arms by each way to count."""
     return page.comparisons(study)
 
 
-@pieces.of_a_part
+@page.of_a_part
 def segments(study: Interleaving) -> Html:
     """The preference by segment of the sessions."""
     return page.segments(study)
 
 
-@pieces.of_a_part
+@page.of_a_part
 def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
     several = len(study.systems) > 2
@@ -107,20 +124,15 @@ def definitions(o: Online) -> Html:
     items = []
     if o.log:
         items += page.metric_definitions(o.log)
-        draft = (
-            "the rankers pick in turns from their lists, and a coin decides who is first; an outcome on an item "
-            "credits "
-            "the team that picked it; neutral items credit nobody"
-        )
-        test = (
-            f"{o.log.tests_are}; sessions are not independent: a sign test over sessions declares a winner between two "
-            "equal rankers in 47% of experiments with 2,000 users of the default simulated world"
-        )
+        draft = "the rankers pick in turns from their lists, and a coin decides who is first; an outcome on an item "
+        draft += "credits the team that picked it; neutral items credit nobody"
+        test = f"{o.log.tests_are}; sessions are not independent: a sign test over sessions declares a winner between "
+        test += "two equal rankers in 47% of experiments with 2,000 users of the default simulated world"
         users = plural(o.log.unit_name, 2)
         win = f"{users} who gave the first arm more credit, both the same, the second more; session_wins: more sessions"
         items += [("interleaving", draft), ("test of the log", test), (f"{users} won / tied / lost", win)]
     items += experiment_page.definitions(o.users) if o.users else []
-    items += planning_page.definitions() if o.planning else []
+    items += words_of_planning() if o.planning else []
     return tables.definitions(items)
 
 
@@ -136,14 +148,14 @@ def results(o: Online) -> Results:
     more = {
         "log": _log_results(o.log) if o.log else None,
         "users": experiment_page.answers(o.users) if o.users else None,
-        "planning": planning_page.answers(o.planning) if o.planning else None,
+        "planning": planned(o.planning) if o.planning else None,
     }
-    return Results(record.about("interleaving", o.given, o.sources, o.gate, every_finding(o)) | more)
+    return Results(page.about("interleaving", o.given, o.sources, o.gate, every_finding(o)) | more)
 
 
 def _log_results(study: Interleaving) -> dict:
     counts = {"items": study.items, "sessions": study.sessions, "users": study.users}
-    return record.answers(study) | {
+    return page.answers(study) | {
         "simulated": study.simulated,
         "columns": dict(study.columns),
         "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.kept.repeated},
@@ -155,13 +167,10 @@ def _log_results(study: Interleaving) -> dict:
     }
 
 
-# Findings
-
-
 def every_finding(o: Online) -> list[Finding]:
     """Every finding of an interleaving report: of the log, of the users, of the planning."""
     log, users = of_log(o.log) if o.log else [], experiment_page.of_users(o.users) if o.users else []
-    return [*log, *users, *(planning_page.of_planning(o.planning) if o.planning else [])]
+    return [*log, *users, *(of_planning(o.planning) if o.planning else [])]
 
 
 def of_log(study: Interleaving) -> list[Finding]:
@@ -201,11 +210,9 @@ def _silent(study: Interleaving) -> list[Finding]:
 
 def _heavy(study: Interleaving) -> Finding:
     by_user, of_credit, turned = interleaving.estimands(study)
-    text = (
-        f"The most active tenth of the {plural(study.unit_name, 2)} gave {study.heavy:.0%} of the credit. Two "
-        f"estimands: {study.systems[0]} has {number(by_user)} as the mean of each {study.unit_name}'s share, "
-        f"{number(of_credit)} of all credit."
-    )
+    text = f"The most active tenth of the {plural(study.unit_name, 2)} gave {study.heavy:.0%} of the credit. Two "
+    text += f"estimands: {study.systems[0]} has {number(by_user)} as the mean of each {study.unit_name}'s share, "
+    text += f"{number(of_credit)} of all credit."
     return kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, text)
 
 
@@ -237,11 +244,8 @@ def fairness(study: Interleaving) -> list[Finding]:
     return findings
 
 
-# Pictures
-
-
-@pieces.of_a_part
-def balance(study: Interleaving) -> Picture | Html:
+@page.of_a_part
+def balance(study: Interleaving) -> Figure | Html:
     """The arms' shares of the items at each position, of two arms the first's, around the fair coin."""
     shares = study.coins
     whose = f"{study.systems[0]}'s" if len(study.systems) == 2 else "each arm's"
@@ -251,25 +255,21 @@ def balance(study: Interleaving) -> Picture | Html:
     ]
     frame = less_even(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
-    caption = (
-        f"Share of {whose} items at each position minus {fraction}, the share under a fair coin, with Wilson "
-        f"{study.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
-    )
+    caption = f"Share of {whose} items at each position minus {fraction}, the share under a fair coin, with Wilson "
+    caption += f"{study.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
     label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
     listed = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
-    size = plots.WIDTH, plots.tall(len(frame), each=0.24)
+    size = figures.WIDTH, figures.tall(len(frame), each=0.24)
     frame.insert(0, "name", names)
-    return plots.picture(plots.intervals, frame, alt=f"{caption} {listed}", caption=caption, size=size, **label)
+    return figures.picture(plots.intervals, frame, alt=f"{caption} {listed}", caption=caption, size=size, **label)
 
 
-@pieces.of_a_part
-def by_position(study: Interleaving) -> Picture | Html:
+@page.of_a_part
+def by_position(study: Interleaving) -> Figure | Html:
     """Outcome per shown item by position and arm."""
     outcome, n = study.columns["outcome"], max(study.by_position["n"])
-    caption = (
-        f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
-        f"{plural(study.unit_name, 2)} as units (jackknife){', simulated clicks' if study.simulated else ''}."
-    )
+    caption = f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
+    caption += f"{plural(study.unit_name, 2)} as units (jackknife){', simulated clicks' if study.simulated else ''}."
     listed = "; ".join(
         f"{name}: {', '.join(number(value) for value in line['value'])}"
         for name, line in study.by_position.groupby("system", sort=False)
@@ -280,4 +280,209 @@ def by_position(study: Interleaving) -> Picture | Html:
         "xlabel": "position in the list",
         "ylabel": f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})",
     }
-    return plots.picture(plots.curves, study.by_position, alt=f"{caption} {listed}", caption=caption, **labels)
+    return figures.picture(plots.curves, study.by_position, alt=f"{caption} {listed}", caption=caption, **labels)
+
+
+HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
+
+
+@page.of_a_part
+def answer(study: Planning) -> Html:
+    """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
+    row = study.worlds.set_index("world").loc[study.name]
+    text = f"In the simulated world '{study.name}' interleaving (sign of each user's preference) needs about "
+    text += f"{_about(row['interleaving'])} users to agree with the truth in 95% of experiments; the best raw A/B "
+    text += f"metric ({row['raw_metric']}) {_times(row['raw_times'])} times as many, the best with CUPED "
+    text += f"({row['cuped_metric'].removesuffix(', CUPED')}) {_times(row['cuped_times'])} times."
+    return tables.stack([tables.paragraph(text), tables.findings(of_planning(study))])
+
+
+def _about(users: float) -> str:
+    """Two leading digits."""
+    return f"{float(f'{users:.2g}'):,.0f}"
+
+
+def _times(ratio: float) -> str:
+    return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
+@page.of_a_part
+def needed(study: Planning) -> Html:
+    """Users by design and criterion."""
+    columns: dict[str, Column] = {
+        "design": text("design"),
+        "effect": value("effect", signed),
+        "sd per user": value("sd"),
+        "95% agree": count("agree_95", _about),
+        "80% power": count("power_80", _about),
+        "95% power": count("power_95", _about),
+        "noise": text("error", "±{:.0%}".format),
+        "times": count("times", _times),
+    }
+    note = "95% agree: the sign is right in 95% of experiments, the published criterion; power: two-sided at 0.05. An "
+    note += "A/B test counts both arms. Noise: one standard error of the simulation. Times: against the first row."
+    by_design = of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
+    return tables.folded("Users needed by design", by_design)
+
+
+@page.of_a_part
+def worlds(study: Planning) -> Html:
+    """What the ratio depends on: the click model and heavy users."""
+    columns: dict[str, Column] = {
+        "world": text("world"),
+        "interleaving": count("interleaving", _about),
+        "best raw A/B": each(lambda row: _of_metric(row["raw"], row["raw_metric"])),
+        "best A/B with CUPED": each(lambda row: _of_metric(row["cuped"], row["cuped_metric"])),
+        "raw ratio": count("raw_times", _times),
+        "CUPED ratio": count("cuped_times", _times),
+    }
+    note = "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio "
+    note += "depends on heavy users, on what ends a session, and on how the A/B test is analysed: it is not a "
+    note += "universal constant."
+    by_world = of_rows("Users for 95% agreement, simulated, by assumption", study.worlds, columns, note)
+    return tables.folded("The same under other assumptions", by_world)
+
+
+def _of_metric(users: float, metric: str) -> Cell:
+    """A number of users, and the metric that needs so many."""
+    text = _about(users)
+    return Cell(f"{text} {metric}", markup=f"{text}<br>{escape(metric)}")
+
+
+@page.of_a_part
+def stages(study: Planning) -> Html:
+    """Interleaving keeps s of m candidates, an A/B test decides among them."""
+    first = study.stages.iloc[0]
+    columns: dict[str, Column] = {
+        "design": each(
+            lambda row: f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"]
+        ),
+        "users": count("users"),
+        "the best one wins": text("best_wins", "{:.0%}".format),
+        "effect chosen": text("chosen", "{:.0%}".format),
+    }
+    kept = "s of them kept by interleaving and A/B-tested with production"
+    note = f"{first['users_interleaved']:,} users per interleaved candidate, {first['users_arm']:,} per A/B arm (plays "
+    note += "with CUPED); 10,000 repetitions, with the simulated effects as the truth. Effect chosen: mean effect of "
+    note += "the winner as a share of that of the best candidate."
+    by_design = of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", study.stages, columns, note)
+    return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
+
+
+def words_of_planning() -> list[tuple[str, str]]:
+    """The words of this part."""
+    agree = "the number of users N with P(wrong sign) = 5%: 1.645² · sd² / effect², where sd² / N is the variance of "
+    agree += "the estimated effect; a two-sided test at 0.05 needs 2.90 times as many for 80% power, 4.80 times for 95%"
+    win = "interleaving, win: +½ or −½ by which ranker got more of the user's plays, 0 for a tie; share: the share − ½"
+    model = "Netflix Technology Blog, 29 November 2017, on personalization algorithms and interleaving, figures 5 and 6"
+    return [("95% agree", agree), ("win and share", win), ("model of the figures", model)]
+
+
+def planned(study: Planning) -> dict[str, Any]:
+    """Every number of this part; the world's numbers are its assumptions."""
+    return {
+        "simulated": True,
+        "world": study.name,
+        "assumptions": as_record(study.world),
+        "users": study.users,
+        "needed": study.needed.to_dict("records"),
+        "counted": study.groups.to_dict("records"),
+        "curves": study.curves.to_dict("list"),
+        "worlds": study.worlds.to_dict("records"),
+        "candidates": study.candidates.to_dict("records"),
+        "correlation": {how: study.correlation(how) for how in ("true", "measured", "cuped")},
+        "families": study.families.to_dict("records"),
+        "stages": study.stages.to_dict("records"),
+    }
+
+
+def of_planning(study: Planning) -> list[Finding]:
+    """That its experiments are simulated, and what is assumed."""
+    text = f"Simulated, not observed. Assumed: {assumptions(study)}; rankers order by true affinity plus normal noise, "
+    text += f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED uses the same metric from an equally long period before."
+    return [kinds.SIMULATED.warning(text, study.users)]
+
+
+def assumptions(study: Planning) -> str:
+    """The world in words, for captions."""
+    w = study.world
+    click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
+    spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
+    return (
+        f"expected sessions per user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
+        f"position is examined with probability {w.stay:g}, {click}"
+    )
+
+
+@page.of_a_part
+def errors(study: Planning) -> Figure | Html:
+    """How often an experiment prefers the worse ranker, against its number of users, by design."""
+    need = study.needed.set_index("design")["agree_95"]
+    caption = "Simulated, not observed: probability that an experiment of n users prefers the worse of two rankers "
+    caption += f"(noise {PRODUCTION:g} and {CANDIDATE:g}). Lines: normal approximation from {study.users:,} simulated "
+    caption += f"users whose true effects are known; points: shares of at least {FEWEST_GROUPS} experiments of n "
+    caption += f"users, ties counted half. Assumed: {assumptions(study)}. N users see the interleaved list, or N/2 "
+    caption += "each arm."
+    listed = "; ".join(
+        f"{name} reaches 5% at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])
+    )
+    return figures.picture(
+        claim_plots.draw_errors,
+        study.curves,
+        study.groups,
+        alt=f"{caption} {listed}.",
+        caption=caption,
+        size=(figures.WIDTH, 3.2),
+    )
+
+
+@page.of_a_part
+def agreement(study: Planning) -> Figure | Html:
+    """The interleaving preference of many rankers against their true and their measured A/B lift."""
+    r = {how: study.correlation(how) for how in HOW}
+    caption = f"Simulated, not observed: {study.rankers} rankers against production, one point each; {study.each:,} "
+    caption += "users interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in "
+    caption += "the titles. All rank by affinity, and every play has the same value; the figure folded below has "
+    caption += "others."
+    titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
+    data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
+    alt = f"{caption} {'; '.join(titles)}."
+    return figures.row(claim_plots.draw_agreement, data, titles, alt=alt, caption=caption, panels=3)
+
+
+@page.of_a_part
+def families(study: Planning) -> Figure | Html:
+    """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
+    rankers = study.families
+    caption = f"Simulated, not observed: {len(rankers)} rankers against production on the same {study.each:,} users, "
+    caption += f"one point each; the line is fitted to those by affinity. Here an item's presentation, N(0, {BAIT:g}²) "
+    caption += "in logits, raises the probability of a play and lowers its hours as much, and a session wants one of "
+    caption += f"{KINDS} kinds of items. Click-bait gains plays and loses hours. Interleaving cannot show the value of "
+    caption += "a diverse list as a whole, because half of each drafted list comes from another ranker."
+    listed = "; ".join(
+        f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "
+        f"hours {signed_percent(row.hours)}"
+        for row in rankers.itertuples(index=False)
+    )
+    drawn = figures.row(claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, panels=2)
+    return drawn.folded("Rankers that a preference misjudges (click-bait and diverse lists)")
+
+
+def _of(part: str, *pieces: Callable[[Any], Any]) -> list[Callable[[Online], Any]]:
+    """Pieces about one part of the report, as pieces of the whole."""
+
+    def whole(piece: Callable[[Any], Any]) -> Callable[[Online], Any]:
+        return wraps(piece)(lambda o: piece(getattr(o, part)))
+
+    return list(map(whole, pieces))
+
+
+_USERS = experiment_page
+SUMMARY = (verdict, *_of("log", estimates), *_of("users", _USERS.estimates), *_of("planning", answer))
+PIECES = (
+    *(title, verdict, *_of("log", findings, estimates, comparisons, by_position, segments, balance, checks)),
+    *_of("users", _USERS.findings, _USERS.estimates, _USERS.comparisons, _USERS.adjustments, _USERS.heavy_users),
+    *_of("users", _USERS.segments, _USERS.users_for),
+    *_of("planning", answer, errors, needed, worlds, agreement, families, stages),
+    *(definitions, origin),
+)

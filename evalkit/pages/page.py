@@ -1,25 +1,118 @@
-"""What every study's page shows in the same way: estimates, comparisons, slices, definitions."""
+"""What every study's page shows in the same way: estimates, comparisons, slices, single units, definitions, JSON."""
 
+import inspect
+import math
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch, wraps
+from itertools import zip_longest
 from string import ascii_lowercase
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn, TypeVar
 
 import pandas as pd
 
 from evalkit import numbers
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.drawing import plots, tables
-from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, joined, minus, number_cell, p_cell, with_interval
-from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, shortened, signed
+from evalkit.drawing import figures, plots, tables
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.tables import (
+    Cell,
+    Html,
+    Results,
+    count,
+    escape,
+    joined,
+    minus,
+    number_cell,
+    of_rows,
+    p_cell,
+    text,
+    value,
+    with_interval,
+)
+from evalkit.findings.kinds import Finding
+from evalkit.numbers import (
+    END,
+    LISTED,
+    counted,
+    decimals,
+    estimate,
+    number,
+    of_frame,
+    p_value,
+    percent,
+    plural,
+    sample_sizes,
+    shortened,
+    signed,
+)
 from evalkit.numbers import listed as in_line
-from evalkit.pages import pieces
-from evalkit.studies import diagnostics
-from evalkit.studies.study import Study
+from evalkit.parameters import cells
+from evalkit.reading.inputs.aligned import Aligned
+from evalkit.reading.tables.parts import Source
+from evalkit.studies import diagnostics, provenance, row_explorer, units
+from evalkit.studies.account import Account
+from evalkit.studies.diagnostics import rank_tiers
+from evalkit.studies.row_explorer import By, Missed
+from evalkit.studies.row_study import RowStudy
+from evalkit.studies.study import Study, cached
 
-pieces.listed(__name__)
+Part = TypeVar("Part")
+Piece = TypeVar("Piece")
+Usual = TypeVar("Usual")
+Other = TypeVar("Other")
+OfOther = TypeVar("OfOther")
+
+
+def names(module: ModuleType) -> list[str]:
+    """The pieces that a module of pages offers: its own public functions."""
+    functions = [f for name, f in inspect.getmembers(module, inspect.isfunction) if not name.startswith("_")]
+    own = [f for f in functions if f.__module__ == module.__name__]
+    return list(dict.fromkeys(f.__name__ for f in [*vars(module).get("PIECES", ()), *own]))
+
+
+def offered(module_name: str) -> None:
+    """Make the module answer an unknown name with the list of its pieces; called by the module itself."""
+    module = sys.modules[module_name]
+
+    def refuse(name: str) -> NoReturn:
+        text = f"module {module_name!r} has no attribute {name!r}"
+        raise AttributeError(text if name.startswith("_") else f"{text}; its pieces are {', '.join(names(module))}")
+
+    setattr(module, "__getattr__", refuse)  # noqa: B010 - set so that type checkers still know every name
+
+
+def also(
+    kind: type[Other], piece: Callable[[Other], OfOther]
+) -> Callable[[Callable[[Usual], Piece]], Callable[[Usual | Other], Piece | OfOther]]:
+    """Let another kind of study have the piece too, made by another function."""
+
+    def of_both(usual: Callable[[Usual], Piece]) -> Callable[[Usual | Other], Piece | OfOther]:
+        every: Callable[..., Any] = usual
+        dispatched = singledispatch(every)
+        dispatched.register(kind, piece)
+        return dispatched
+
+    return of_both
+
+
+def nothing(study: object) -> Html:
+    """A place of the page that stays empty."""
+    return Html("")
+
+
+def of_a_part(piece: Callable[[Part], Piece]) -> Callable[[Part | None], Piece | Html]:
+    """Make a piece empty where the part of the study that it is about was not given (None)."""
+
+    @wraps(piece)
+    def of_what_is_there(part: Part | None) -> Piece | Html:
+        return Html("") if part is None else piece(part)
+
+    return of_what_is_there
+
 
 DRAWN = 30  # more than a figure holds
 SIDES = {"high": ("second better", "first better"), "low": ("first better", "second better"), "neither": None}
@@ -260,7 +353,7 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     return [*cells, Cell(row["verdict"], kind="text")]
 
 
-def differences(study: Study) -> Picture | Html:
+def differences(study: Study) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0."""
     if not len(study.headline):
         return Html("")
@@ -289,16 +382,16 @@ def _first_pairs(study: Study) -> pd.DataFrame:
     return study.comparisons[study.comparisons["metric"] == study.primary.label].head(DRAWN)
 
 
-def forest(study: Study, draw: Any, caption: str, **options: Any) -> Picture:
+def forest(study: Study, draw: Any, caption: str, **options: Any) -> Figure:
     """The primary differences of the first pairs with their intervals, in the colours of their verdicts."""
     pairs = _first_pairs(study)
     frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
     frame["low"], frame["high"] = pairs["low"], pairs["high"]
     frame["colour"] = [COLOURED[verdict][1] for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
-    alt, size = f"{caption} {listed(frame)}", (plots.WIDTH, plots.tall(len(frame)))
+    alt, size = f"{caption} {listed(frame)}", (figures.WIDTH, figures.tall(len(frame)))
     options["sides"] = SIDES[study.primary.metric.best]
-    return plots.picture(draw, frame, alt=alt, caption=caption, size=size, label=label, **options)
+    return figures.picture(draw, frame, alt=alt, caption=caption, size=size, label=label, **options)
 
 
 def listed(frame: pd.DataFrame) -> str:
@@ -360,18 +453,21 @@ def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None
     return cells
 
 
-def segment_plot(study: Study) -> Picture | Html:
+def segment_plot(study: Study) -> Figure | Html:
     """Small multiples of the slices, same axes."""
     if not len(study.by_segment):
         return Html("")
     frame = drawn(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
-    down, across = plots.grid(frame["slice"].nunique(), across=2)
+    down, across = figures.grid(frame["slice"].nunique(), across=2)
     level = percent(study.settings.level)
     caption = f"{study.primary.label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
-    size = plots.WIDTH, plots.tall(down, head=0.5, each=plots.tall(frame["system"].nunique(), head=0.85, each=0.17))
+    size = (
+        figures.WIDTH,
+        figures.tall(down, head=0.5, each=figures.tall(frame["system"].nunique(), head=0.85, each=0.17)),
+    )
     label = study.primary.label
-    return plots.picture(plots.multiples, frame, caption=caption, size=size, panels=(down, across), label=label)
+    return figures.picture(plots.multiples, frame, caption=caption, size=size, panels=(down, across), label=label)
 
 
 def metric_definitions(study: Study) -> list[tuple[str, str]]:
@@ -388,3 +484,269 @@ def _definition(metric: Metric) -> str:
     undefined = [f"Undefined where {metric.undefined}"] if metric.undefined else []
     reference = [metric.reference] if metric.reference else []
     return " ".join(f"{part}." for part in [metric.formula, *undefined, f"Equals: {metric.equals}", *reference])
+
+
+def tiers(study: Study) -> Html:
+    """The rank interval and the tier of each of three systems or more."""
+    frame = rank_tiers(study)
+    if not len(frame):
+        return Html("")
+    level, several = percent(study.settings.level), frame["tier"].max()
+    ranks = frame["rank_low"].astype(str) + "–" + frame["rank_high"].astype(str)
+    frame = frame.assign(rank=ranks.where(frame["rank_low"] != frame["rank_high"], frame["rank_low"].astype(str)))
+    columns = {"system": text("system"), study.primary.label: value("value"), "rank": text("rank")}
+    columns |= {
+        "tier": count("tier", str),
+        f"{plural(study.unit_name, 2)} to tell it from the next": count("needed", _two_digits),
+    }
+    note = f"Rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all "
+    note += "pairs), a joint test that may separate other systems than the verdicts, which are by Holm correction. "
+    note += "Systems of one tier do not differ significantly; those of neighbouring tiers need not either. The last "
+    note += "column is for 80% power after Holm's first step over these pairs, as if the observed difference were the "
+    note += "true one."
+    if study.settings.baseline:
+        note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
+    caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
+    return of_rows(caption, frame, columns, note)
+
+
+def _two_digits(units: float) -> str:
+    """A number of units to two digits; a dash for none.
+
+    >>> _count(337_153.0), _count(22.0)
+    ('340,000', '22')
+    """
+    return "–" if math.isnan(units) else f"{float(f'{units:.2g}'):,.0f}"
+
+
+NO_LIMITS = (
+    "Estimates of miscalibration, discrimination and ECE are biased upwards, so they have no valid interval. "
+    "If perfect: the mean of the metric if labels are drawn from the scores; p: how often it is then at least as large."
+)
+
+
+def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
+    """What the metric would be on average if every score were right, with so many decimals, and the p of that.
+
+    Empty where it is unknown.
+    """
+    if math.isnan(expected):
+        return ()
+    return (f"if perfect {number(expected, places)},\np {p_value(p)}",)
+
+
+MOST = 500  # rows that a page lists
+ROOM = 10_000  # letters of HTML that they may take, without what they open to
+OPENED = 30  # rows that open to the other columns of the input
+SYSTEMS = 4  # whose values stand beside the two that are compared
+CUT = 80  # letters of a cell
+MISSES = {
+    By.PROBABILITY: "A miss is how far the probability is from the label, 0 or 1.",
+    By.RANK: "A miss is how far the rank of the score, as a share of the rows, is from the label, 0 or 1.",
+    By.CLASS: "A miss is 1 − the probability of the true class.",
+    By.DECISION: "A miss is 1 where another class is predicted.",
+    By.LABELS: "A miss is the mean distance of the scores from the labels, 0 or 1; the worst label is farthest off.",
+    By.ERROR: "A miss is |forecast − actual|.",
+}
+HEADS = {By.LABELS: "worst label of {}"}  # of what a system says; else its name
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """The units that a page lists. beside: column -> text of each, such as its segments. columns: head -> cells.
+
+    opened: HTML, what the first of them open to; nothing where that is empty.
+    """
+
+    which: str
+    of: str
+    unit: str
+    names: Sequence[object]
+    beside: Mapping[str, Sequence[object]]
+    columns: Mapping[str, Sequence[Cell | str]]
+    opened: Sequence[str]
+    note: str = ""
+
+
+def listing(e: Explored) -> Html:
+    """A fold with a table of the units."""
+    heads = [_opening(name, text) for name, text in zip_longest(e.names, e.opened, fillvalue="")]
+    return tables.folded(e.which, _listing_table(e, heads), place=LISTED)
+
+
+def _listing_table(e: Explored, heads: Sequence[Cell]) -> Html:
+    beside = [[_beside(name, value) for value in values] for name, values in e.beside.items()]
+    rows: list[Any] = list(zip(heads, *beside, *e.columns.values(), strict=True))
+    return tables.whole(f"{e.which}, {e.of}", [e.unit, *e.beside, *e.columns], rows, e.note)
+
+
+def _opening(name: object, opened: str) -> Cell:
+    if not opened:
+        return Cell(str(name))
+    return Cell(str(name), markup=f"<details><summary>{escape(name)}</summary><div>{opened}</div></details>")
+
+
+def _beside(name: str, value: object) -> Cell:
+    """A value with the name of its column, which a reader can type to filter; with its end a link filters by it."""
+    return Cell(f"{name} {value}{END}", kind="text")
+
+
+def explorer(study: RowStudy) -> Html:
+    """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
+    if not row_explorer.at_hand(study):
+        return tables.paragraph(
+            f"Single rows are not listed: of more than {study.settings.limits.reading.rows:,} rows none is kept."
+        )
+    m = _missed(study)
+    opened = [
+        "<br>".join(f"{escape(name)}: {escape(_short(text))}" for name, text in row.items()) for row in m.opened(OPENED)
+    ]
+    return listing(_listing(m, opened))
+
+
+def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
+    total, (first, *others) = len(m.aligned), m.pair
+    kind = "rows that are missed most, or differently" if others else "most missed rows"
+    which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} {kind}"
+    slices = ", of all and of each segment" if m.study.slices else ""
+    unlike = f", and those where the misses of {first} and {others[0]} differ most" if others else ""
+    note = f"The rows, out of {total:,}, that {first} misses most{slices}{unlike}. " if len(m.rows) < total else ""
+    beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
+    names, note = m.aligned.id[m.rows].tolist(), f"{note}{MISSES[m.misses.by]}"
+    return Explored(which, " and ".join(m.pair), "row", names, beside, _said(m), opened, note)
+
+
+def recorded(study: RowStudy) -> dict[str, Any]:
+    """The rows that the page lists, unrounded; nothing where the rows are not at hand."""
+    if not row_explorer.at_hand(study):
+        return {}
+    m = _missed(study)
+    return {"missed": [_record(m, row) for row in m.rows.tolist()]}
+
+
+def _record(m: Missed, row: int) -> dict[str, Any]:
+    by_system = ((name, m.misses.says[name][row], m.misses.off[name][row]) for name in m.misses.says)
+    said = [{"system": name, "says": says, "miss": off} for name, says, off in by_system]
+    return {"row": m.aligned.id[row], m.misses.truth_is: m.misses.truth[row], "systems": said}
+
+
+@cached
+def _missed(study: RowStudy) -> Missed:
+    """As many rows as a page has room for."""
+    return row_explorer.fitting(study, MOST, ROOM, _letters)
+
+
+def _letters(m: Missed) -> int:
+    e = _listing(m)
+    return len(_listing_table(e, [Cell(str(name)) for name in e.names]).html)
+
+
+def _said(m: Missed) -> dict[str, list[Cell | str]]:
+    """What rows are and systems say, then the misses of the two that are compared and the difference of these."""
+    head = HEADS.get(m.misses.by, "{}")
+    says = {head.format(name): _values(m.misses.says[name][m.rows]) for name in _beside_two(m)}
+    off = [m.misses.off[name][m.rows] for name in m.pair]
+    places = decimals(value for values in off for value in values)
+    columns = {m.misses.truth_is: _values(m.misses.truth[m.rows])} | says
+    columns[f"miss {m.pair[0]}"] = [number_cell(value, places) for value in off[0]]
+    if len(off) > 1:
+        columns[f"miss {m.pair[0]} − {m.pair[1]}"] = [number_cell(value, places, signed) for value in m.apart]
+    return columns
+
+
+def _beside_two(m: Missed) -> list[str]:
+    return list(dict.fromkeys([*m.pair, *m.study.order]))[:SYSTEMS]
+
+
+def _values(values: Any) -> list[Cell | str]:
+    """Numbers with the same decimals, or words."""
+    if values.dtype == object:
+        return [Cell(_short(value), kind="text") for value in values]
+    places = decimals(values)
+    return [number_cell(value, places) for value in values]
+
+
+def _short(value: object) -> str:
+    """The first letters of a text."""
+    text = str(value)
+    return text if len(text) <= CUT else f"{text[:CUT]}…"
+
+
+def origin(study: Any) -> Html:
+    """The command that makes the page again, the inputs, the parameters, the versions."""
+    settings = study.settings
+    return tables.provenance(
+        provenance.table(study.sources, study.given, study.report, settings.seed, settings.metrics)
+    )
+
+
+def population(rows: Aligned | Account) -> dict[str, Any]:
+    """The columns and the rows of a table of predictions, as a report's JSON has them."""
+    counted = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
+    return {"columns": dict(rows.columns), "population": counted}
+
+
+def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> Results:
+    """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the file of the units."""
+    units.leave(study.report, {"": study})
+    return Results(about(study.report, study.given, study.sources, study.gate, findings) | answers(study) | dict(more))
+
+
+SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
+
+
+def columns(frame: pd.DataFrame) -> dict[str, Any]:
+    """A frame of comparisons by column: a list, a value that all rows share, or words and the place of each row's.
+
+    Long lists of numbers are packed, as `numbers.column` says.
+
+    >>> columns(pd.DataFrame({"first": ["b", "b"], "p": [0.25, 1.0], "unit": ["query", "query"]}))
+    {'first': {'words': ['b'], 'at': [0, 0]}, 'p': [0.25, 1.0], 'unit': 'query'}
+    """
+    return {name: _column(name, frame[name]) for name in frame}
+
+
+def _column(name: str, values: pd.Series) -> Any:
+    if name in SHARED:
+        return values.iloc[0]
+    if not isinstance(values.iloc[0], str):
+        return numbers.column(values.to_numpy())
+    at, words = pd.factorize(values)
+    return {"words": words.tolist(), "at": numbers.column(at)}
+
+
+def about(
+    notebook: str,
+    parameters: Mapping[str, Any],
+    sources: tuple[Source, ...],
+    gate: Mapping[str, Any] | None,
+    findings: Iterable[Finding],
+) -> dict[str, Any]:
+    """What every report's JSON begins with."""
+    return {
+        "schema": "evalkit/2",
+        "report": notebook,
+        "parameters": provenance.printable(parameters),
+        **({"settings": origin} if (origin := cells.settings()) else {}),
+        "inputs": provenance.inputs(sources),
+        "versions": provenance.versions(),
+        "gate": gate,
+        "findings": [finding.record() for finding in findings],
+    }
+
+
+def answers(study: Study) -> dict[str, Any]:
+    """The frames of a study that every report's JSON has."""
+    best_two = diagnostics.best_two(study).to_dict("records")
+    return ({"best_two": best_two} if best_two else {}) | {
+        "primary": study.primary.label,
+        "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
+        "order": study.order,
+        "headline": study.headline.to_dict("records"),
+        "estimates": study.estimates.to_dict("records"),
+        "comparisons": columns(study.comparisons),
+        "segments": study.by_segment.to_dict("records"),
+    }
+
+
+offered(__name__)

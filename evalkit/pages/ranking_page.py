@@ -1,4 +1,4 @@
-"""The words and tables that only the ranking page has, each from the study's frames."""
+"""The words, tables and figures of the ranking page, each from the study's frames."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,20 +6,49 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import plots, tables
-from evalkit.drawing.plots import Picture
-from evalkit.drawing.tables import Cell, Html, Results, escape, number_cell, of_rows, text, value
-from evalkit.numbers import counted, decimals, number, percent, signed
-from evalkit.pages import explorers, first_screen, page, pieces, record
-from evalkit.pages.explorers import Explored
-from evalkit.pages.ranking_findings import every_finding
+from evalkit.drawing import figures, plots, tables
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    Results,
+    Rows,
+    by_system,
+    escape,
+    folded,
+    limits,
+    number_cell,
+    of_rows,
+    paragraph,
+    stack,
+    text,
+    value,
+)
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, WARNING, Finding
+from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
+from evalkit.pages import first_screen, page
+from evalkit.pages.page import Explored
+from evalkit.pages.shared_findings import (
+    columns_read,
+    contrary,
+    counts,
+    few_units,
+    gaps,
+    picked,
+    skewed,
+    slices,
+    unshared,
+)
 from evalkit.parameters.reports import RENUMBER
-from evalkit.reading.inputs.lists import DEEPEST
-from evalkit.studies import beyond_relevance, diagnostics
-from evalkit.studies.diagnostics import rank_tiers
-from evalkit.studies.ranking import PERSISTENCE, Ranking
+from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Stock
+from evalkit.studies import beyond_relevance, diagnostics, ranking
+from evalkit.studies.diagnostics import VISIBLE, rank_tiers
+from evalkit.studies.ranking import PERSISTENCE, Ranking, total
 
-pieces.listed(__name__)
+page.offered(__name__)
+
 
 HALF = 0.5  # of the lists reach a recall level that is drawn: beyond it those that end before pull the mean to 0
 MOVED = 500  # queries that a page lists
@@ -78,7 +107,7 @@ def extremes(study: Ranking) -> Html:
 def explorer(study: Ranking) -> Html:
     """Every query with the values of the two systems, and their lists side by side; of many the most moved."""
     frame, every = study.moved(MOVED), len(study.runs.query)
-    decisive, *others = [_cells(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
+    decisive, *others = [_values_of(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
     columns: dict[str, Any] = decisive | _likeness(study, frame)
     for cells in others:
         columns |= cells
@@ -87,7 +116,7 @@ def explorer(study: Ranking) -> Html:
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
     note = " ".join(_explained(study, len(frame), every, len(list(filter(None, opened)))))
     of = " and ".join(study.shown)
-    return explorers.explorer(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
+    return page.listing(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
 
 
 def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
@@ -110,7 +139,7 @@ def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
     return {head: [number_cell(value, 2) for value in rows[name]] for name, head in heads.items()}
 
 
-def _cells(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
+def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
     """The columns of one metric: each system, and for the metric that decides their difference."""
     values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
     places = decimals(value for column in values.values() for value in column)
@@ -142,13 +171,10 @@ def definitions(study: Ranking) -> Html:
         order += (
             "gaps are closed" if study.ranks == RENUMBER else "a missing rank counts as an item that is not relevant"
         )
-    population = (
-        "queries with a judgement; one that a run lacks counts 0, one on which the metric is undefined is left out of "
-        "its mean, one that has no judgements is left out"
-    )
-    detectable = (
-        "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's first step"
-    )
+    population = "queries with a judgement; one that a run lacks counts 0, one on which the metric is undefined is "
+    population += "left out of its mean, one that has no judgements is left out"
+    detectable = "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's "
+    detectable += "first step"
     items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
     if len(study.likeness):
         items += [(f"overlap@{study.depth}", OVERLAP), ("RBO", RBO)]
@@ -156,9 +182,7 @@ def definitions(study: Ranking) -> Html:
     return tables.definitions([*items, *compared])
 
 
-def origin(study: Ranking) -> Html:
-    """Inputs, parameters, versions, the command."""
-    return record.origin(study, "ranking")
+origin = page.origin
 
 
 def results(study: Ranking) -> Results:
@@ -178,13 +202,10 @@ def results(study: Ranking) -> Results:
         "unjudged": beyond_relevance.bounds(study).to_dict("records"),
         "diversity": beyond_relevance.measures(study).to_dict("records"),
     }
-    return record.results(study, "ranking", every_finding(study), more)
+    return page.results(study, every_finding(study), more)
 
 
-# Pictures
-
-
-def queries(study: Ranking) -> Picture | Html:
+def queries(study: Ranking) -> Figure | Html:
     """The primary difference of each query, sorted."""
     if not len(study.headline):
         return _values(study)
@@ -193,34 +214,32 @@ def queries(study: Ranking) -> Picture | Html:
     low = study.primary.metric.best == "low"
     better, equal, worse = diagnostics.sides(-values if low else values)
     (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
-    caption = (
-        f"{pair}: difference in {study.primary.label} of each query, sorted. {counted(better, 'query')} better "
-        f"({green}), {equal:,} equal, {worse:,} worse ({orange}); dashed: the mean over queries."
-    )
+    caption = f"{pair}: difference in {study.primary.label} of each query, sorted. {counted(better, 'query')} better "
+    caption += f"({green}), {equal:,} equal, {worse:,} worse ({orange}); dashed: the mean over queries."
     labels: dict[str, Any] = {
         "xlabel": f"queries, sorted (n = {len(values):,})",
         "ylabel": f"difference in {study.primary.label}",
         "colours": (lost, gained) if low else (gained, lost),
     }
-    return plots.picture(plots.bars, values.to_numpy(), caption=caption, size=(plots.WIDTH, 2.6), **labels)
+    return figures.picture(plots.bars, values.to_numpy(), caption=caption, size=(figures.WIDTH, 2.6), **labels)
 
 
-def _values(study: Ranking) -> Picture:
+def _values(study: Ranking) -> Figure:
     """The primary metric of each query of one system, sorted."""
     values = study.values()[study.leader].dropna().to_numpy()
     score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
     caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
     labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(values):,})", "ylabel": study.primary.label}
-    return plots.picture(plots.bars, values, caption=caption, size=(plots.WIDTH, 2.6), **labels)
+    return figures.picture(plots.bars, values, caption=caption, size=(figures.WIDTH, 2.6), **labels)
 
 
-def curves(study: Ranking) -> Picture:
+def curves(study: Ranking) -> Figure:
     """The primary metric against its cut-off."""
     name = study.curves.iloc[0]["metric"]
     return _curves(study, study.curves, f"{name}@k against k", "k", "cut-off k (log scale)", f"mean {name}@k", log=True)
 
 
-def precision_recall(study: Ranking) -> Picture:
+def precision_recall(study: Ranking) -> Figure:
     """Interpolated precision at eleven recall levels, as far as at least half of a system's lists reach."""
     what, frame = "interpolated precision", study.precision_recall
     near = frame[(frame["reached"] >= HALF) | (frame["recall"] == 0)]
@@ -228,9 +247,7 @@ def precision_recall(study: Ranking) -> Picture:
     return _curves(study, near, f"{what} at 11 recall levels{end}", "recall", "recall", what)
 
 
-def _curves(
-    study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any
-) -> Picture:
+def _curves(study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str, ylabel: str, **options: Any) -> Figure:
     """Means over queries along x, in words also each line's first and last point."""
     frame, n = page.drawn(study, frame), max(frame["n"])
     caption = f"Mean {what} with {percent(study.settings.level)} bands, {counted(n, 'query')}.{page.few(study)}"
@@ -240,4 +257,169 @@ def _curves(
     ]
     alt = f"{caption} {'; '.join(ends)}."
     options |= {"x": x, "y": "value", "xlabel": xlabel, "ylabel": f"{ylabel} (n = {n:,})"}
-    return plots.picture(plots.curves, frame, caption=caption, alt=alt, **options)
+    return figures.picture(plots.curves, frame, caption=caption, alt=alt, **options)
+
+
+def every_finding(study: Ranking) -> list[Finding]:
+    """Every finding of a ranking report."""
+    lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
+    data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
+    few = few_units(study, diagnostics.most_units(study))
+    return [*data, *lists, *few, *picked(study), *contrary(study), *skewed(study), *slices(study)]
+
+
+def _rows(study: Ranking) -> list[Finding]:
+    read, used, refused = (total(study.runs.accounts, name) for name in ("rows", "used", "unjudged_query"))
+    rest = f", {refused:,} in queries without judgements left out" if refused else ""
+    columns = columns_read(study.runs.columns)
+    layout = f"Columns: {columns}" if columns else "TREC run files"
+    return [kinds.ROWS_READ.note(f"{read:,} ranked rows read, {used:,} used{rest}. {layout}.", read)]
+
+
+def _undefined(study: Ranking) -> list[Finding]:
+    """Queries without a value: one line where the systems agree, a warning where they do not share their queries."""
+    findings = []
+    for label, by_name, shared in ranking.undefined(study):
+        most = max(by_name.values())
+        if shared:
+            text = f"{label} is undefined on {counted(most, 'query')}, left out of its mean."
+            findings.append(kinds.UNDEFINED_VALUES.note(text, most))
+        else:
+            text = f"{label} is undefined on different queries for each system: {counts(by_name)}; "
+            text += "means are over different queries, paired differences over shared ones."
+            findings.append(kinds.UNDEFINED_VALUES.warning(text, most))
+    return findings
+
+
+def _without(study: Ranking) -> list[Finding]:
+    """Queries that have no value in a segment column."""
+    without = ranking.without_segment(study)
+    text = f"Queries without a value, shown as their own slice: {counts(without)}."
+    return [kinds.NO_SEGMENT_VALUE.warning(text, max(without.values()))] if without else []
+
+
+def _judgements(study: Ranking) -> list[Finding]:
+    findings, (k, shares, uneven) = [], ranking.unjudged(study)
+    if study.runs.pooled_ideal:
+        text = "No judgement file: the ideal order and R include only items that some system returned."
+        findings.append(kinds.NO_JUDGEMENT_FILE.warning(text))
+    if study.runs.negative:
+        text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
+        findings.append(kinds.NEGATIVE_GRADES.note(text, study.runs.negative))
+    if any(shares.values()):
+        text = f"Unjudged items in the first {k}, counted as not relevant: "
+        text += f"{listed(f'{name} {value:.0%}' for name, value in shares.items())}."
+        findings.append(kinds.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
+    return findings
+
+
+def _short(study: Ranking) -> list[Finding]:
+    """A note that no list reaches the cut-off of a metric."""
+    last, labels = ranking.beyond(study)
+    text = f"The longest list ends at rank {last:,}. So {listed(labels)} {'looks' if len(labels) == 1 else 'look'} at "
+    text += "whole lists, and the ranks after it count as empty."
+    return [kinds.SHORT_LISTS.note(text)] if labels else []
+
+
+def _renumbered(study: Ranking) -> list[Finding]:
+    """A note that ranks were renumbered, if there were any."""
+    text = "Ranks were renumbered 1, 2, 3, … within each list, which closes gaps."
+    return [kinds.RENUMBERED.note(text)] if study.ranks == RENUMBER and "rank" in study.runs.columns else []
+
+
+def _ties(study: Ranking) -> list[Finding]:
+    tied, label = ranking.by_system(study.runs.accounts, "tied"), study.primary.label
+    if not tied:
+        return []
+    ties, matters = ranking.ties(study)
+    ranges = listed(
+        (
+            f"{label} of {row['system']} lies in {interval(row['worst_ties'], row['best_ties'])}"
+            for row in ties.to_dict("records")
+        ),
+        joint="; ",
+    )
+    little = f" Their order changes {label} by less than {VISIBLE:g}."
+    moved = f" Depending on their order, {ranges}." if ranges else little
+    text = f"Rows with the same {'rank' if 'rank' in study.runs.columns else 'score'} as the previous: {counts(tied)}."
+    severity = WARNING if matters else NOTE
+    return [kinds.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]
+
+
+MEANING = {
+    "diversity by category": "pairs of items of a list with different categories / all pairs (ILD, Hamming distance)",
+    "diversity by features": "mean cosine distance of two items of a list (ILD)",
+    "novelty by interactions": "mean of −log2 p in bits, where p is the interactions of an item / those of all items",
+    "novelty by users": "mean of −log2 p in bits, where p is the share of the users that had the item (MIUF)",
+    "coverage": "items that at least one list shows / items of the table; no interval if no list alone changes it",
+    "Gini of exposure": (
+        "how unevenly the items of the table are shown: 0 if all are shown in as many lists, near 1 if a few have all"
+    ),
+}
+
+
+def diversity(study: Ranking) -> Html:
+    """Each measure of each system with its interval."""
+    if study.catalogue is None:
+        return Html("")
+    if study.runs.retrieved is None:
+        text = f"Not computed: there are too many lists to keep the first {SHALLOWEST} items of each."
+        return paragraph(text)
+    frame = beyond_relevance.measures(study)
+    caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
+    names = dict.fromkeys(frame["metric"])
+    table = by_system(caption, frame, "metric", limits("value"), _left_out(study.catalogue, frame))
+    return stack([table, paragraph(" ".join(f"{_capital(name)}: {MEANING[name]}." for name in names))])
+
+
+def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:
+    """How many items the table has, and how many are left out of each measure."""
+    most = frame.groupby("metric", sort=False)["left_out"].max()
+    some = listed(f"{name} up to {n:,}" for name, n in most.items() if n)
+    size = f"{counted(len(catalogue), 'item')} in the table."
+    return f"{size} Shown items left out for lack of an entry, per system: {some}." if some else size
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+PLACES = 3  # decimals of a limit at most
+
+
+def unjudged(study: Ranking) -> Html:
+    """The lowest and the highest value of each metric, whatever the unjudged items of each system are."""
+    frame = beyond_relevance.bounds(study)
+    if not len(frame):
+        return Html("")
+    labels = dict.fromkeys(frame["metric"])
+    wide = frame.pivot(index="system", columns="metric").loc[list(dict.fromkeys(frame["system"]))]
+    counts = wide["unjudged"].max(axis=1).astype(int).map("{:,}".format)
+    rows = pd.DataFrame({"system": wide.index, "unjudged": counts.to_numpy()})
+    columns: dict[str, Column] = {"system": text("system"), f"unjudged in the first {study.depth}": text("unjudged")}
+    for label in labels:
+        rows[f"{label} low"], rows[f"{label} high"] = wide["low", label].to_numpy(), wide["high", label].to_numpy()
+        columns[label] = _range(f"{label} low", f"{label} high")
+    note = f"From the lowest to the highest mean if each unjudged item in a system's own first {study.depth} were "
+    note += "judged: not relevant, or relevant with the highest grade. These are not confidence intervals: they leave "
+    note += "out the sampling error of the queries."
+    table = of_rows("From the lowest to the highest value", rows, columns, note)
+    return folded("What the unjudged items could change", table)
+
+
+def _range(low: str, high: str) -> Column:
+    """A column of ranges, all with the same decimals."""
+
+    def cells(rows: Rows) -> list[str]:
+        places = min(decimals(*([row[key] for row in rows] for key in (low, low, high))), PLACES)
+        return [f"{number(row[low], places)} to {number(row[high], places)}" for row in rows]
+
+    return cells
+
+
+SUMMARY = (first_screen.verdict, estimates, page.comparisons)
+PIECES = (
+    *(title, first_screen.verdict, findings, estimates, unjudged, page.differences, page.comparisons, page.tiers),
+    *(queries, extremes, explorer, curves, precision_recall, diversity, page.segment_plot, page.segments),
+    *(definitions, origin),
+)

@@ -1,21 +1,23 @@
-"""The words, tables and pictures of the rating page, each from the study's frames."""
+"""The words, tables and figures of the rating page, each from the study's frames."""
 
 from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import curve_plots, forecast_plots, plots, tables
-from evalkit.drawing.plots import Picture
+from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, Results, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, measured
-from evalkit.numbers import counted, listed, number, plural, signed
-from evalkit.pages import explorers, first_screen, page, pieces, record
+from evalkit.numbers import counted, decimals, listed, number, plural, signed
+from evalkit.pages import first_screen, page
+from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.shared_findings import beaten, contrary, few_units, picked, power, rows_read, skewed, slices, weights
 from evalkit.studies import diagnostics, mean_reliability
-from evalkit.studies.rating import HEAVY, Rating
+from evalkit.studies.rating import BIAS, BINS, CELLS, HEAVY, Rating, bin_widths
 
-pieces.listed(__name__)
+page.offered(__name__)
+
 
 SURE = 0.05  # by how much a half-width may be off
 
@@ -52,36 +54,31 @@ def estimates(study: Rating) -> Html:
     caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     constant = {"(mean of actual)": study.constant, "(median of actual)": study.constant_median}
     rows = [page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()]
-    note = (
-        "(mean of actual), (median of actual): constant forecasts, the mean and the median actual value of these rows."
-    )
+    note = "(mean of actual), (median of actual): constant forecasts, the mean and the median actual value of these "
+    note += "rows."
     return page.estimates(study, caption, note, more=rows)
 
 
-def error_plot(study: Rating) -> Picture:
+def error_plot(study: Rating) -> Figure:
     """The leader's error against its forecast."""
     name, n = study.leader, len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
-    caption = (
-        f"{name}: error (forecast − actual) against the forecast, the central 99% of {counted(n, 'row')} each way, in "
-        f"cells coloured by their number; and the mean error by decile of the forecast with "
-        f"{study.settings.level:.0%} intervals."
-    )
+    caption = f"{name}: error (forecast − actual) against the forecast, the central 99% of {counted(n, 'row')} each "
+    caption += "way, in cells coloured by their number; and the mean error by decile of the forecast with "
+    caption += f"{study.settings.level:.0%} intervals."
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
-    drawn, size = study.error_cells, (plots.WIDTH, 3.2)
-    return plots.picture(forecast_plots.error_cells, drawn, tenths, caption=caption, size=size, **labels)
+    drawn, size = study.error_cells, (figures.WIDTH, 3.2)
+    return figures.picture(curve_plots.error_cells, drawn, tenths, caption=caption, size=size, **labels)
 
 
-def bias_plot(study: Rating) -> Picture:
+def bias_plot(study: Rating) -> Figure:
     """Mean forecast − mean actual by tenths of the forecast."""
     frame = study.tenths.rename(columns={"bias": "value"})
-    across = plots.grid(len(study.order), across=4)[1]
+    across = figures.grid(len(study.order), across=4)[1]
     frame = frame[frame["system"].isin(study.order[:across])]
-    caption = (
-        f"Bias by decile of each system's forecast, lowest first, with {study.settings.level:.0%} intervals "
-        f"({counted(len(study.account), 'row')}). Above 0: forecasts too high."
-    )
-    return plots.row(
+    caption = f"Bias by decile of each system's forecast, lowest first, with {study.settings.level:.0%} intervals "
+    caption += f"({counted(len(study.account), 'row')}). Above 0: forecasts too high."
+    return figures.row(
         curve_plots.tenths,
         frame,
         caption=caption,
@@ -118,19 +115,15 @@ def definitions(study: Rating) -> Html:
     return tables.definitions([*page.metric_definitions(study), ("intervals", study.intervals_are), *compared])
 
 
-def origin(study: Rating) -> Html:
-    """Inputs, parameters, versions, the command."""
-    return record.origin(study, "rating")
+origin = page.origin
 
 
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
     rows = study.account
     frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
-    more: dict[str, Any] = record.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
-    return record.results(
-        study, "rating", every_finding(study), more | {"forecasts": _forecasts(study)} | explorers.recorded(study)
-    )
+    more: dict[str, Any] = page.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
+    return page.results(study, every_finding(study), more | {"forecasts": _forecasts(study)} | page.recorded(study))
 
 
 def _forecasts(study: Rating) -> dict[str, Any]:
@@ -151,9 +144,6 @@ def _cells(frame: pd.DataFrame) -> dict[str, Any]:
     return {side: frame[side].iloc[0] for side in size} | frame.drop(columns=size).to_dict("list")
 
 
-# Findings
-
-
 def every_finding(study: Rating) -> list[Finding]:
     """Every finding of a rating report."""
     data = [*rows_read(study.account), *_actual(study), *_units(study)]
@@ -169,7 +159,7 @@ def every_finding(study: Rating) -> list[Finding]:
         *_bands(study),
         *_drawn(study),
         *weights(study.weighted),
-        *_few(study),
+        *_few_units(study),
         *picked(study),
         *contrary(study),
         *skewed(study),
@@ -179,10 +169,8 @@ def every_finding(study: Rating) -> list[Finding]:
 
 def _actual(study: Rating) -> list[Finding]:
     a = study.actual
-    text = (
-        f"Actual values: mean {number(a.mean)}, standard deviation {number(a.deviation)}, "
-        f"from {a.low:g} to {a.high:g}, {a.zeros:.0%} are 0."
-    )
+    text = f"Actual values: mean {number(a.mean)}, standard deviation {number(a.deviation)}, from {a.low:g} to "
+    text += f"{a.high:g}, {a.zeros:.0%} are 0."
     constant = kinds.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
     return [kinds.TARGET_VALUES.note(text, len(study.account)), *([constant] if a.low == a.high else [])]
 
@@ -203,26 +191,21 @@ def _constant_wins(study: Rating) -> list[Finding]:
     if study.constant_wins is None:
         return []
     name, best = study.constant_wins
-    text = (
-        f"Forecasting the {name} of the actual values for every row has a better {study.primary.label} than "
-        f"every system: {number(best)}."
-    )
+    text = f"Forecasting the {name} of the actual values for every row has a better {study.primary.label} than every "
+    text += f"system: {number(best)}."
     return [kinds.CONSTANT_WINS.warning(text)]
 
 
 def _binned(study: Rating) -> list[Finding]:
-    text = (
-        f"The errors have more than {study.settings.limits.bins:,} distinct values and are counted in bins: the median "
-        f"absolute error and the quantiles of the error move by less than {power(study.bound)}; all means are exact."
-    )
+    text = f"The errors have more than {study.settings.limits.bins:,} distinct values and are counted in bins: the "
+    text += f"median absolute error and the quantiles of the error move by less than {power(study.bound)}; all means "
+    text += "are exact."
     return [kinds.BINNED_ERRORS.note(text, len(study.systems))] if study.bound else []
 
 
 def _bands(study: Rating) -> list[Finding]:
-    text = (
-        f"Bands of the reliability diagrams: none; above {study.settings.limits.reading.rows:,} rows the rows of each "
-        f"{study.unit_name} are not kept, from which they are drawn."
-    )
+    text = f"Bands of the reliability diagrams: none; above {study.settings.limits.reading.rows:,} rows the rows of "
+    text += f"each {study.unit_name} are not kept, from which they are drawn."
     return [] if study.banded else [kinds.BANDS.note(text)]
 
 
@@ -236,7 +219,7 @@ def _drawn(study: Rating) -> list[Finding]:
     return [] if study.data or (study.kept.sample.stands_for == 1).all() else [make(text, drawn)]
 
 
-def _few(study: Rating) -> list[Finding]:
+def _few_units(study: Rating) -> list[Finding]:
     floor = f" {measured.MEDIAN}" if {*study.medians} & {*study.directed} else ""
     n = diagnostics.most_units(study) if study.settings.unit else study.units
     return few_units(study, n, floor)
@@ -244,15 +227,99 @@ def _few(study: Rating) -> list[Finding]:
 
 def _whole(study: Rating) -> list[Finding]:
     named = listed(chosen.label for chosen in study.medians if chosen in study.directed)
-    text = (
-        f"All errors are whole numbers, and so is nearly every {named}, whose error is hardly known. {measured.WHOLE}"
-    )
+    text = f"All errors are whole numbers, and so is nearly every {named}, whose error is hardly known. "
+    text += f"{measured.WHOLE}"
     return [kinds.FALLS_SHORT.warning(text)] if named and study.errors[study.leader].whole else []
 
 
 def _heavy(study: Rating) -> list[Finding]:
-    text = (
-        f"1% of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
-        f"few rows. {measured.HEAVY}"
-    )
+    text = f"1% of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a few "
+    text += f"rows. {measured.HEAVY}"
     return [kinds.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > HEAVY else []
+
+
+CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}
+
+
+def actual_plot(study: Rating) -> Figure:
+    """Actual values against forecasts, in cells shaded by their rows."""
+    names = study.order[:DRAWN]
+    frame = study.cells(names)
+    what = "weight" if study.weighted else "number of rows"
+    caption = f"Actual value against forecast ({counted(len(study.account), 'row')}), in {CELLS} × {CELLS} cells, "
+    caption += f"coloured by their {what} (logarithmic, up to {number(frame['rows'].max(), 0)} in a cell). Dotted: "
+    caption += f"forecast = actual. {_axes('each axis holds the central 99% of its values')}{_first(study)}"
+    labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": "actual"}
+    return figures.row(curve_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels)
+
+
+def error_histogram_plot(study: Rating) -> Figure:
+    """How the errors of each system are spread."""
+    names = study.order[:DRAWN]
+    means = {name: study.estimate(BIAS, name).value for name in names}
+    frame = study.histogram(names)
+    places = decimals(bin_widths(frame))
+    values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
+    caption = f"Errors (forecast − actual) of {counted(len(study.account), 'row')}: share of the rows in {BINS} equal "
+    caption += f"bins. Dashed: the mean error. {_axes('the axis holds the central 99%')}{_first(study)}"
+    labels: dict[str, Any] = {"xlabel": "error (forecast − actual)", "ylabel": "share of rows"}
+    alt = f"{caption} Mean errors: {values}."
+    return figures.row(
+        curve_plots.errors, frame, means, caption=caption, alt=alt, panels=len(names), height=2.6, **labels
+    )
+
+
+def reliability_plot(study: Rating) -> Figure:
+    """The mean of the actual values along the forecast of each system, with the band of forecasts that are right."""
+    names = study.order[:DRAWN]
+    drawn = mean_reliability.drawn({name: study.means[name] for name in names})
+    rows = study.parts.set_index("system").loc[names]
+    words: dict[str, list[str]] = {name: [] for name in names}
+    for column, short in CORNER.items():
+        places = decimals(rows[column])
+        for name in names:
+            words[name].append(f"{short} {number(rows.loc[name, column], places)}")
+    of_units = f"Errors of one {study.unit_name} vary together. " if study.settings.unit else ""
+    of_such = f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
+    band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
+    caption = f"Reliability diagram of the mean without bins (CORP, isotonic regression, n = {len(study.account):,}). "
+    caption += "On the dotted line forecasts are right on average; above it they are too low, below it too high. "
+    caption += f"{band}Below: histogram of the forecasts. MCB, DSC, UNC: see below. "
+    caption += f"{_axes('the axis holds the central 99% of the forecasts')}{_first(study)}"
+    values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
+    alt = f"{caption} {values}."
+    data = (drawn.curve, drawn.bands, drawn.spread)
+    return figures.row(curve_plots.means, *data, caption=caption, alt=alt, panels=len(names), height=3.4, words=words)
+
+
+def decomposition(study: Rating) -> Html:
+    """The squared error of every system taken apart."""
+    columns = {
+        "system": text("system"),
+        "MSE": value("mse"),
+        "miscalibration (MCB)": value("miscalibration"),
+        "discrimination (DSC)": value("discrimination"),
+        "uncertainty (UNC)": value("uncertainty"),
+        "(DSC − MCB) / UNC": value("skill"),
+    }
+    note = "MSE = MCB − DSC + UNC (CORP, isotonic, no bins). Recalibration would remove MCB; only a forecast that "
+    note += "orders rows better adds DSC; UNC, the variance of the actual values, is the same for all systems. The "
+    note += "last column is R² against the mean of the actual values. On the rows it is fitted to, isotonic regression "
+    note += "makes MCB and DSC somewhat too large."
+    return of_rows("The squared error taken apart", study.parts, columns, note)
+
+
+def _axes(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}; what lies beyond is not drawn."
+
+
+def _first(study: Rating) -> str:
+    return f" The first {DRAWN} of {len(study.order)} systems." if len(study.order) > DRAWN else ""
+
+
+SUMMARY = (verdict, estimates, page.comparisons)
+PIECES = (
+    *(title, verdict, findings, estimates, page.differences, page.comparisons, actual_plot, error_plot),
+    *(error_histogram_plot, spread, extremes, page.explorer, reliability_plot, decomposition, bias_plot, tenths),
+    *(page.segment_plot, page.segments, definitions, origin),
+)

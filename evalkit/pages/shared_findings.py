@@ -18,6 +18,8 @@ from evalkit.studies.one_by_one import EachStudy
 from evalkit.studies.ranking import by_system, total
 from evalkit.studies.study import Study
 
+page.offered(__name__)
+
 
 def columns_read(columns: Mapping[str, str]) -> str:
     """The column of each role, in words."""
@@ -72,11 +74,9 @@ def _folds(unread: Collection[str]) -> list[Finding]:
 def binned(study: EachStudy, part: str) -> list[Finding]:
     """By how much the bins can move the areas of a class or label, where its scores are counted in bins."""
     area, precision = (power(bound) for bound in study.bounds)
-    text = (
-        f"The scores have so many distinct values that they are counted in bins: the AUC of a {part} moves by less "
-        f"than {area}, its average precision by less than {precision}, and curves and calibration a little; all other "
-        f"metrics are exact."
-    )
+    text = f"The scores have so many distinct values that they are counted in bins: the AUC of a {part} moves by less "
+    text += f"than {area}, its average precision by less than {precision}, and curves and calibration a little; all "
+    text += "other metrics are exact."
     return [kinds.BINNED_SCORES.note(text, len(study.systems))] if study.bounds.any() else []
 
 
@@ -99,10 +99,8 @@ def weights(weighted: object) -> list[Finding]:
 
 def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
     """That there are few units, if so; floor: what follows for p."""
-    text = (
-        f"Only {n} {plural(study.unit_name, n)}: intervals and tests depend strongly on the shape of their "
-        "distribution."
-    )
+    text = f"Only {n} {plural(study.unit_name, n)}: intervals and tests depend strongly on the shape of their "
+    text += "distribution."
     return [kinds.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
 
 
@@ -131,11 +129,9 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
         several, what, simulated = len(study.pairs), "candidates", measured.BEST
     else:
         what, simulated = plural(study.compares, 2), measured.LEADER
-    text = (
-        f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, which makes its value "
-        f"and its interval somewhat too favourable; the effect grows with the number of {what}. {simulated} The "
-        "adjusted p-values account for the choice."
-    )
+    text = f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, which makes its value "
+    text += f"and its interval somewhat too favourable; the effect grows with the number of {what}. {simulated} The "
+    text += "adjusted p-values account for the choice."
     return [kinds.PICKED.note(text, several)]
 
 
@@ -195,11 +191,9 @@ def skewed(study: Study) -> list[Finding]:
     if skew is None:
         return []
     n, rejected = plural(study.unit_name, skew.units), measured.FAR_SKEWED if skew.far else measured.SKEWED
-    text = (
-        f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {signed(skew.skewness, 1)}, "
-        f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
-        f"In simulations of such differences {rejected}."
-    )
+    text = f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {signed(skew.skewness, 1)}, "
+    text += f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
+    text += f"In simulations of such differences {rejected}."
     return [kinds.SKEWED.warning(text, skew.units)]
 
 
@@ -213,21 +207,14 @@ def slices(study: Study) -> list[Finding]:
         text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {which}."
         findings.append(kinds.SMALL_SLICES.warning(text, len(small)))
     if hopeless:
-        text = (
-            f"Interval ∞: too few {plural(study.unit_name, 2)} for any difference to be significant: "
-            f"{listed(hopeless)}."
-        )
+        text = f"Interval ∞: too few {plural(study.unit_name, 2)} for any difference to be significant: "
+        text += f"{listed(hopeless)}."
         findings.append(kinds.UNTESTABLE_SLICES.warning(text, len(hopeless)))
     if flat:
-        text = (
-            f"An interval has no width in {listed(flat)}, because all {plural(study.unit_name, 2)} there have the same "
-            f"value or the same difference. New {plural(study.unit_name, 2)} may differ."
-        )
+        text = f"An interval has no width in {listed(flat)}, because all {plural(study.unit_name, 2)} there have the "
+        text += f"same value or the same difference. New {plural(study.unit_name, 2)} may differ."
         findings.append(kinds.FLAT_SLICES.warning(text, len(flat)))
     return findings
-
-
-# Thresholds
 
 
 def compared(stored: Mapping[str, Precision]) -> str:
@@ -272,9 +259,6 @@ def power(value: float) -> str:
 def moves(bound: float) -> str:
     """By how much bins change a number at most, in words."""
     return f"moves by less than {power(bound)}" if bound else "is exact"
-
-
-# Ranked lists
 
 
 def unshared(accounts: Mapping[str, Account]) -> list[Finding]:

@@ -1,13 +1,13 @@
-"""The words and tables that only the significance page has, each from the study's frames."""
+"""The words, tables and figures of the significance page, of values by unit and of successes and trials."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import tables
-from evalkit.drawing.plots import Picture
+from evalkit.drawing import claim_plots, figures, tables
+from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import (
     Cell,
     Column,
@@ -23,17 +23,445 @@ from evalkit.drawing.tables import (
     value,
     words,
 )
-from evalkit.numbers import interval, percent, plural, signed, signed_percent
-from evalkit.pages import first_screen, page, pieces, record, shares_page, significance_findings
-from evalkit.pages import significance_plots as pictures
-from evalkit.pages.pieces import also
-from evalkit.pages.shares_page import Either
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding
+from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
+from evalkit.pages import first_screen, page
+from evalkit.pages.page import also
+from evalkit.pages.shared_findings import (
+    assumed,
+    columns_read,
+    contrary,
+    counts,
+    few_units,
+    gaps,
+    picked,
+    skewed,
+    unmatched,
+    unshared,
+)
+from evalkit.statistics import multiplicity, proportions
+from evalkit.statistics.flip_tail import TAIL
 from evalkit.studies import lessons, paired
-from evalkit.studies.diagnostics import alpha, equivalence_level, most_units, rank_tiers
-from evalkit.studies.paired import Significance
+from evalkit.studies.diagnostics import FEW, alpha, equivalence_level, most_units, rank_tiers
+from evalkit.studies.paired import FOLDS, Agreement, Significance
 from evalkit.studies.significance import Shares
 
-pieces.listed(__name__)
+page.offered(__name__)
+
+
+Either = Significance | Shares
+PAIRS = 3  # pairs that a line names
+WIDE = (figures.WIDTH, 2.9)
+
+
+def title_of_shares(study: Shares) -> Html:
+    """The title and what was asked."""
+    n = study.trials
+    against = f" against a share of {study.null:g}" if study.null is not None else ""
+    against = against or (" against each other" if len(study.systems) > 1 else "")
+    asked = f"What can be claimed about {listed(study.data.systems)}{against}, from {counted(n, 'trial')}?"
+    return first_screen.heading("Significance report", asked, study)
+
+
+def equivalence_of_shares(study: Shares) -> Html:
+    """How equivalence is shown."""
+    inside, margin = percent(equivalence_level(study)), study.settings.margin
+    return tables.paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
+
+
+def definitions_of_shares(study: Shares) -> Html:
+    """The methods behind the numbers shown."""
+    items = page.metric_definitions(study)
+    items += [
+        (
+            "interval of a share",
+            "Wilson; for a difference Mee's score interval; for a difference from a null share Clopper–Pearson",
+        ),
+        (
+            "test",
+            "against a null share the exact binomial test; between systems the score test, with Fisher's exact "
+            "p beside it",
+        ),
+    ]
+    return tables.definitions([*items, ("adjusted p", "Holm over the family")])
+
+
+def null_of_shares(study: Shares) -> Figure | Html:
+    """What chance alone would have given, and where the observed share stands."""
+    if not len(study.headline):
+        return Html("")
+    if study.null is None:
+        return Html("")
+    n, shares = study.counts(study.opponents[0])[1], study.null_shares()
+    if shares is None:
+        return tables.paragraph(
+            f"{n:,} trials: p is from the score test; the probabilities of single outcomes are not drawn."
+        )
+    few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
+    p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
+    caption = f"{study.opponents[0]}: {shares.seen:,} of {trials}. Bars: the probability of each number of successes "
+    caption += f"if the share were {study.null:g}; red: the outcomes that p sums ({study.alternative}), p "
+    caption += f"{p_value(p)}.{few}"
+    drawn: dict[str, Any] = {
+        "seen": shares.seen,
+        "counted": shares.added,
+        "xlabel": f"successes of {trials}",
+    }
+    return figures.picture(claim_plots.null_shares, shares.k, shares.probability, caption=caption, size=WIDE, **drawn)
+
+
+def findings_of_shares(study: Shares) -> list[Finding]:
+    """Every finding of trials."""
+    return [*_trials(study), *_score_test(study), *_two_methods(study), _independent()]
+
+
+def _trials(study: Shares) -> list[Finding]:
+    n, small = study.trials, study.small
+    findings_of_shares = [
+        kinds.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)
+    ]
+    text = f"Fewer than {FEW} trials: {listed(small)}."
+    return findings_of_shares + ([kinds.FEW_UNITS.warning(text, len(small))] if small else [])
+
+
+def _score_test(study: Shares) -> list[Finding]:
+    pairs = study.beyond_exact if study.alternative == "two-sided" else []
+    exact = "Fisher's test" if study.null is None else "the exact binomial test"
+    text = f"Above {proportions.EXACT:,} trials the score test replaces {exact}, from which it differs"
+    return [kinds.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))] if pairs else []
+
+
+def _two_methods(study: Shares) -> list[Finding]:
+    rows = study.two_answers.to_dict("records")
+    claims = [
+        f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
+    ]
+    text = f"The test and the interval use different methods and disagree on {listed(claims, PAIRS)}."
+    return [kinds.TEST_AND_INTERVAL.warning(text, len(claims))] if claims else []
+
+
+def _independent() -> Finding:
+    text = "Each trial must be independent of the others. If one user makes several, use values per user as input "
+    text += "instead."
+    return kinds.INDEPENDENT_TRIALS.note(f"{text} The number of trials must have been fixed in advance.")
+
+
+def results_of_shares(study: Shares) -> Results:
+    """Every number of the page, unrounded."""
+    return published(study, findings_of_shares(study), {"differences": {"units": [], "values": []}})
+
+
+def published(study: Either, findings_of_shares: list[Finding], more: dict[str, Any]) -> Results:
+    """What both kinds of significance study publish, and `more`."""
+    both = {
+        "columns": dict(study.data.columns),
+        "family": study.family,
+        "wrong_methods": lessons.wrong().to_dict("records"),
+        "lessons": lessons.figures(),
+    }
+    return page.results(study, findings_of_shares, both | more)
+
+
+RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
+
+
+@also(Shares, findings_of_shares)
+def every_finding(study: Significance) -> list[Finding]:
+    """Every finding of a significance report."""
+    data = [*_data(study), *_scales(study), *_undefined(study), *_folds(study)]
+    if not len(study.headline):
+        return data
+    units = [*_clusters(study), *_few_units(study), *_equal(study), *picked(study), *skewed(study)]
+    return [*data, *_many(study), *units, *_tail(study), *_tests(study), *contrary(study), *_looked(study)]
+
+
+def _data(study: Significance) -> list[Finding]:
+    columns, rows, units = columns_read(study.data.columns), len(study.data), study.units
+    many = counted(units, study.unit_name)
+    many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
+    text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
+    read = kinds.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
+    lists = [*unshared(study.accounts), *gaps(study.accounts)]
+    direction = assumed(study, f"set lower_is_better={study.primary.label!r}")
+    return [read, *direction, *study.data.findings, *unmatched(study.alone), *lists, *_known(study)]
+
+
+def _many(study: Significance) -> list[Finding]:
+    """What takes the place of methods that visit every unit many times."""
+    if not study.many:
+        return []
+    most = f"{study.settings.limits.reading.listed:,} {plural(study.unit_name, 2)}"
+    text = f"Of more than {most} differences are tested by t, and max-T and the distribution under the null are draws "
+    text += "from the normal distribution that sign flips have; the bootstrap test is left out, and single differences "
+    text += "are not listed."
+    return [kinds.VERY_MANY_UNITS.note(text, study.units)]
+
+
+def _known(study: Significance) -> list[Finding]:
+    """An earlier report, whose values and whose differences may be means over different things."""
+    if not study.data.known:
+        return []
+    text = "The input is an earlier report: its differences are tested again, its systems' values are used unchanged."
+    findings, means = [kinds.EARLIER_REPORT.note(text)], paired.other_means(study)
+    if means:
+        text = f"The mean of these differences is {number(means[0], 4)}, but the systems' values differ by "
+        text += f"{number(means[1], 4)}: the values are over rows, are ratios of sums, or include units that only one "
+        findings.append(kinds.OTHER_MEANS.warning(f"{text}system has."))
+    return findings
+
+
+def _scales(study: Significance) -> list[Finding]:
+    return [
+        kinds.OTHER_SCALES.warning(
+            f"On {metric}, {large} has about {number(times, 2)} times the values of {small}: have both one unit?"
+        )
+        for metric, large, small, times in paired.other_scales(study)
+    ]
+
+
+def _undefined(study: Significance) -> list[Finding]:
+    several = paired.undefined(study)
+    text = f"Units without a value are left out of the system's mean and of its comparisons: {counts(several)}."
+    return [kinds.UNDEFINED_VALUES.warning(text, max(several.values()))] if several else []
+
+
+def _folds(study: Significance) -> list[Finding]:
+    if study.test_to_train:
+        text = "Folds share training rows: Nadeau and Bengio's corrected t-test replaces sign flips."
+        return [kinds.CORRECTED_FOLDS.note(text)]
+    text = f"Units are called {study.unit_name!r}. Folds that share training rows are not independent."
+    return [kinds.FOLDS_AS_UNITS.warning(text)] if study.unit_name.lower() in FOLDS else []
+
+
+def _clusters(study: Significance) -> list[Finding]:
+    return [
+        kinds.POSSIBLE_CLUSTERS.warning(
+            f"{column} repeats ({values:,} values): clustered by {column}, the standard error of "
+            f"{' − '.join(study.opponents)} is {wider:.1f} times as large.",
+            values,
+        )
+        for column, values, wider in study.clusters()
+    ]
+
+
+def _few_units(study: Significance) -> list[Finding]:
+    least = int(study.comparisons["n"].min())
+    floor = f" No exact p below {p_value(2.0 ** (1 - least))} is possible." if study.flips else ""
+    return few_units(study, least, floor)
+
+
+def _equal(study: Significance) -> list[Finding]:
+    pairs, same = paired.equal_units(study)
+    if not len(pairs):
+        return []
+    rows = pairs.head(PAIRS).to_dict("records")
+    listed = [f"{r['first']} and {r['second']} on {r['ties']:,}{'' if same else _of(r)}" for r in rows]
+    units = f"{_of(rows[0]) if same else ''} {plural(study.unit_name, 2)}"
+    more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
+    text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}."
+    rest = "The test rests on the others; ties do not change the sign-flip p."
+    return [kinds.EQUAL_UNITS.note(f"{text} {rest}", len(pairs))]
+
+
+def _of(row: dict) -> str:
+    return f" of {row['of']:,}"
+
+
+def _tail(study: Significance) -> list[Finding]:
+    n = int(study.comparisons["method"].str.contains(TAIL, regex=False).sum())
+    text = f"{n:,} of {len(study.comparisons):,} p-values are too small for plain Monte Carlo draws and were estimated "
+    text += "by "
+    text += "importance sampling, with a relative error of a few percent."
+    return [kinds.SMALL_P.note(text, n)] if n else []
+
+
+def _tests(study: Significance) -> list[Finding]:
+    tests = paired.agreement(study)
+    if tests is None:
+        return []
+    return [*_beside_t(study, tests), *_ranked(tests)]
+
+
+def _beside_t(study: Significance, tests: Agreement) -> list[Finding]:
+    """Whether sign flips and t agree."""
+    threshold = f"{alpha(study):g}"
+    how = {1: "the one comparison", 2: "both comparisons"}.get(tests.compared, f"all {tests.compared} comparisons")
+    if len(tests.apart):
+        listed = _both(tests.apart.head(PAIRS).to_dict("records"))
+        text = f"The sign-flip test and the t-test fall on different sides of {threshold}: {listed}."
+        return [kinds.TESTS_DISAGREE.warning(text, len(tests.apart))]
+    text = f"The sign-flip test and the t-test agree on {how} at {threshold}, before Holm's correction."
+    return [kinds.TESTS_AGREE.note(text, tests.compared)] if tests.compared else []
+
+
+def _ranked(tests: Agreement) -> list[Finding]:
+    """Tests of ranks that answer differently."""
+    if not tests.otherwise:
+        return []
+    listed = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
+    text = f"Tests whose hypothesis is not about the mean reach another conclusion: {listed} of {tests.every}."
+    return [kinds.OTHER_TESTS.note(text, max(tests.otherwise.values()))]
+
+
+def _both(rows: Sequence[dict]) -> str:
+    return "; ".join(
+        f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})" for r in rows
+    )
+
+
+def _looked(study: Significance) -> list[Finding]:
+    if study.looks == 1:
+        return []
+    rate = multiplicity.false_positive_rate(study.looks, level=study.settings.level)
+    each, cost = f"{alpha(study):.2g}", f"{rate:.1%}"
+    cases = f"{cost} of experiments without a difference would be significant."
+    text = f"{study.looks} analyses of growing data: at {each} each, {cases}"
+    corrected = f"Here every p and interval is corrected: each analysis has level {1 - study.test_level:.2g}."
+    return [kinds.LOOKS.warning(f"{text} {corrected}", study.looks)]
+
+
+def _pair(study: Either) -> str:
+    return " − ".join(study.opponents)
+
+
+def _p(study: Significance) -> str:
+    """The p-value of the headline, which is not a share of the draws if it is corrected for several analyses."""
+    paid = f", corrected for {study.looks} analyses" if study.looks > 1 else ""
+    return f"p {p_value(study.headline.iloc[0]['p'])}{paid}"
+
+
+def differences(study: Either) -> Figure | Html:
+    """The primary differences of all pairs with their intervals, around 0, and the margin."""
+    if not len(study.headline):
+        return Html("")
+    band = f"; band: the margin ±{study.settings.margin:g}" if study.settings.margin else ""
+    caption = f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals, "
+    caption += f"unadjusted; {page.colours_of(study)}, after Holm's correction{band}."
+    return page.forest(study, claim_plots.forest, caption, margin=study.settings.margin)
+
+
+@also(Shares, page.nothing)
+def distribution(study: Significance) -> Figure | Html:
+    """The differences of single units of the headline pair."""
+    if not len(study.headline):
+        return Html("")
+    sizes = study.effect(study.primary, study.opponents)[0]
+    n = sizes.wins + sizes.ties + sizes.losses
+    caption = f"{_pair(study)}: difference in {study.primary.label} of each {study.unit_name}, n = {n:,}: "
+    caption += f"{sizes.wins:,} above 0, {sizes.ties:,} equal, {sizes.losses:,} below. Green: better, orange: worse. A "
+    caption += f"mean far from the median shows that a few {plural(study.unit_name, 2)} dominate."
+    xlabel = f"difference in {study.primary.label}"
+    drawn: dict[str, Any] = {"xlabel": xlabel, "ylabel": plural(study.unit_name, 2)}
+    drawn["less_is_better"] = study.primary.metric.best == "low"
+    return figures.picture(claim_plots.histogram, study.distribution(), caption=caption, size=WIDE, **drawn)
+
+
+@also(Shares, null_of_shares)
+def null_distribution(study: Significance) -> Figure | Html:
+    """What chance alone would have given, and where the observed difference stands."""
+    if not len(study.headline):
+        return Html("")
+    if not study.flips:
+        return Html("")
+    row, draws = study.headline.iloc[0], study.null_draws()
+    how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
+    how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
+    far = "Red: at least" if claim_plots.far(draws, row["difference"]).any() else "None is"
+    caption = f"{_pair(study)}: the mean difference in {study.primary.label} if every {study.unit_name} had been won "
+    caption += f"or lost by a fair coin ({how}, n = {row['n']:,}). {far} as far from 0 as observed, "
+    caption += f"{signed(row['difference'])}; {_p(study)}."
+    drawn: dict[str, Any] = {
+        "observed": float(row["difference"]),
+        "xlabel": f"mean difference in {study.primary.label} under the null",
+        "ylabel": f"share of {'draws' if study.many else 'sign vectors'}",
+    }
+    return figures.picture(claim_plots.null_distribution, draws, caption=caption, size=WIDE, **drawn)
+
+
+@also(Shares, page.nothing)
+def ranks(study: Significance) -> Figure | Html:
+    """The critical-difference diagram of three systems or more, with the limits of its approximations."""
+    summary = paired.mean_ranks(study)
+    if summary is None:
+        return Html("")
+    k, n = len(summary["mean_ranks"]), summary["units"]
+    every = summary["mean_ranks"]
+    means = every if k <= page.DRAWN else dict(sorted(every.items(), key=lambda item: item[1])[: page.DRAWN])
+    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
+    more = f" The figure shows the {page.DRAWN} best." if len(means) < k else ""
+    rough = (
+        f" With k · n below {paired.LITTLE} both p-values are rough approximations." if k * n < paired.LITTLE else ""
+    )
+    caption = f"Mean ranks by {study.primary.label} of k = {k} systems over n = {n:,} {plural(study.unit_name, n)} "
+    caption += f"(Friedman p {p_value(summary['friedman'])}, Iman–Davenport p {p_value(summary['iman_davenport'])}); "
+    caption += f"bars join systems within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} "
+    caption += "Ranks ignore the sizes of differences and depend on which systems are compared: the paired differences "
+    caption += f"above decide.{more}"
+    size = figures.WIDTH, figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)
+    drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
+    return figures.picture(
+        claim_plots.critical_difference, means, alt=f"{caption} {listed}", caption=caption, size=size, **drawn
+    )
+
+
+@also(Shares, page.nothing)
+def power(study: Significance) -> Figure | Html:
+    """What true difference so many units show, and what a quarter or four times as many would."""
+    if not len(study.headline) or not len(frame := paired.power_curve(study)):
+        return Html("")
+    of = study.paired(study.primary, study.opponents)
+    caption = f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
+    caption += f"{1 - study.family_level:.2g} (Holm's first step), from the spread of these differences (standard "
+    caption += f"deviation {number(of.spread)}); n = {of.n:,} {plural(study.unit_name, of.n)} as here, a quarter, four "
+    caption += "times as many. Horizontal: 80%."
+    drawn: dict[str, Any] = {
+        "observed": float(study.headline.iloc[0]["difference"]),
+        "margin": study.settings.margin,
+        "xlabel": f"true difference in {study.primary.label}",
+    }
+    return figures.picture(claim_plots.power, frame, caption=caption, size=WIDE, **drawn)
+
+
+@also(Shares, page.nothing)
+def duality(study: Significance) -> Figure | Html:
+    """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
+    if not len(study.headline) or not study.flips:
+        return Html("")
+    row, each = study.headline.iloc[0], 1 - study.test_level
+    test = "t" if study.many else "sign flips"
+    zero = "outside" if float(row["p"]) < alpha(study) else "inside"
+    caption = f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {each:.4g} "
+    caption += f"form the {percent(study.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies "
+    caption += f"{zero}, {_p(study)}."
+    drawn: dict[str, Any] = {
+        "observed": float(row["difference"]),
+        "alpha": each,
+        "limits": tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
+        "label": f"mean difference in {study.primary.label} under the null",
+    }
+    return figures.picture(claim_plots.duality, study.p_curve(), caption=caption, size=WIDE, **drawn)
+
+
+def hundred() -> Figure:
+    """A hundred simulated intervals by t and by z with s."""
+    frame = lessons.hundred()
+    missed = frame[~frame["covers"]].groupby("method", sort=False).size()
+    caption = f"95% intervals of the mean of {lessons.FEW} heights from N({lessons.MEAN:g}, {lessons.SIGMA:g}²), "
+    caption += f"{lessons.SAMPLES} samples; red: the {missed['t']} (t) and {missed['z with s']} (z with s) that miss "
+    caption += "the mean."
+    drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
+    return figures.row(claim_plots.hundred, frame, caption=caption, height=WIDE[1], panels=2, **drawn)
+
+
+def coin() -> Figure:
+    """Heads of ten flips of a fair coin."""
+    frame, flips = lessons.coin(), lessons.FLIPS
+    caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
+    k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
+    drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
+    return figures.picture(claim_plots.null_shares, k, chance, caption=caption, size=(figures.WIDTH, 2.4), **drawn)
+
 
 SENTENCES = {
     "t": ("t p", "paired t"),
@@ -46,8 +474,6 @@ SENTENCES = {
     "wilcoxon": ("Wilcoxon p", "tests a pseudo-median, not the mean"),
     "sign": ("sign test p", "tests which system wins more often, not the mean"),
 }
-
-
 TEST = (
     "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
     "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
@@ -57,7 +483,7 @@ JOINT = "joint sign flips of the whole family"
 NORMAL = "normal draws for the whole family, with the covariance of joint sign flips"
 
 
-@also(Shares, shares_page.title)
+@also(Shares, title_of_shares)
 def title(study: Significance) -> Html:
     """The title and what was asked."""
     n = most_units(study)
@@ -71,7 +497,7 @@ def title(study: Significance) -> Html:
 
 def findings(study: Either) -> Html:
     """The assumptions, measured."""
-    return tables.findings(significance_findings.of(study))
+    return tables.findings(every_finding(study))
 
 
 def estimates(study: Either) -> Html:
@@ -83,7 +509,7 @@ def estimates(study: Either) -> Html:
     )
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, page.nothing)
 def other_tests(study: Significance) -> Html:
     """The same pairs by every other test, folded."""
     if not len(study.headline) or not len(frame := paired.other_tests(study)):
@@ -101,18 +527,16 @@ def other_tests(study: Significance) -> Html:
     return tables.folded("The same pairs by other tests", of_rows(caption, frame, columns, f"{note}."))
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, page.nothing)
 def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     if not len(study.headline):
         return Html("")
     frame = paired.effects(study)
     deciding = frame["metric"] == study.primary.label
-    note = (
-        "Relative: as a share of the second's value. d_z: mean / standard deviation of the differences. P(first "
-        "higher): the probability that the first is higher on a unit, ties counted half. These are effect sizes, not "
-        "tests."
-    )
+    note = "Relative: as a share of the second's value. d_z: mean / standard deviation of the differences. P(first "
+    note += "higher): the probability that the first is higher on a unit, ties counted half. These are effect sizes, "
+    note += "not tests."
     first = _effects(frame[deciding], f"Effect sizes: differences in {study.primary.label}", note)
     if deciding.all():
         return first
@@ -140,7 +564,7 @@ def equivalence(study: Either) -> Html:
     return _equivalence(study) if study.settings.margin is not None else Html("")
 
 
-@also(Shares, shares_page.equivalence)
+@also(Shares, equivalence_of_shares)
 def _equivalence(study: Significance) -> Html:
     """The table of the pairs, with their intervals."""
     margin = study.settings.margin
@@ -155,14 +579,13 @@ def _equivalence(study: Significance) -> Html:
         f"within ±{margin:g}": each(lambda row: within(row, 0)),
         f"not worse by {margin:g}": each(lambda row: within(row, 1)),
     }
-    note = (
-        f"This {inside} interval is equivalent to two one-sided tests (TOST) at {alpha(study):.2g}, without adjustment."
-    )
+    note = f"This {inside} interval is equivalent to two one-sided tests (TOST) at {alpha(study):.2g}, without "
+    note += "adjustment."
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, page.nothing)
 def needed(study: Significance) -> Html:
     """How many units would show which difference."""
     if not len(study.headline) or not len(frame := paired.needed(study)):
@@ -184,9 +607,6 @@ def _count(n: float) -> str:
     return f"{math.ceil(round(n, 6)):,}"
 
 
-# The teaching half ------------------------------------------------------------------------------------------------
-
-
 def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
     parts = [
@@ -199,7 +619,7 @@ def teaching(study: Either) -> Html:
     return tables.stack([part for part in parts if part.html])
 
 
-def _picture(piece: Picture | Html) -> Html:
+def _picture(piece: Figure | Html) -> Html:
     bundle = piece._repr_mimebundle_()
     return Html(bundle["text/html"], bundle["text/plain"])
 
@@ -217,16 +637,14 @@ def _coin() -> Html:
         for r in frame[frame["heads"] >= 7].to_dict("records")
     ]
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
-    text = (
-        "p is the probability that a fair coin gives this many heads or more (one-sided), or any result as unlikely "
-        "(two-sided, for the question 'is it fair?'). It is not the probability that the coin is fair. A coin that is "
-        "not rejected has not been proved fair. Choosing the side after seeing the heads halves p without "
-        "justification. Flipping until the result is convincing means testing many times: see the last lesson."
-    )
+    text = "p is the probability that a fair coin gives this many heads or more (one-sided), or any result as unlikely "
+    text += "(two-sided, for the question 'is it fair?'). It is not the probability that the coin is fair. A coin that "
+    text += "is not rejected has not been proved fair. Choosing the side after seeing the heads halves p without "
+    text += "justification. Flipping until the result is convincing means testing many times: see the last lesson."
     return tables.stack(
         [
             tables.table("Ten flips of a fair coin, exactly", heads, rows),
-            _picture(pictures.coin()),
+            _picture(coin()),
             tables.paragraph(text),
         ]
     )
@@ -234,24 +652,20 @@ def _coin() -> Html:
 
 def _hundred() -> Html:
     listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
-    text = (
-        "A point estimate alone does not say how far off it may be. The 95% describes the procedure: 95 of 100 such "
-        "intervals contain the fixed, unknown mean; a single interval either does or does not. With σ known, M ± 1.96 "
-        f"σ/√n has exactly this coverage. With s in place of σ the z interval covers too rarely ({listed}); Student's "
-        "t corrects that. The mean of a new sample falls into an earlier interval in "
-        f"{lessons.replicate():.1%} of cases, not in 95%."
-    )
-    return tables.stack([_picture(pictures.hundred()), tables.paragraph(text)])
+    text = "A point estimate alone does not say how far off it may be. The 95% describes the procedure: 95 of 100 such "
+    text += "intervals contain the fixed, unknown mean; a single interval either does or does not. With σ known, M ± "
+    text += f"1.96 σ/√n has exactly this coverage. With s in place of σ the z interval covers too rarely ({listed}); "
+    text += "Student's t corrects that. The mean of a new sample falls into an earlier interval in "
+    text += f"{lessons.replicate():.1%} of cases, not in 95%."
+    return tables.stack([_picture(hundred()), tables.paragraph(text)])
 
 
 def _duality(study: Either) -> Html:
-    text = (
-        "The 95% interval contains exactly the differences that the same two-sided test would not reject at 0.05: p "
-        "is below 0.05 if and only if 0 lies outside the interval. This does not hold if test and interval come from "
-        "different methods, such as a pooled z-test with an unpooled interval. If p is exact and the limits are "
-        "simulated, p decides on which side of the limit 0 lies."
-    )
-    return tables.stack([piece for piece in (_picture(pictures.duality(study)), tables.paragraph(text)) if piece.html])
+    text = "The 95% interval contains exactly the differences that the same two-sided test would not reject at 0.05: p "
+    text += "is below 0.05 if and only if 0 lies outside the interval. This does not hold if test and interval come "
+    text += "from different methods, such as a pooled z-test with an unpooled interval. If p is exact and the limits "
+    text += "are simulated, p decides on which side of the limit 0 lies."
+    return tables.stack([piece for piece in (_picture(duality(study)), tables.paragraph(text)) if piece.html])
 
 
 def _wrong() -> Html:
@@ -278,19 +692,14 @@ def _looks() -> Html:
         "Pocock: p at each analysis": each(lambda row: number_cell(row["pocock"], 4)),
         "O'Brien–Fleming: p at the last": each(lambda row: number_cell(row["obrien_fleming"], 4)),
     }
-    note = (
-        "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses are "
-        "assumed."
-    )
+    note = "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses "
+    note += "are assumed."
     return of_rows(
         "False positives from repeated analyses, and the bounds that correct for them", lessons.looks(), columns, note
     )
 
 
-# The end of the page ----------------------------------------------------------------------------------------------
-
-
-@also(Shares, shares_page.definitions)
+@also(Shares, definitions_of_shares)
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
     items = page.metric_definitions(study)
@@ -308,12 +717,10 @@ def definitions(study: Significance) -> Html:
     return tables.definitions(items)
 
 
-def origin(study: Either) -> Html:
-    """Inputs, parameters, versions, the command."""
-    return record.origin(study, "significance")
+origin = page.origin
 
 
-@also(Shares, shares_page.results)
+@also(Shares, results_of_shares)
 def results(study: Significance) -> Results:
     """Every number of the page, unrounded."""
     more: dict[str, Any] = {"differences": {"units": [], "values": []}}
@@ -330,4 +737,12 @@ def results(study: Significance) -> Results:
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    return shares_page.published(study, significance_findings.of(study), more)
+    return published(study, every_finding(study), more)
+
+
+SUMMARY = (first_screen.verdict, page.comparisons, estimates)
+PIECES = (
+    *(title, first_screen.verdict, findings, differences, page.comparisons, other_tests, estimates, effects),
+    *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, teaching, duality),
+    *(page.segment_plot, page.segments, definitions, origin),
+)

@@ -1,17 +1,32 @@
-"""The words and tables that only the validation page has, each from the study's frames."""
+"""The words, tables and figures of the validation page, each from the study's frames."""
 
+import math
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
-from evalkit.drawing import tables
-from evalkit.drawing.tables import Cell, Html, Results, joined
-from evalkit.findings.kinds import SEVERE, WARNING, Finding
-from evalkit.numbers import counted, estimate, number, p_value, plural, signed
-from evalkit.pages import first_screen, folds_page, page, pieces, record, validation_findings
-from evalkit.pages.first_screen import link
-from evalkit.studies.out_of_fold import Validation
-from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
+import numpy as np
+import pandas as pd
 
-pieces.listed(__name__)
+from evalkit.arrays import codes
+from evalkit.drawing import curve_plots, figures, plots, tables
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.plots import COLOURS, GREY
+from evalkit.drawing.tables import Cell, Html, Results, joined, minus, number_cell, of_rows, p_cell, with_interval
+from evalkit.findings import kinds
+from evalkit.findings.kinds import SEVERE, WARNING, Finding, Kind, measured
+from evalkit.numbers import counted, estimate, listed, number, of_frame, p_value, plural, signed
+from evalkit.pages import first_screen, page
+from evalkit.pages.first_screen import link
+from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
+from evalkit.reading.inputs.folds import LeftOut
+from evalkit.reading.tables import rules
+from evalkit.studies.diagnostics import ends
+from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, OUTSIDE, Validation
+from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG, Unfitted
+
+page.offered(__name__)
+
 
 EXAMPLES = 3
 TRUST = "how far to trust this evaluation: "
@@ -83,9 +98,6 @@ def _extent(study: Validation) -> str:
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
-# The verdict
-
-
 def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
     gate = (
@@ -94,8 +106,7 @@ def verdict(study: Validation) -> Html:
         else []
     )
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.folds.rule}.")]
-    unchecked = validation_findings.unchecked(study)
-    lines += [joined(f"{finding.message} ", Cell("", markup=tables.code(finding))) for finding in unchecked]
+    lines += [joined(f"{finding.message} ", Cell("", markup=tables.code(finding))) for finding in unchecked(study)]
     findings = (" (", link("evidence", LEAKS), ")") if study.findings else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
     card = tables.verdict(study.word, main, *lines)
@@ -152,7 +163,7 @@ def _estimate(study: Validation) -> Cell:
         named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
     how = f"{named}: {value}, {unit}, {first['what']} ({first['method']}); "
     unsound = "Not to be relied on: " if study.word == "fail" else ""
-    return joined(unsound, page.metric_link(study.primary), how, link("evidence", folds_page.INTERVALS), ".")
+    return joined(unsound, page.metric_link(study.primary), how, link("evidence", INTERVALS), ".")
 
 
 def _training_gap(study: Validation) -> list[Cell]:
@@ -174,15 +185,12 @@ def _baseline(study: Validation) -> list[Cell]:
     difference = estimate(row[value], row[low], row[high], signed)
     text = f" {first_screen.BETWEEN[row['verdict']]} {study.baseline}, which uses no features and reaches "
     text += f"{number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} ({row['method']}); "
-    return [joined(Cell(row["verdict"], tag="strong"), text, link("evidence", folds_page.PAIRED), ".")]
-
-
-# The data and what leaks
+    return [joined(Cell(row["verdict"], tag="strong"), text, link("evidence", PAIRED), ".")]
 
 
 def findings(study: Validation) -> Html:
     """What to know of the data and of the fits before the numbers."""
-    return tables.findings(validation_findings.of_data(study))
+    return tables.findings(of_data(study))
 
 
 def leakage(study: Validation) -> Html:
@@ -202,9 +210,6 @@ def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
     return [severity, *(Cell(text, kind="" if i == 2 else "text") for i, text in enumerate(texts))]
 
 
-# The end
-
-
 def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
     holdout = OF_HOLDOUT if study.training_gap is not None else []
@@ -212,9 +217,7 @@ def definitions(study: Validation) -> Html:
     return tables.definitions([*page.metric_definitions(study), *DEFINITIONS, *holdout, *resplits])
 
 
-def origin(study: Validation) -> Html:
-    """Inputs, parameters, versions, the command."""
-    return record.origin(study, "validation")
+origin = page.origin
 
 
 def results(study: Validation) -> Results:
@@ -252,4 +255,447 @@ def results(study: Validation) -> Results:
             "bootstrap": vars(study.other.bootstrap) if study.other.bootstrap else None,
             "warned": study.other.warned,
         }
-    return record.results(study, "validation", validation_findings.of(study), more)
+    return page.results(study, every_finding(study), more)
+
+
+REASONS: dict[Kind, str] = {
+    kinds.UNMATCHED_ROWS: "{n:,} rows whose id is missing from another system",
+    kinds.UNUSED_COLUMNS: "the columns {names}, named by ignore",
+    kinds.SAMPLED_ROWS: "{n:,} of {of:,} rows: the others were drawn at random (most_rows)",
+    kinds.SET_ASIDE: "{n:,} rows of the fold {names}: a validation set, neither training nor test rows",
+}
+
+
+def every_finding(study: Validation) -> list[Finding]:
+    """Every finding of a validation report: those of the audit first."""
+    return [*study.findings, *unchecked(study), *of_data(study)]
+
+
+def of_data(study: Validation) -> list[Finding]:
+    """What to know of the data and of the fits, beside what the audit found."""
+    data = [_rows(study), *(_left_out(part) for part in study.examples.left_out), _label(study), *_threshold(study)]
+    return [
+        *data,
+        *_features(study),
+        *_models(study),
+        *_repeats(study),
+        *_untested(study),
+        *_pooled(study),
+        *_fits(study),
+        *picked(study, [name for name in study.systems if name != study.baseline]),
+        *skewed(study),
+    ]
+
+
+def _rows(study: Validation) -> Finding:
+    e = study.examples
+    text = f"{used(e.read, len(e), len(e.score))}. Columns: {columns_read(e.columns)}."
+    return kinds.ROWS_READ.note(text, e.read)
+
+
+def _left_out(unused: LeftOut) -> Finding:
+    names = listed(map(repr, unused.names) if unused.kind is kinds.UNUSED_COLUMNS else unused.names)
+    reason = REASONS[unused.kind].format(n=unused.count, names=names, of=unused.of)
+    return unused.kind.warning(f"Left out: {reason}.", unused.count)
+
+
+def _label(study: Validation) -> Finding:
+    e, n = study.examples, len(study.examples)
+    if not e.classes:
+        label = e.label
+        text = f"The label is a number from {label.min():g} to {label.max():g}, mean {label.mean():.4g}."
+        return kinds.TARGET_VALUES.note(text, n)
+    counts = np.bincount(e.label.astype(np.int64)).tolist()
+    shares = listed(f"{name}: {of_class:,}" for name, of_class in zip(e.classes, counts, strict=True))
+    positive = class_named(e.classes[1], e.columns["label"]) if len(e.classes) == 2 else ""
+    return kinds.CLASS_SHARES.note(f"Classes: {shares}.{f' Class 1 is {positive}.' if positive else ''}", n)
+
+
+def _threshold(study: Validation) -> list[Finding]:
+    """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
+    if study.threshold is None:
+        return []
+    stored, scores_of = study.examples.precision, ends(study.examples.score)
+    beyond = idle({name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of)
+    others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
+    if others and "threshold" not in study.given:
+        scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
+        text = f"The usual threshold {study.threshold:g} is applied to scores that are not probabilities: {scores}."
+        beyond.append(kinds.USUAL_THRESHOLD.warning(text, len(others)))
+    return rounded(study.threshold, stored) + beyond
+
+
+def _features(study: Validation) -> list[Finding]:
+    table = study.examples.features
+    if table is None:
+        return []
+    texts, count = list(table.select_dtypes(exclude="number")), table.shape[1]
+    types = f"of them text: {listed(texts)}" if texts else "all numbers"
+    findings = [kinds.FEATURES.note(f"{count} features, {types}.", count)]
+    constant = [str(name) for name in table if table[name].nunique(dropna=False) < 2]
+    line, n = f"Constant or without any value: {listed(constant)}.", len(constant)
+    return findings + ([kinds.CONSTANT_FEATURES.warning(line, n)] if n else [])
+
+
+def _models(study: Validation) -> list[Finding]:
+    return [kinds.MODELS.note(f"{text}.") for text in study.described]
+
+
+def _repeats(study: Validation) -> list[Finding]:
+    e = study.examples
+    if e.repeats < 2:
+        return []
+    times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
+    least, most = int(times.min()), int(times.max())
+    each = f"{least}" if least == most else f"{least} to {most}"
+    once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
+    text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.distinct:,} ids"
+    return [kinds.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
+
+
+def _untested(study: Validation) -> list[Finding]:
+    n = len(study.examples) - study.rows.size
+    text = f"Used for training only, tested by no fold: {counted(n, 'row')}."
+    return [kinds.UNTESTED_ROWS.note(text, n)] if n else []
+
+
+def _pooled(study: Validation) -> list[Finding]:
+    """That few rows are pooled out of fold, with what was simulated."""
+    text = f"{counted(study.distinct, study.row_name)} pooled from {len(study.tests)} folds. {measured.POOLED}"
+    return [kinds.FEW_POOLED.note(text, study.distinct)] if study.pooled_of_folds else []
+
+
+def unchecked(study: Validation) -> list[Finding]:
+    """The checks that could not be run, which the verdict weighs for itself."""
+    n = len([check for check in study.checks if check.lacks])
+    text = f"Could not be checked: {'; '.join(study.missing_checks)}."
+    return [kinds.UNCHECKED.note(text, n)] if n else []
+
+
+def _fits(study: Validation) -> list[Finding]:
+    if study.other is None:
+        return []
+    unfitted = [kinds.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in study.other.unfitted]
+    warned = {f"The estimator warned in {n:,} fits: {text}": n for text, n in study.other.warned.items()}
+    return unfitted + [kinds.ESTIMATOR_WARNED.warning(text, n) for text, n in warned.items()]
+
+
+def why_not(part: Unfitted) -> str:
+    """A way of splitting and why it was not fitted in full."""
+    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits completed in the time allowed'}"
+
+
+BINS = 120  # of the map of the folds
+INTERVALS, PAIRED = "table-intervals", "table-other-systems"  # where they stand, for links of the first screen
+ALONG = {"time": "time", "group": "groups, in the order of the folds that test them", "row": "rows of the table"}
+
+
+def intervals(study: Validation) -> Html:
+    """The subject's primary metric: honest intervals, and naive ones crossed out."""
+    rows: list[list[Cell]] = []
+    same = of_frame(study.intervals, "value")
+    for row in study.intervals.to_dict("records"):
+        value = with_interval(row["value"], row["low"], row["high"], places=same)
+        n = f"{row['n']:,} {plural(row['unit'], row['n'])}"
+        cells = [Cell(row["what"]), value, Cell(n), Cell(row["method"])]
+        rows.append(cells if row["honest"] else [replace(cell, kind="muted", tag="s") for cell in cells])
+    note = "Crossed out: assumes independent observations where there are none. Folds share training rows, rows of a "
+    note += "group are correlated, if folds differ significantly, the rows are not one homogeneous sample, and below "
+    note += f"{FEW_POOLED:,} rows scores depend too much on the folds' models. In a simulation with 200 rows, the t "
+    note += "interval over 10 × 10 folds contained the true value in 43% of cases instead of 95%."
+    caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
+    return tables.table(
+        caption, ["estimate", study.primary.label, "n", "method of the interval"], rows, note, INTERVALS
+    )
+
+
+def by_fold(study: Validation) -> Html:
+    """Every metric of the subject on every fold, pooled, and as the mean of the folds."""
+    frame = study.by_fold[study.by_fold["system"] == study.subject]
+    labels = [chosen.label for chosen in study.settings.metrics]
+    gap = study.gap
+    head = [
+        "fold",
+        "training",
+        "test",
+        "share of class 1" if len(study.examples.classes) == 2 else "mean label",
+        *labels,
+    ]
+    head += [f"{study.primary.label} in training", "better by"] if gap is not None else []
+    same = {label: page.places(study, label) for label in labels}
+    rows = [_fold(row, same, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
+    pooled = [
+        number_cell(study.estimate(chosen, study.subject).value, same[chosen.label])
+        for chosen in study.settings.metrics
+    ]
+    rest: list[Cell | str] = ["", ""] if gap is not None else []
+    tested = number_cell(study.rows.size, 0)
+    if study.holdout:
+        return tables.table(
+            f"{study.subject}, the one test set", head, rows, "One holdout: there are no folds to pool."
+        )
+    strong = [replace(cell, tag="strong") for cell in (Cell("pooled"), *pooled)]
+    rows.append([strong[0], "", tested, "", *strong[1:], *rest])
+    mean = study.mean_of_folds
+    means = [number_cell(mean[label], same[label]) for label in labels]
+    if gap is not None:
+        places = same[study.primary.label]
+        rest = [number_cell(mean["on_train"], places), number_cell(float(np.mean(gap)), places, signed)]
+    rows.append(["mean of folds", "", "", "", *means, *rest])
+    apart = [label for label, whole, mean in zip(labels, pooled, means, strict=True) if whole.text != mean.text]
+    return tables.table(f"{study.subject}, fold by fold", head, rows, f"{_unlike(study)}{_apart(study, apart)}")
+
+
+def _fold(row: dict[str, Any], places: dict[str, int], gap: float | None) -> list[Cell | str]:
+    train = number_cell(row["train"], 0) if row["train"] else "?"
+    cells: list[Cell | str] = [str(row["fold"]), train, number_cell(row["test"], 0)]
+    cells += [number_cell(row["label"], 3), *(number_cell(row[label], same) for label, same in places.items())]
+    primary = next(iter(places.values()))
+    return cells + ([] if gap is None else [number_cell(row["on_train"], primary), number_cell(gap, primary, signed)])
+
+
+def _unlike(study: Validation) -> str:
+    u = study.unlike
+    if math.isnan(u["p"]):
+        return "Too few folds to test whether they differ."
+    differ = "differ significantly" if u["p"] < 0.05 else "do not differ significantly"
+    test = f"Cochran's Q = {u['q']:.1f}, {u['freedom']} expected, p {p_value(u['p'])}"
+    return f"The folds {differ} in {study.primary.label}: {test}."
+
+
+def _apart(study: Validation, printed: Collection[str]) -> str:
+    """The metrics whose pooled value is not the mean of the folds, among those that print two values."""
+    pools = [chosen.label for chosen in study.settings.metrics if not chosen.metric.kind.of_rows]
+    apart = [label for label in pools if label in printed]
+    return f" The pooled value of {', '.join(apart)} is not the mean of the folds." if apart else ""
+
+
+def paired(study: Validation) -> Html:
+    """The subject against every other system on the same folds and rows."""
+    if not len(study.paired):
+        return tables.paragraph("The metric is undefined on every fold, so there are no paired differences.")
+    pooled: list[list[Cell | str]] = []
+    folded: list[list[Cell | str]] = []
+    decides = folded if study.few_pooled else pooled
+    whole, by_fold = of_frame(study.paired, "pooled", "pooled_low", "pooled_high"), of_frame(study.paired, "by_fold")
+    for row in study.paired.to_dict("records"):
+        name = minus(row["first"], row["second"])
+        limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed, whole)
+        pooled.append([name, limits, p_cell(row["p_pooled"])])
+        limits = with_interval(row["by_fold"], row["low"], row["high"], signed, by_fold)
+        folded.append([name, limits, replace(p_cell(row["p_naive"]), tag="s"), p_cell(row["p"])])
+        decides[-1] += [p_cell(row["adjusted"]), Cell(row["verdict"], kind="text")]
+    label, level = study.primary.label, f"{study.settings.level:.0%} interval"
+    c = study.compare(study.primary, (study.subject, study.paired["second"].iloc[0]))
+    n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
+    above = f"Differences in {label}, {level}, {n} {'of the test set' if study.holdout else 'pooled out of fold'}"
+    adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
+    few = f" Fewer than {FEW_POOLED:,} rows: the test by fold below decides. The pooled one takes the folds' models as "
+    note = f"p by {c.method}{few + 'fixed.' if study.few_pooled else adjusted + '.'}"
+    below = f"The same by fold, {level}, {len(study.tests)} folds"
+    wrong = f"p by Nadeau and Bengio's corrected t{adjusted if study.few_pooled else ', not adjusted'}. Crossed out: "
+    wrong += "the plain t-test ignores that folds share rows; over 10 × 10 folds it declares two equal learners "
+    wrong += "different in half of all cases."
+    last = ["adjusted p", "verdict"]
+    columns, of_folds = ["first − second", "difference", "p"], ["first − second", "mean difference", "naive p", "p"]
+    if decides is pooled:
+        columns += last
+    else:
+        of_folds += last
+    pooled_table = tables.table(above, columns, pooled, note, PAIRED)
+    if study.holdout:
+        return pooled_table
+    return tables.stack([pooled_table, tables.table(below, of_folds, folded, wrong)])
+
+
+def estimates(study: Validation) -> Html:
+    """Every system, every metric, out-of-fold rows pooled."""
+    rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
+    caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
+    return page.estimates(
+        study, caption, f"{study.baseline}: uses no features, only the class shares or the median of the training rows."
+    )
+
+
+def fold_map(study: Validation) -> Figure:
+    """Which rows train and test in each fold, along time, groups or the rows of the table."""
+    along, frame = ALONG[study.axis], study.stretches(BINS)
+    both = "; both: of neighbouring rows some are tested and some train, none does both"
+    mixed = both if "both" in set(frame["kind"]) else ""
+    n, folds = len(study.examples), counted(len(study.tests), "fold")
+    caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
+    labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}
+    size = figures.WIDTH, figures.tall(len(study.tests), head=1.3, each=0.2)
+    return figures.picture(curve_plots.draw_map, frame, caption=caption, size=size, **labels)
+
+
+def folds(study: Validation) -> Figure:
+    """The primary metric of every system on each fold; of the subject also on the training rows."""
+    frame, label = study.by_fold, study.primary.label
+    sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
+    values = study.fold_values(study.subject)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    if study.holdout:
+        caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
+    else:
+        ends = f"{study.subject} from {number(low)} to {number(high)}"
+        caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.tests), 'fold')}."
+    names: dict[str, Any] = {"label": label, "subject": study.subject}
+    names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
+    return figures.picture(curve_plots.draw_folds, frame, caption=caption, size=(figures.WIDTH, 2.8), **names)
+
+
+def interval_plot(study: Validation) -> Figure:
+    """The honest intervals and the naive ones, which are grey, on one axis."""
+    frame = pd.DataFrame({"name": study.intervals["what"]} | {c: study.intervals[c] for c in ("value", "low", "high")})
+    frame["colour"] = [COLOURS[0] if honest else GREY for honest in study.intervals["honest"]]
+    caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} intervals; grey: falsely "
+    caption += "assumes independent observations."
+    label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
+    size = figures.WIDTH, figures.tall(len(frame))
+    return figures.picture(plots.intervals, frame, caption=caption, size=size, label=label, zero=False)
+
+
+def selection(study: Validation) -> Html:
+    """The columns as selected, beside as many selected anew on all rows and inside each fold; empty without any."""
+    if not len(study.selection):
+        return Html("")
+    kept, of = study.selected
+    words = {
+        OUTSIDE: "selected by the F statistic on all rows, before the split",
+        INSIDE: "selected by the F statistic on the training rows of each fold",
+    }
+    wrong = study.selection["verdict"].iloc[:2].eq("better").all()
+    rows: list[list[Cell | str]] = []
+    same = of_frame(study.selection, "value")
+    for row in study.selection.to_dict("records"):
+        crossed = "s" if wrong and row["columns"] != INSIDE else ""
+        value = replace(with_interval(row["value"], row["low"], row["high"], places=same), tag=crossed)
+        more: list[Cell | str] = ["", ""]
+        if row["columns"] != INSIDE:
+            more = [with_interval(row["difference"], row["difference_low"], row["difference_high"], signed)]
+            more += [p_cell(row["adjusted"])]
+        rows.append([words.get(row["columns"], "as given"), value, *more])
+    first = study.selection.iloc[0]
+    note = "F: association of a single column with the target. The two selections by F differ only in the rows that "
+    note += "they use: the advantage of the first will not hold on new rows. If all columns are noise, the last has no "
+    note += f"skill or slightly less. {first['n']:,} {plural(study.unit_name, first['n'])}; p by {first['test']}, "
+    note += "adjusted by Holm over 2."
+    columns = [f"{kept} of {of:,} columns", study.primary.label, "minus the last", "adjusted p"]
+    return tables.table(
+        f"{study.primary.label} of {study.subject} by where the columns were selected", columns, rows, note
+    )
+
+
+def other_splits(study: Validation) -> Html:
+    """How far the estimates of each way of splitting lie apart."""
+    if study.other is None:
+        return Html("")
+    columns = "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
+    caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in other ways"
+    summary = of_rows(caption, study.other.summary, columns, _lesson(study))
+    return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
+
+
+def _lesson(study: Validation) -> str:
+    text = "The spread is due to the split alone; the sampling error of the rows comes on top (see the intervals "
+    text += "above)."
+    single, ratios = study.other.spread_ratios if study.other else ("", {})
+    times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
+    return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(study)}".strip()
+
+
+def _one_out(study: Validation) -> str:
+    """Why leaving one out can be wrong on every row."""
+    value = study.reversed_by_one_out
+    if value is None:
+        return ""
+    return (
+        f"Leaving one out gives {number(value)}: without a row its own class is the rarer one among the others, so a "
+        "model that relies on the class shares always predicts the other class. This is an artefact of the split."
+    )
+
+
+def _bootstrap(study: Validation) -> list[Html]:
+    assert study.other is not None
+    b = study.other.bootstrap
+    if b is None:
+        return []
+    items = {
+        "apparent": "on the rows that the model was fitted to",
+        "out_of_bag": "out of bag (trained on 63% of the rows: pessimistic)",
+        "error_632": ".632",
+        "error_632_plus": ".632+",
+        "no_information": "with features that carry no information",
+    }
+    rows: list[list[Cell | str]] = [[text, number_cell(1 - getattr(b, name))] for name, text in items.items()]
+    return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
+
+
+def _ignoring(study: Validation) -> list[Html]:
+    """The split that fits the columns beside one that ignores them."""
+    assert study.other is not None
+    if study.other.ignoring is None:
+        return []
+    what = "time" if "time" in study.known else "group"
+    split = "the folds given" if "fold" in study.known else f"split by {what}"
+    honest, blind = (
+        study.estimate(study.primary, study.subject),
+        study.interval(study.primary, study.other.ignoring),
+    )
+    rows: list[list[Cell | str]] = [
+        [split, with_interval(honest.value, honest.low, honest.high)],
+        [
+            Cell(f"rows at random, {what} ignored", tag="s"),
+            replace(with_interval(blind.value, blind.low, blind.high), tag="s"),
+        ],
+        ["difference", number_cell(blind.value - honest.value, show=signed)],
+    ]
+    note = f"The difference is the optimism of a split that ignores the {what}."
+    return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]
+
+
+def strip(study: Validation) -> Figure | Html:
+    """Every estimate that each way of splitting gave, on one axis."""
+    if study.other is None:
+        return Html("")
+    frame, label = study.other.points, study.primary.label
+    if not len(frame):
+        return tables.paragraph("No other split was fitted: " + "; ".join(map(why_not, study.other.unfitted)))
+    listed = "; ".join(
+        f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}"
+        for row in study.other.summary.to_dict("records")
+    )
+    caption = f"{label} of {study.subject} by each way of splitting. A point: the test rows of one holdout or "
+    caption += "bootstrap sample, all rows over the folds of one draw, or the mean of such draws if the name says so. "
+    caption += "Bar: their mean."
+    size = figures.WIDTH, figures.tall(frame["way"].nunique(), head=1.0, each=0.5)
+    xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
+    return figures.picture(
+        curve_plots.draw_strip, frame, alt=f"{caption} {listed}.", caption=caption, size=size, xlabel=xlabel
+    )
+
+
+def learning_curve(study: Validation) -> Figure | Html:
+    """The primary metric by the number of training rows, on the test rows and on the training rows."""
+    if study.other is None or study.other.curve["rows"].nunique() < 2:
+        return Html("")
+    frame, label = study.other.curve, study.primary.label
+    ends = "; ".join(
+        f"{name} {number(part['value'].iloc[0])} at {part['rows'].iloc[0]:,} rows, "
+        f"{number(part['value'].iloc[-1])} at {part['rows'].iloc[-1]:,}"
+        for name, part in frame.groupby("system", sort=False)
+    )
+    caption = f"{label} of {study.subject} by the number of training rows; band: from the lowest to the highest fold."
+    labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True}
+    labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.tests)} folds)"}
+    return figures.picture(
+        plots.curves, frame, alt=f"{caption} {ends}.", caption=caption, size=(figures.WIDTH, 2.6), **labels
+    )
+
+
+SUMMARY = (verdict, leakage, estimates)
+PIECES = (
+    *(title, verdict, leakage, selection, findings, fold_map, interval_plot, intervals, folds, by_fold),
+    *(estimates, paired, strip, other_splits, learning_curve, definitions, origin),
+)

@@ -1,15 +1,15 @@
-"""The words, tables and pictures of the multi-label page, each from the study's frames."""
+"""The words, tables and figures of the classification page on several labels a row."""
 
 from typing import Any
 
-from evalkit.drawing import curve_plots, plots, tables
+from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import Panel
-from evalkit.drawing.plots import Picture
+from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent, signed
-from evalkit.pages import class_pictures, each_class, explorers, page, record, shared_findings
+from evalkit.pages import classes_page, page, shared_findings
 from evalkit.pages.shared_findings import (
     beaten,
     binned,
@@ -28,13 +28,20 @@ from evalkit.studies import classification_diagnostics, row_explorer
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
+page.offered(__name__)
+
+
+score_plot, ks_plot = classes_page.score_plot, classes_page.ks_plot
+class_calibration_plot = classes_page.class_calibration_plot
+decision_curve = classes_page.decision_curve
+
 UNKNOWN = "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all rows in memory."
 
 
 def title(study: LabelsStudy) -> Html:
     """The title and what was asked."""
     rows = f"{counted(len(study.account), 'row')} with {counted(len(study.labels), 'label')}"
-    return each_class.title(study, "the labels", rows)
+    return classes_page.asked(study, "the labels", rows)
 
 
 def findings(study: LabelsStudy) -> Html:
@@ -54,18 +61,20 @@ def estimates(study: LabelsStudy) -> Html:
     return page.estimates(study, caption, note, more=[row])
 
 
-def curve_plot(study: LabelsStudy) -> Picture | Html:
+def curve_plot(study: LabelsStudy) -> Figure | Html:
     """The leader's ROC and precision-recall curves of each label."""
-    return each_class.curves(study, "each label by its own score", len(study.labels), {})
+    return classes_page.curves_of_each(study, "each label by its own score", len(study.labels), {})
 
 
-def crossings(study: LabelsStudy) -> Html:
+def curves(study: LabelsStudy) -> Html:
     """AUC and average precision label by label."""
     areas = {"auc": "AUC", "average_precision": "average_precision"}
-    return each_class.one_by_one(study, study.by_label, "Label by label, whatever the threshold", {"n": "true"}, areas)
+    return classes_page.class_by_class(
+        study, study.by_label, "Label by label, whatever the threshold", {"n": "true"}, areas
+    )
 
 
-def sweep_plot(study: LabelsStudy) -> Picture:
+def threshold_plot(study: LabelsStudy) -> Figure:
     """The leader's micro and macro metrics along the threshold."""
     frame = study.sweep
     at, best = study.best
@@ -73,15 +82,13 @@ def sweep_plot(study: LabelsStudy) -> Picture:
     name = f"metric of {study.leader}"
     panel = Panel(frame, "threshold for every label", name, bands=frame, reference=mark, steps=curve_plots.STEPS)
     rows = counted(len(study.account), "row")
-    caption = (
-        f"{study.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best "
-        f"micro F1 over all thresholds: {number(best)} at {number(at)}. Bands: {percent(study.settings.level)} "
-        "intervals. Dotted: the threshold used."
-    )
-    return plots.row(curve_plots.panels, [panel], caption=caption, panels=1)
+    caption = f"{study.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best micro F1 over "
+    caption += f"all thresholds: {number(best)} at {number(at)}. Bands: {percent(study.settings.level)} intervals. "
+    caption += "Dotted: the threshold used."
+    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
-def calibrated(study: LabelsStudy) -> Html:
+def calibration(study: LabelsStudy) -> Html:
     """Mean score against share true, label by label."""
     if not study.probabilities:
         return Html("")
@@ -95,7 +102,7 @@ def calibrated(study: LabelsStudy) -> Html:
     return of_rows(caption, study.mean_scores, columns)
 
 
-def gains(study: LabelsStudy) -> Html:
+def top(study: LabelsStudy) -> Html:
     """How often the label with the highest score is true."""
     columns = {"system": text("system"), "share": limits("value")}
     return of_rows("Rows whose highest-scored label is true", study.tops, columns)
@@ -105,19 +112,17 @@ def confusion(study: LabelsStudy) -> Html:
     """Precision, recall and F1 of every label, and its four counts."""
     counted = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
     decided = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    return each_class.one_by_one(study, study.by_label, "Label by label at the threshold", counted, decided)
+    return classes_page.class_by_class(study, study.by_label, "Label by label at the threshold", counted, decided)
 
 
 def definitions(study: LabelsStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     compared = shared_findings.compared(classification_diagnostics.stored(study))
     decided = f"a label is predicted if its score is at least {study.threshold:.12g}, {compared}"
-    return each_class.definitions(study, [("predicted", decided)])
+    return classes_page.defined(study, [("predicted", decided)])
 
 
-def origin(study: LabelsStudy) -> Html:
-    """Inputs, parameters, versions, the command."""
-    return record.origin(study, "classification")
+origin = page.origin
 
 
 def results(study: LabelsStudy) -> Results:
@@ -125,20 +130,17 @@ def results(study: LabelsStudy) -> Results:
     rows = study.account
     more: dict[str, Any] = {
         "kind": "multi-label",
-        **record.population(rows),
+        **page.population(rows),
         "labels": list(study.labels),
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in classification_diagnostics.stored(study).items()},
         "by_label": study.by_label.to_dict("records"),
-        **explorers.recorded(study),
-        **class_pictures.recorded(study),
+        **page.recorded(study),
+        **classes_page.recorded(study),
         "sweep": study.sweep.to_dict("records"),
         "tops": study.tops.to_dict("records"),
     }
-    return record.results(study, "classification", every_finding(study), more)
-
-
-# Findings
+    return page.results(study, every_finding(study), more)
 
 
 def every_finding(study: LabelsStudy) -> list[Finding]:
@@ -187,8 +189,6 @@ def _scores(study: LabelsStudy) -> list[Finding]:
 
 def _added_up(study: LabelsStudy) -> list[Finding]:
     varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
-    text = (
-        f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all labels, "
-        f"such as micro F1, have the delta method in place of the jackknife.{varied}"
-    )
+    text = f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all "
+    text += f"labels, such as micro F1, have the delta method in place of the jackknife.{varied}"
     return [] if row_explorer.at_hand(study) else [kinds.ROWS_ADDED_UP.note(text)]
