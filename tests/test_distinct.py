@@ -8,7 +8,7 @@ from evalkit.limits import Reading
 from evalkit.reading.engines import base
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs.aligned import NONE
-from evalkit.reading.reductions import distinct
+from evalkit.reading.reductions import blocks
 
 ROWS = 5_000
 
@@ -28,7 +28,7 @@ def test_columns_are_told_by_one_query(monkeypatch, shard):
             type(engine), "stream", lambda _, *given, **more: asked.append(given) or inner(*given, **more)
         )
         table = columns()
-        found = distinct.texts(engine, "SELECT * FROM rows", "rows", {"few": 10, "many": 40}, {"rows": table})
+        found = blocks.distinct(engine, "SELECT * FROM rows", "rows", {"few": 10, "many": 40}, {"rows": table})
     assert len(asked) == 1
     assert dict(zip(found["few"].values, found["few"].rows, strict=True)) == {"a": 1_666, "b": 1_667, "c": 1_667}
     assert found["few"].values.tolist() == ["a", "b", "c"]
@@ -37,4 +37,4 @@ def test_columns_are_told_by_one_query(monkeypatch, shard):
 
 
 def test_no_column_needs_no_query():
-    assert distinct.texts(None, "", "", {}, {}) == {}
+    assert blocks.distinct(None, "", "", {}, {}) == {}

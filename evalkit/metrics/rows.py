@@ -128,36 +128,3 @@ def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """The columns of all parts one after another; None where a part has none."""
     there = [side for side in sides if side is not None]
     return np.concatenate(there) if len(there) == len(sides) else None
-
-
-@dataclass(frozen=True, eq=False)
-class Shard:
-    """Some rows that every system has: one array of scores a system.
-
-    slice, slices: for every segment column the number of the row's slice, and how many slices there are in all. unit:
-    the number of the row's unit, of `units` in all. twice: ids that a system has again; differ: rows whose label,
-    weight or group two systems do not agree on. beside: further columns by name. label: or the actual values.
-    """
-
-    label: np.ndarray
-    score: Sequence[Floats]
-    weight: Ints | None
-    slice: Sequence[Ints]
-    slices: Sequence[int]
-    unit: Ints | None
-    units: int
-    twice: int
-    differ: int
-    beside: Mapping[str, Floats] = field(default_factory=dict)
-
-    def at(self, rows: Any) -> "Shard":
-        """The rows at these places."""
-        return replace(
-            self,
-            label=self.label[rows],
-            score=[column[rows] for column in self.score],
-            weight=None if self.weight is None else self.weight[rows],
-            slice=[column[rows] for column in self.slice],
-            unit=None if self.unit is None else self.unit[rows],
-            beside={name: column[rows] for name, column in self.beside.items()},
-        )

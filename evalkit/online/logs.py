@@ -16,7 +16,7 @@ from evalkit.online import experiments
 from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.reading.engines.base import Engine, streamed, typed
-from evalkit.reading.reductions import tabled
+from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, rules, sources, table
 from evalkit.reading.tables.parts import Part, Selection, Source, explained
@@ -211,7 +211,7 @@ def _refusal(
             return error.located(
                 part.name, lambda _: (part.name, 0 if numbers is None else int(numbers[row - 1]) + 1), named(fields[0])
             )
-    return tabled.changed(table.names([selection.part for selection in chosen]))
+    return blocks.changed(table.names([selection.part for selection in chosen]))
 
 
 # Users ----------------------------------------------------------------------------------------------------------------

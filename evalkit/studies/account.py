@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evalkit.reading.inputs.aligned import Aligned
-from evalkit.reading.reductions.tabled import Input
+from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 
 
@@ -29,7 +29,7 @@ def of_rows(rows: Aligned) -> Account:
     return Account(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others)
 
 
-def of_table(t: Input, rows: int) -> Account:
+def of_table(t: Blocks, rows: int) -> Account:
     """The account of a table in an engine, of which each system has so many rows that all have."""
     alone = t.rows - rows * len(t.systems) if t.paired else 0
     return Account(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)

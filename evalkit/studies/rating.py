@@ -29,8 +29,9 @@ from evalkit.metrics.rows import Rows
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Ratings
-from evalkit.reading.reductions import blocks, tabled
-from evalkit.reading.reductions.blocks import WEIGHT, Blocks
+from evalkit.reading.reductions import blocks
+from evalkit.reading.reductions.blocks import Blocks
+from evalkit.reading.reductions.schema import WEIGHT
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
@@ -82,7 +83,7 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     named = {"systems": p.systems, "attributes": settings.attributes, "beside": settings.columns}
     given = aligned.given(p.preds, outcomes.FORECASTS, p.columns, p.header, limits.reading, **named)
     study.check_columns(p.metrics, given.parts)
-    with tabled.engine_for(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
+    with blocks.engine_for(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
         if engine:
             t = blocks.read(
                 engine, given.parts, given.numbered, given.systems, settings.segments, p.unit, ("forecast",)

@@ -24,7 +24,7 @@ from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_cells import Asked, Cells, Held
 from evalkit.reading.inputs.units import Trials, UnitValues
-from evalkit.reading.reductions import losses, tabled
+from evalkit.reading.reductions import blocks, losses
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.parts import Part, Source
@@ -129,7 +129,7 @@ def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager
     """The engine of tables of more rows than are kept; none for what is no table of values by its header."""
     first = unit_kinds.Header(parts[0], {}, ())
     listed = parts[0].layout is not None or first.is_report or unit_kinds.is_output(parts[0])
-    return nullcontext() if listed else tabled.engine_for(parts, budget)
+    return nullcontext() if listed else blocks.engine_for(parts, budget)
 
 
 def check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None:

@@ -24,7 +24,7 @@ from evalkit.offline.splits import FoldColumn, Folds, Parted
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import folds, outcomes
 from evalkit.reading.inputs.folds import Examples, LeftOut, Use
-from evalkit.reading.reductions import tabled
+from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns, rules, sources
 from evalkit.reading.tables.table import Slice
 from evalkit.studies import resplits
@@ -83,10 +83,10 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
     """The study of predictions, all of which are held. Raises InputError for more rows than are held."""
     reading = replace(limits.reading, rows=limits.reading.held, collected=limits.reading.held)
     parts = sources.parts(p.preds, p.header, reading)
-    with tabled.engine_for(parts, base.budget(p.memory, p.threads, p.spill, reading)) as engine:
+    with blocks.engine_for(parts, base.budget(p.memory, p.threads, p.spill, reading)) as engine:
         if engine:
             raise InputError(
-                f"{sources.listed(part.name for part in parts)}: {tabled.rows_of(engine, parts):,} rows are more than "
+                f"{sources.listed(part.name for part in parts)}: {blocks.rows_of(engine, parts):,} rows are more than "
                 f"the {reading.held:,} that a validation report holds; give some of the groups or ids, with all rows "
                 "of each, or report the scores of all rows by classification or rating, with the fold as a segment"
             )

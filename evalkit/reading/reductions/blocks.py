@@ -1,209 +1,135 @@
 """Tables read block by block, once: an engine brings equal ids or units together, numpy checks, types and pairs.
 
-A report declares its columns as roles with their rules, once. A refusal is found in a block; the parts are then read
-once more from their beginnings, for the file, the row and the value that it names.
+The parts laid end to end are one query. A refusal is found in a block; the parts are then read once more from their
+beginnings, for the file, the row and the value that it names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import InputError, Ints
-from evalkit.metrics import block as hashes
+from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.metrics.block import Block
-from evalkit.reading.engines.base import Engine, typed
+from evalkit.reading.engines import duckdb, spark
+from evalkit.reading.engines.base import Budget, Engine, typed
 from evalkit.reading.inputs import aligned
-from evalkit.reading.inputs.aligned import Aligned, Layout
-from evalkit.reading.reductions import tabled
-from evalkit.reading.reductions.shards import Segment
-from evalkit.reading.reductions.tabled import Input, Piece, system_of
+from evalkit.reading.inputs.aligned import NONE, Aligned, Layout
+from evalkit.reading.reductions.schema import ATTRIBUTE, WEIGHT, Reduced, Schema, Segment, own_name
 from evalkit.reading.tables import duck
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.duck import Dialect
-from evalkit.reading.tables.parts import Part, explained
-from evalkit.reading.tables.rules import Field, Refused
+from evalkit.reading.tables.parts import Part, Selection, Source, explained
+from evalkit.reading.tables.rules import Field, Refused, split
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
 HEAD = 2**14  # rows that tell about where numbers lie
-BESIDE, ATTRIBUTE, WEIGHT = "beside ", "attribute ", "weight"  # roles of shared columns that are not what is
+SEEN = 10_000  # rows of one id that are looked at
+ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
+
+
+@contextmanager
+def engine_for(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
+    """The engine of tables that have more rows than are kept; None where they are to be kept."""
+    most = budget.reading.rows
+    if sum(part.most_rows for part in parts) <= most:
+        yield None
+        return
+    cluster = spark.engine_for(parts, budget.reading)
+    with nullcontext(cluster) if cluster else duckdb.opened(budget) as engine:
+        yield engine if cluster or rows_of(engine, parts) > most else None
+
+
+def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
+    """The rows of all parts."""
+    return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
+
+
+def _count(engine: Engine, part: Part) -> int:
+    chosen = part.select({"first": part.columns[0]}, {})
+    query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
+    return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
 
 
 @dataclass(frozen=True, eq=False)
-class Schema:
-    """What the columns of a block mean, and the rules of each, by the roles that a report declares.
+class Piece:
+    """A part, its columns by role, its selection, and its system where no column says it."""
 
-    shared: what systems have in common: roles without a prefix, but for the weight, are what is. own: of each role of
-    what systems say the columns, one a system, or one of the row's system. said: the roles that are measured; the other
-    ones stand beside. paired: the systems' rows are joined on the id. coded: of roles of text the number of each text.
-    segments: of each column for segments its texts and their slices. unit: whether rows cluster; parted: there are few
-    `units`, and the rows of one come in any block. id: of the rows. names: the column that names rows; None where
-    they are numbered as they come. numbered: whether they are at all. drawn: whether rows are, by what they say where
-    nothing names them.
+    part: Part
+    layout: Layout
+    chosen: Selection
+    system: str
+
+    def system_in(self, engine: Engine) -> str:
+        """The SQL of the system that a row belongs to."""
+        return engine.dialect.quote("system") if self.layout.system else engine.dialect.literal(self.system)
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A table that an engine, DuckDB or Spark, holds, and that is read in blocks.
+
+    query: the SQL of all rows under the names that the schema has. counts: rows of each part. rows: of the systems
+    wanted. slices: the labels of the groups of each column for segments.
     """
 
-    systems: tuple[str, ...]
-    shared: Mapping[str, Field]
-    own: Mapping[str, Sequence[Field]]
-    said: tuple[str, ...]
-    paired: bool
-    id: Field | None
-    names: str | None = None
-    numbered: bool = False
-    coded: Mapping[str, Segment] = field(default_factory=dict)
-    segments: tuple[Segment, ...] = ()
-    unit: bool = False
-    parted: bool = False
-    units: int = 0
-    drawn: bool = True
-
-    @property
-    def truth(self) -> list[str]:
-        """The roles of what is."""
-        return [role for role in self.shared if role != WEIGHT and not role.startswith(BESIDE)]
-
-    @property
-    def measured(self) -> list[str]:
-        """The columns of the query that are measured: rows of a unit that are equal in them can change places."""
-        own = [own_name(role, i) for role, fields in self.own.items() for i in range(len(fields))]
-        last = [role for role in self.shared if role not in self.truth]
-        return [*self.truth, *last, *own]
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the query that are read."""
-        return [*self.measured, *(["id"] if self.id else []), *self.repeated]
-
-    @property
-    def repeated(self) -> list[str]:
-        """The columns of the query whose texts a page repeats."""
-        groups = [f"segment{i}" for i in range(len(self.segments))]
-        return [*(["system"] if self.paired else []), *groups, *(["unit"] if self.unit else [])]
-
-    def block(self, table: Any, before: int = 0) -> Block:
-        """The rows of an Arrow table. before: rows that came earlier. Raises Refused for what cannot be meant."""
-        columns = self._columns(table)
-        rows = _paired(columns["id"], columns["system"], self.systems) if self.paired else None
-        first = slice(None) if rows is None else rows[:, 0]
-
-        def one(values: np.ndarray) -> np.ndarray:
-            """What systems share, which must be one value for each row."""
-            if rows is not None and np.any(values[rows] != values[first][:, None]):
-                raise Refused("what systems share differs")
-            return values[first]
-
-        def each(role: str) -> np.ndarray:
-            """What each system has of its own, a row a system."""
-            every = [self._numbers(role, field, columns[own_name(role, i)]) for i, field in enumerate(self.own[role])]
-            return np.array(every) if rows is None else every[0][rows].T.copy()
-
-        shared = {role: one(self._numbers(role, field, columns[role])) for role, field in self.shared.items()}
-        own = {role: each(role) for role in self.own}
-        truth, said = [shared[role] for role in self.truth], [own[role] for role in self.said]
-        weight = shared.get(WEIGHT)
-        beside = {role.removeprefix(BESIDE): values for role, values in shared.items() if role.startswith(BESIDE)}
-        keys = {n: columns[n] if rows is None else columns[n].take(first) for n in ("unit", "id") if n in columns}
-        key = next(iter(keys.values()), None)
-        drawn = [*chain(*said), *([] if weight is None else [weight]), *beside.values()] if self.drawn else []
-        names = keys["id"] if self.names == "id" else columns[self.names] if self.names else None
-        if self.unit:
-            one(hashes.of_texts(columns["unit"]))
-        return _sorted(
-            Block(
-                truth=truth[0] if len(truth) == 1 else np.array(truth),
-                said=said[0] if len(said) == 1 else np.stack(said, axis=1),
-                weight=weight,
-                key=hashes.of_numbers([*truth, *drawn]) if key is None else hashes.of_texts(key),
-                id=hashes.of_texts(keys["id"]) if self.id and not self.paired else None,
-                clustered=self.unit,
-                parted=self.parted,
-                alike=key is None,
-                slices=[one(column) for column in self._slices(columns)],
-                beside=beside,
-                own={role: values for role, values in own.items() if role not in self.said},
-                names=np.arange(before + 1, before + len(table) + 1) if names is None and self.numbered else names,
-                units=keys.get("unit"),
-            )
-        )
-
-    def _columns(self, table: Any) -> dict[str, Any]:
-        """The columns of an Arrow table; Refused where an id is empty, or a text longer than a page can repeat."""
-        columns = {name: table[name].combine_chunks() for name in table.column_names}
-        if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
-            raise Refused("a text is too long")
-        if self.id:
-            self.id.checked(columns["id"], None)
-        return columns
-
-    def _numbers(self, role: str, field: Field, column: Any) -> np.ndarray:
-        """A column that keeps its rules, as numbers."""
-        values: np.ndarray = field.checked(column, None)
-        coded = self.coded.get(role)
-        return values if coded is None else coded.of[tables.places_of(values, coded.values)]
-
-    def _slices(self, columns: Mapping[str, Any]) -> Iterator[Ints]:
-        start = 1
-        for i, segment in enumerate(self.segments):
-            yield start + segment.of[tables.places_of(columns[f"segment{i}"], segment.values)]
-            start += int(segment.of.max()) + 1
-
-
-def own_name(role: str, system: int) -> str:
-    """The column of the query that has what a system says."""
-    return f"{role} {system}"
-
-
-def _sorted(block: Block) -> Block:
-    """The block with the rows of each unit together, as engines have them but where units share a hash of theirs."""
-    if not block.clustered or block.parted or len(np.unique(block.key)) == len(block.starts):
-        return block
-    return block.at(np.argsort(block.key, kind="stable"))
-
-
-def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
-    """The rows of each id that every system has, one column a system; Refused where a system has an id again."""
-    of, count = tables.places_of(column, systems), len(systems)
-    key = tables.indexed(ids)[0]
-    order = np.argsort(key * count + of, kind="stable")
-    key, of = key[order], of[order]
-    start = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
-    size = np.diff(start, append=len(key))
-    if np.any((key[1:] == key[:-1]) & (of[1:] == of[:-1])):
-        raise Refused("an id stands twice")
-    return order[start[size == count][:, None] + np.arange(count)]
-
-
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """What `of` makes of the rows of a table, None where no row of it is in every system."""
-
-    schema: Schema
-    of: Callable[[Block], Any]
-
-    def __call__(self, table: Any, before: int = 0) -> Any:
-        block = self.schema.block(table, before)
-        return self.of(block) if len(block) else None
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks(Input):
-    """A table that is read in blocks."""
-
+    engine: Engine
+    pieces: Sequence[Piece]
+    query: str
+    counts: Sequence[int]
+    rows: int
+    slices: Mapping[str, Sequence[str]]
     schema: Schema
 
     @property
     def systems(self) -> tuple[str, ...]:
+        """The systems that are wanted, in order."""
         return self.schema.systems
 
     @property
     def paired(self) -> bool:
+        """Whether the rows of several systems are joined on the id."""
         return self.schema.paired
 
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns as the page prints them."""
+        return aligned.printed(self.pieces[0].layout)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns that were not read."""
+        return aligned.unread(self.pieces[0].part, self.pieces[0].layout)
+
+    @property
+    def wide(self) -> bool:
+        """Whether each system has a column of scores."""
+        return self.pieces[0].layout.wide
+
+    @property
+    def name(self) -> str:
+        """The input in an error."""
+        return tables.names([piece.part for piece in self.pieces])
+
+    @property
+    def frames(self) -> Mapping[str, Any]:
+        """What the query reads beside files."""
+        return {name: frame for piece in self.pieces for name, frame in piece.chosen.frames.items()}
+
+    def ask(self, cells: str, rest: str) -> Any:
+        """The engine's answer on all rows: these cells, and what follows the FROM clause."""
+        query = f"SELECT {cells} FROM ({self.query}) AS s {rest}"
+        return self.engine.table(query, self.name, **self.frames)
+
+    def sources(self) -> tuple[Source, ...]:
+        """The inputs with their rows; raises InputError where a file has changed since reading began."""
+        return tuple(piece.part.fingerprint(rows) for piece, rows in zip(self.pieces, self.counts, strict=True))
+
     def short(self, role: str) -> str:
+        """The column of the query that has what systems share, by its role while it is read."""
         role = role.partition(" ")[2]
         if role.startswith(ATTRIBUTE):
             segments = [f"{ATTRIBUTE}{name}" for name in self.slices]
@@ -227,11 +153,32 @@ class Blocks(Input):
         return dict(sorted(found.items()))
 
     def grouped(self, segments: Sequence[str], unit: str | None) -> "Blocks":
-        """The table with its slices and, where there are few, its units known; raises where they cannot be meant."""
-        groups = tabled.groups_of(self, segments, unit)
-        few, count = groups.units is not None, len(groups.units or ())
-        schema = replace(self.schema, segments=groups.segments, parted=few, units=count)
-        return replace(self, schema=schema, slices=groups.labels)
+        """The table with its slices and, where there are few, its units known.
+
+        Raises InputError for a row without a unit, ParameterError for too many slices.
+        """
+        most, slices, labels = self.engine.reading, list[Segment](), {}
+        wanted = {short: most.units if short == "unit" else most.values for short in short_names(segments, unit)}
+        known = distinct(self.engine, self.query, self.name, wanted, self.frames)
+        for i, column in enumerate(segments):
+            found = known[f"segment{i}"]
+            if len(found.values) > most.values:
+                text = f"segments: {column!r} has more than {most.values:,} distinct values, too many to group"
+                raise ParameterError(text)
+            parts = tables.groups(found.values, found.rows)
+            slices.append(Segment(tuple(found.values), parts.of))
+            labels[column] = parts.labels
+        if unit and known["unit"].empty:
+            raise self._no_unit(unit, known["unit"].empty)
+        few = len(known["unit"].values) if unit and len(known["unit"].values) <= most.units else 0
+        schema = replace(self.schema, segments=tuple(slices), parted=few > 0, units=few)
+        return replace(self, schema=schema, slices=labels)
+
+    def _no_unit(self, unit: str, rows: int) -> InputError:
+        """The error for rows without a unit."""
+        none = self.engine.dialect.literal(aligned.NONE)
+        empty = self.where(f"{cell(self.engine, f'text attribute {unit}')} = {none}", "1", 1)
+        return aligned.no_unit(empty[0][1] if empty else self.name, unit, rows)
 
     def coded(self, role: str, of: Mapping[str, int]) -> "Blocks":
         """The table with the texts of a role as numbers. of: the number of each text."""
@@ -255,7 +202,7 @@ class Blocks(Input):
         with self._refusing():
             whole = self.engine.total(self._query(by), by, work, self.name, self.rows, then, **self.frames)
         if whole is None:
-            raise tabled.twice(self) or aligned.nothing_shared(self.systems)
+            raise self.twice() or aligned.nothing_shared(self.systems)
         return whole
 
     def again(self, rows: int) -> Iterator[Block]:
@@ -273,7 +220,7 @@ class Blocks(Input):
                 draw(done)
             self.sources()
             if done != rows:
-                raise tabled.changed(self.name)
+                raise changed(self.name)
 
     def check(self, rows: int, repeated: int | None = 0) -> None:
         """Raises InputError where rows that were read are not all: ids twice, in several units, or another input.
@@ -282,12 +229,63 @@ class Blocks(Input):
         """
         if self.paired and self._together(by_unit=True) == "unit" and rows * len(self.systems) != self.rows:
             apart = f"count(*) = {len(self.systems)} AND min(unit) <> max(unit)"
-            if tabled.id_having(self, apart) is not None or tabled.twice(self):
-                raise tabled.refuse(self)
+            if self.id_having(apart) is not None or self.twice():
+                raise self.refuse()
         if repeated != 0 and not self.paired:
-            tabled.refuse_id_twice(self)
+            self.refuse_id_twice()
         if not self.paired and rows != self.rows:
-            raise tabled.changed(self.name)
+            raise changed(self.name)
+
+    # Refusals
+
+    def refuse_id_twice(self) -> None:
+        """Raises InputError where an id stands in two rows."""
+        if (id := self.id_having("count(*) > 1")) is not None:
+            _, place, _ = self._having(id, "1")[1]
+            raise aligned.twice(place, id, None if self.wide else self.systems[0])
+
+    def id_having(self, condition: str) -> str | None:
+        """The first id whose rows together keep the condition; None where there is none."""
+        ids = self.ask("id", f"GROUP BY id HAVING {condition} ORDER BY 1 LIMIT 1")["id"]
+        return ids[0].as_py() if len(ids) else None
+
+    def twice(self) -> InputError | None:
+        """The error for the first id that a system has twice; None where there is none."""
+        first = self.ask("id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1")
+        for again in first.to_pylist():
+            places = [place for system, place, _ in self._having(again["id"], "1") if system == again["system"]]
+            return aligned.twice(places[1], again["id"], again["system"])
+        return None
+
+    def refuse(self) -> InputError:
+        """The error for ids that a system has twice, or whose rows do not agree; a block has found that there are."""
+        if error := self.twice():
+            return error
+        layout = self.pieces[0].layout
+        for role, field in ((aligned.key(role, field), field) for role, field in layout.shared.items()):
+            at = self.short(role)
+            if (id := self.id_having(f"count(*) = {len(self.systems)} AND min({at}) <> max({at})")) is not None:
+                rows = sorted(self._having(id, cell(self.engine, role)))
+                said = [(place, value if field.is_number else field.plain(value)) for _, place, value in rows]
+                place, value = next((place, value) for place, value in said if value != said[0][1])
+                return aligned.not_one(place, field.column, id, said[0][1], value)
+        return changed(self.name)
+
+    def _having(self, id: str, value: str) -> list[tuple[str, str, Any]]:
+        """System, place and value of the rows with an id, in the order of the parts."""
+        rows = self.where(f"id = {self.engine.dialect.literal(id)}", value, SEEN)
+        return [row for row in rows if self.wide or row[0] in self.systems]
+
+    def where(self, condition: str, value: str, most: int, wanted: str | None = None) -> list[tuple[str, str, Any]]:
+        """System, place and value of the first rows of each part where a condition holds."""
+        rows = []
+        for piece in self.pieces:
+            system = piece.system_in(self.engine)
+            own = f"{system} = {self.engine.dialect.literal(wanted)}" if wanted is not None else "true"
+            cells = f"{system} AS system, {value} AS value"
+            for row in self.engine.where(piece.chosen, f"{condition} AND {own}", cells, most):
+                rows.append((row["system"], piece.part.place(row["n"]), row["value"]))
+        return rows
 
     def _together(self, *, by_unit: bool) -> str | None:
         """The column whose equal values stand in one block."""
@@ -305,7 +303,7 @@ class Blocks(Input):
             yield
         except (Refused, InputError) as error:
             self._refuse_first()
-            raise (tabled.refuse(self) if isinstance(error, Refused) else error) from None
+            raise (self.refuse() if isinstance(error, Refused) else error) from None
         for piece in self.pieces:
             if piece.chosen.source:
                 piece.part.check(piece.chosen)
@@ -346,6 +344,65 @@ def held(
 # From the parts -------------------------------------------------------------------------------------------------------
 
 
+def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) -> list[Piece]:
+    """The parts, with what the engine reads of each."""
+    pieces, several = [], len(parts) > 1
+    for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
+        name = aligned.stem(part) if several else aligned.SYSTEM
+        pieces.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
+    return pieces
+
+
+def union(
+    engine: Engine,
+    pieces: Sequence[Piece],
+    systems: Sequence[str],
+    cells: Sequence[str],
+    segments: Sequence[str],
+    unit: str | None,
+) -> str:
+    """The SQL of all rows of the systems wanted by short names. cells: of what is, and of what is said.
+
+    Where other systems' rows stand among them and there are no ids, `ROW_NUMBER` is the number of each row among all.
+    """
+    parts = (_rows(engine, i, piece, cells, segments, unit) for i, piece in enumerate(pieces))
+    every = " UNION ALL ".join(parts)
+    if pieces[0].layout.wide:
+        return every
+    if engine.dialect.row_number and not pieces[0].layout.id:
+        every = f"SELECT *, {engine.dialect.row_number} AS {ROW_NUMBER} FROM ({every}) AS v"
+    return f"SELECT * FROM ({every}) AS u WHERE system IN ({', '.join(map(engine.dialect.literal, systems))})"
+
+
+def _rows(
+    engine: Engine, index: int, piece: Piece, own: Sequence[str], segments: Sequence[str], unit: str | None
+) -> str:
+    """The SQL of a part's rows with short names."""
+    q = engine.dialect.quote
+    cells = [*own, f"{piece.system_in(engine)} AS system"]
+    cells += [f"{q('id')} AS id"] if piece.layout.id else []
+    cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.shared else []
+    named = short_names(segments, unit).items()
+    cells += [f"{cell(engine, f'text attribute {name}')} AS {short}" for short, name in named]
+    return f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}"
+
+
+def cell(engine: Engine, role: str) -> str:
+    """The SQL of a column; an empty attribute is a value of its own."""
+    named = engine.dialect.quote(role)
+    return f"COALESCE({named}, {engine.dialect.literal(aligned.NONE)})" if role.startswith("text attribute ") else named
+
+
+def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
+    """The columns for segments, and for the unit, by their short names."""
+    return {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
+
+
+def changed(name: str) -> InputError:
+    """The error for an input of which two readings differ, such as a query whose answer is never the same."""
+    return InputError(f"{name}: the input changed while it was read")
+
+
 def read(
     engine: Engine,
     parts: Sequence[Part],
@@ -360,7 +417,7 @@ def read(
     layouts: the columns of each part by the roles that the report declares. systems: those wanted. said: the roles of
     what systems say that are measured, all of them where none is named.
     """
-    pieces = tabled.pieces_of(engine, parts, layouts)
+    pieces = pieces_of(engine, parts, layouts)
     return laid(engine, pieces, [sizes_of(engine, piece) for piece in pieces], systems, segments, unit, said)
 
 
@@ -397,7 +454,7 @@ def ungrouped(
         said=tuple(said or roles),
         paired=not layout.wide and len(names) > 1,
         id=Field(layout.id) if layout.id else None,
-        names="id" if layout.id else None if layout.wide or not engine.dialect.row_number else tabled.ROW_NUMBER,
+        names="id" if layout.id else None if layout.wide or not engine.dialect.row_number else ROW_NUMBER,
         numbered=bool(layout.id or engine.dialect.row_number),
         unit=unit is not None,
         parted=unit is not None,
@@ -405,7 +462,7 @@ def ungrouped(
     return Blocks(
         engine=engine,
         pieces=pieces,
-        query=tabled.union(engine, pieces, names, _cells(engine.dialect, layout, schema), segments, unit),
+        query=union(engine, pieces, names, _cells(engine.dialect, layout, schema), segments, unit),
         counts=[sum(size.values()) for size in sizes],
         rows=sum(n for size in sizes for name, n in size.items() if layout.wide or name in names),
         slices={},
@@ -424,7 +481,7 @@ def _cells(dialect: Dialect, layout: Layout, schema: Schema) -> list[str]:
 
 def sizes_of(engine: Engine, piece: Piece) -> dict[str, int]:
     """The rows of each system of a part; raises InputError where there are none, or one has no system."""
-    system = system_of(engine, piece)
+    system = piece.system_in(engine)
     query = f"SELECT {system} AS system, count(*) AS n FROM ({piece.chosen.query}) AS s GROUP BY 1"
     with explained(piece.chosen):
         rows = engine.table(query, piece.part.name, **piece.chosen.frames).to_pylist()
@@ -439,3 +496,69 @@ def sizes_of(engine: Engine, piece: Piece) -> dict[str, int]:
 def _systems(wanted: Sequence[str], every: set[str], piece: Piece) -> tuple[str, ...]:
     names = sorted(every)
     return tuple(names[i] for i in aligned.kept_systems(names, wanted, piece.layout, piece.part))
+
+
+# Distinct texts -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctTexts:
+    """The distinct texts of a column in order, and the rows of each.
+
+    Of a column that has more than were asked for they are some, the empty text, where there is one, among them.
+    """
+
+    values: np.ndarray
+    rows: Ints
+
+    @property
+    def empty(self) -> int:
+        """The rows without a text."""
+        return int(self.rows[self.values == NONE].sum())
+
+
+@dataclass(frozen=True)
+class Some:
+    """The groups of each column that are kept: one more than `most` of it, and any of empty rows."""
+
+    most: tuple[int, ...]
+
+    def __call__(self, groups: Any) -> Any:
+        """The groups that are kept of an Arrow table of column, value and n."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        kept = pc.equal(groups["value"], NONE).to_numpy()
+        column = groups["column"].to_numpy()
+        for i, most in enumerate(self.most):
+            kept[np.flatnonzero(column == i)[: most + 1]] = True
+        return groups if kept.all() else groups.filter(pa.array(kept))
+
+
+def distinct(
+    engine: Engine, query: str, name: str, most: Mapping[str, int], frames: Mapping[str, Any]
+) -> dict[str, DistinctTexts]:
+    """The texts of some columns of a query's answer.
+
+    most: of each column how many are wanted; of one that has more, at least one more is given. name: the input in an
+    error.
+    """
+    if not most:
+        return {}
+    case = " ".join(f"WHEN GROUPING({column}) = 0 THEN {i}" for i, column in enumerate(most))
+    value = " ".join(f"WHEN GROUPING({column}) = 0 THEN {column}" for column in most)
+    sets = ", ".join(f"({column})" for column in most)
+    groups = (
+        f"SELECT CAST(CASE {case} END AS BIGINT) AS column, CASE {value} END AS value, count(*) AS n "
+        f"FROM ({query}) AS s GROUP BY GROUPING SETS ({sets})"
+    )
+    some = Some(tuple(most.values()))
+    table = engine.reduce(groups, None, some, name, some, **frames)
+    column = table["column"].to_numpy()
+    values, rows = np.array(table["value"].to_pylist(), dtype=object), table["n"].to_numpy()
+    return {name: _ordered(values[column == i].astype(str), rows[column == i]) for i, name in enumerate(most)}
+
+
+def _ordered(values: np.ndarray, rows: Ints) -> DistinctTexts:
+    order = np.argsort(values)
+    return DistinctTexts(values[order], rows[order])

@@ -15,7 +15,7 @@ from evalkit.metrics import grid
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.reductions import scores, tabled
+from evalkit.reading.reductions import blocks, scores
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.scores import WEIGHT, Row
 from evalkit.reading.tables.rules import Field
@@ -58,7 +58,7 @@ def opened(predicted: Predicted, budget: Budget, segments: Sequence[str], unit: 
         yield None
         return
     columns = sum(field.is_number for field in predicted.layouts[0].fields.values())
-    with tabled.engine_for(predicted.parts, replace(budget, reading=wide(budget.reading, columns))) as engine:
+    with blocks.engine_for(predicted.parts, replace(budget, reading=wide(budget.reading, columns))) as engine:
         yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None
 
 
@@ -75,7 +75,7 @@ def wide(reading: Reading, columns: int) -> Reading:
 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Classes:
     """The table; raises InputError where its labels, classes, systems, groups or units cannot be meant."""
-    pieces = tabled.pieces_of(engine, predicted.parts, predicted.layouts)
+    pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
     profiles = [scores.profile(engine, piece, GROUPS) for piece in pieces]
     outcomes.check_positive(predicted.positive, predicted.kind)
     t = scores.laid(engine, pieces, profiles, predicted.systems, segments, unit)
@@ -128,7 +128,7 @@ def _other(t: Blocks, role: str, texts: Sequence[str], names: Sequence[str]) -> 
         return None
     at = t.engine.dialect.quote(f"text {role}")
     condition = f"{at} IN ({', '.join(map(t.engine.dialect.literal, others))})"
-    _, place, text = tabled.where(t, condition, at, 1)[0]
+    _, place, text = t.where(condition, at, 1)[0]
     return place, text
 
 
@@ -147,6 +147,6 @@ def _outside(t: Blocks, rows: Sequence[Row], said: Sequence[str]) -> str:
         wrong = {row["system"] for row in rows if row[f"min {key}"] < 0 or row[f"max {key}"] > 1}
         if wrong:
             name, at = next(name for name in t.systems if name in wrong), t.engine.dialect.quote(key)
-            _, place, value = tabled.where(t, f"({at} < 0 OR {at} > 1)", at, 1, name)[0]
+            _, place, value = t.where(f"({at} < 0 OR {at} > 1)", at, 1, name)[0]
             return outcomes.outside(value, name, t.schema.own[role][0].column, place)
     return ""

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.reductions import classes, scores, tabled
-from evalkit.reading.reductions.blocks import Blocks
+from evalkit.reading.reductions import blocks, classes, scores
+from evalkit.reading.reductions.blocks import Blocks, Piece
 from evalkit.reading.reductions.scores import Row
-from evalkit.reading.reductions.tabled import Piece
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 
@@ -41,13 +40,13 @@ def opened(predicted: Predicted, budget: Budget, segments: Sequence[str], unit: 
         yield None
         return
     columns = sum(field.is_number for field in predicted.layouts[0].fields.values())
-    with tabled.engine_for(predicted.parts, replace(budget, reading=classes.wide(budget.reading, columns))) as engine:
+    with blocks.engine_for(predicted.parts, replace(budget, reading=classes.wide(budget.reading, columns))) as engine:
         yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None
 
 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Labels:
     """The table; raises InputError where its systems, groups or units cannot be meant."""
-    pieces = tabled.pieces_of(engine, predicted.parts, predicted.layouts)
+    pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
     profiles = [scores.profile(engine, piece) for piece in pieces]
     outcomes.check_positive(predicted.positive, predicted.kind)
     t = scores.laid(engine, pieces, profiles, predicted.systems, segments, unit)

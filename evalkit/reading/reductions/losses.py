@@ -19,7 +19,7 @@ from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.unit_cells import Asked, Cells
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
 from evalkit.reading.inputs.units import Made, Shaped, UnitValues
-from evalkit.reading.reductions import blocks, tabled
+from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks
 
 
@@ -77,7 +77,7 @@ class RowLosses:
 def _asked(
     cells: Asked, layouts: Sequence[Layout], metrics: Sequence[Metric], unit: str | None, reading: Reading
 ) -> tuple[UnitValues, int]:
-    pieces = tabled.pieces_of(cells.engine, cells.parts, layouts)
+    pieces = blocks.pieces_of(cells.engine, cells.parts, layouts)
     t = blocks.ungrouped(cells.engine, pieces, [blocks.sizes_of(cells.engine, piece) for piece in pieces], unit=unit)
     systems, ids = t.systems, t.schema.id is not None
     n, width = t.rows // len(systems), len(metrics) * len(systems)
@@ -102,6 +102,6 @@ def _refuse_no_unit(t: Blocks, made: Made, unit: str) -> None:
         where = "true"
         if t.schema.id:
             where = f"id = {t.engine.dialect.literal(pc.min(made.id.filter(lacking)).as_py())}"
-        condition = f"{tabled.cell(t.engine, f'text attribute {unit}')} = {t.engine.dialect.literal(aligned.NONE)}"
-        place = tabled.where(t, f"{condition} AND {where}", "1", 1, t.systems[0])[0][1]
+        condition = f"{blocks.cell(t.engine, f'text attribute {unit}')} = {t.engine.dialect.literal(aligned.NONE)}"
+        place = t.where(f"{condition} AND {where}", "1", 1, t.systems[0])[0][1]
         raise aligned.no_unit(place, unit, rows)

@@ -15,9 +15,8 @@ from evalkit.metrics import grid
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.reductions import blocks, tabled
-from evalkit.reading.reductions.blocks import Blocks
-from evalkit.reading.reductions.tabled import Piece, system_of
+from evalkit.reading.reductions import blocks
+from evalkit.reading.reductions.blocks import Blocks, Piece
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import explained
 from evalkit.reading.tables.rules import MOST_WEIGHT, Field, Precision, checks
@@ -48,13 +47,13 @@ def opened(predicted: Predicted, budget: Budget, segments: Sequence[str], unit: 
     if predicted.few(budget.reading.rows) or predicted.kind != "binary":
         yield None
         return
-    with tabled.engine_for(predicted.parts, budget) as engine:
+    with blocks.engine_for(predicted.parts, budget) as engine:
         yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None
 
 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Scores:
     """The table; raises InputError where its labels, systems, groups or units cannot be meant."""
-    pieces = tabled.pieces_of(engine, predicted.parts, predicted.layouts)
+    pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
     profiles = [profile(engine, piece) for piece in pieces]
     t = laid(engine, pieces, profiles, predicted.systems, segments, unit)
     wanted = [[row for row in rows if t.wide or row["system"] in t.systems] for rows in profiles]
@@ -82,7 +81,7 @@ def profile(engine: Engine, piece: Piece, most: int = LABELS) -> list[Row]:
 
     most: of systems and labels that are looked at.
     """
-    fields, quote, system = piece.layout.fields, engine.dialect.quote, system_of(engine, piece)
+    fields, quote, system = piece.layout.fields, engine.dialect.quote, piece.system_in(engine)
     cells = []
     for role in dict.fromkeys(check.role for check in checks(fields, engine.dialect)):
         at = quote(role)
@@ -189,6 +188,6 @@ def _outside(t: Blocks, wanted: Sequence[Sequence[Row]]) -> str:
     for name, role, own in _ends(t, wanted):
         if any(row[f"min {role}"] < 0 or row[f"max {role}"] > 1 for row in own):
             at = t.engine.dialect.quote(role)
-            _, place, value = tabled.where(t, f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name)[0]
+            _, place, value = t.where(f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name)[0]
             return f"got the score {value:g} of {name} ({place})"
     return ""

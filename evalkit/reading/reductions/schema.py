@@ -1,0 +1,187 @@
+"""What the columns of a table mean: a report declares its roles with their rules once, and rows become typed blocks.
+
+Everything here is fit to be sent to another machine, and nothing depends on the order of rows or blocks.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Ints
+from evalkit.metrics import block as hashes
+from evalkit.metrics.block import Block
+from evalkit.reading.tables import duck
+from evalkit.reading.tables import table as tables
+from evalkit.reading.tables.rules import Field, Refused
+
+BESIDE, ATTRIBUTE, WEIGHT = "beside ", "attribute ", "weight"  # roles of shared columns that are not what is
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A column for segments: its distinct values in order, and the number of each one's slice.
+
+    Or a column of classes: its distinct texts, and the number of each one's class.
+    """
+
+    values: tuple[str, ...]
+    of: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What the columns of a block mean, and the rules of each, by the roles that a report declares.
+
+    shared: what systems have in common: roles without a prefix, but for the weight, are what is. own: of each role of
+    what systems say the columns, one a system, or one of the row's system. said: the roles that are measured; the other
+    ones stand beside. paired: the systems' rows are joined on the id. coded: of roles of text the number of each text.
+    segments: of each column for segments its texts and their slices. unit: whether rows cluster; parted: there are few
+    `units`, and the rows of one come in any block. id: of the rows. names: the column that names rows; None where
+    they are numbered as they come. numbered: whether they are at all. drawn: whether rows are, by what they say where
+    nothing names them.
+    """
+
+    systems: tuple[str, ...]
+    shared: Mapping[str, Field]
+    own: Mapping[str, Sequence[Field]]
+    said: tuple[str, ...]
+    paired: bool
+    id: Field | None
+    names: str | None = None
+    numbered: bool = False
+    coded: Mapping[str, Segment] = field(default_factory=dict)
+    segments: tuple[Segment, ...] = ()
+    unit: bool = False
+    parted: bool = False
+    units: int = 0
+    drawn: bool = True
+
+    @property
+    def truth(self) -> list[str]:
+        """The roles of what is."""
+        return [role for role in self.shared if role != WEIGHT and not role.startswith(BESIDE)]
+
+    @property
+    def measured(self) -> list[str]:
+        """The columns of the query that are measured: rows of a unit that are equal in them can change places."""
+        own = [own_name(role, i) for role, fields in self.own.items() for i in range(len(fields))]
+        last = [role for role in self.shared if role not in self.truth]
+        return [*self.truth, *last, *own]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the query that are read."""
+        return [*self.measured, *(["id"] if self.id else []), *self.repeated]
+
+    @property
+    def repeated(self) -> list[str]:
+        """The columns of the query whose texts a page repeats."""
+        groups = [f"segment{i}" for i in range(len(self.segments))]
+        return [*(["system"] if self.paired else []), *groups, *(["unit"] if self.unit else [])]
+
+    def block(self, table: Any, before: int = 0) -> Block:
+        """The rows of an Arrow table. before: rows that came earlier. Raises Refused for what cannot be meant."""
+        columns = self._columns(table)
+        rows = _paired(columns["id"], columns["system"], self.systems) if self.paired else None
+        first = slice(None) if rows is None else rows[:, 0]
+
+        def one(values: np.ndarray) -> np.ndarray:
+            """What systems share, which must be one value for each row."""
+            if rows is not None and np.any(values[rows] != values[first][:, None]):
+                raise Refused("what systems share differs")
+            return values[first]
+
+        def each(role: str) -> np.ndarray:
+            """What each system has of its own, a row a system."""
+            every = [self._numbers(role, field, columns[own_name(role, i)]) for i, field in enumerate(self.own[role])]
+            return np.array(every) if rows is None else every[0][rows].T.copy()
+
+        shared = {role: one(self._numbers(role, field, columns[role])) for role, field in self.shared.items()}
+        own = {role: each(role) for role in self.own}
+        truth, said = [shared[role] for role in self.truth], [own[role] for role in self.said]
+        weight = shared.get(WEIGHT)
+        beside = {role.removeprefix(BESIDE): values for role, values in shared.items() if role.startswith(BESIDE)}
+        keys = {n: columns[n] if rows is None else columns[n].take(first) for n in ("unit", "id") if n in columns}
+        key = next(iter(keys.values()), None)
+        drawn = [*chain(*said), *([] if weight is None else [weight]), *beside.values()] if self.drawn else []
+        names = keys["id"] if self.names == "id" else columns[self.names] if self.names else None
+        if self.unit:
+            one(hashes.of_texts(columns["unit"]))
+        return _sorted(
+            Block(
+                truth=truth[0] if len(truth) == 1 else np.array(truth),
+                said=said[0] if len(said) == 1 else np.stack(said, axis=1),
+                weight=weight,
+                key=hashes.of_numbers([*truth, *drawn]) if key is None else hashes.of_texts(key),
+                id=hashes.of_texts(keys["id"]) if self.id and not self.paired else None,
+                clustered=self.unit,
+                parted=self.parted,
+                alike=key is None,
+                slices=[one(column) for column in self._slices(columns)],
+                beside=beside,
+                own={role: values for role, values in own.items() if role not in self.said},
+                names=np.arange(before + 1, before + len(table) + 1) if names is None and self.numbered else names,
+                units=keys.get("unit"),
+            )
+        )
+
+    def _columns(self, table: Any) -> dict[str, Any]:
+        """The columns of an Arrow table; Refused where an id is empty, or a text longer than a page can repeat."""
+        columns = {name: table[name].combine_chunks() for name in table.column_names}
+        if any(duck.longest(columns[name]) > duck.LONGEST for name in self.repeated):
+            raise Refused("a text is too long")
+        if self.id:
+            self.id.checked(columns["id"], None)
+        return columns
+
+    def _numbers(self, role: str, field: Field, column: Any) -> np.ndarray:
+        """A column that keeps its rules, as numbers."""
+        values: np.ndarray = field.checked(column, None)
+        coded = self.coded.get(role)
+        return values if coded is None else coded.of[tables.places_of(values, coded.values)]
+
+    def _slices(self, columns: Mapping[str, Any]) -> Iterator[Ints]:
+        start = 1
+        for i, segment in enumerate(self.segments):
+            yield start + segment.of[tables.places_of(columns[f"segment{i}"], segment.values)]
+            start += int(segment.of.max()) + 1
+
+
+def own_name(role: str, system: int) -> str:
+    """The column of the query that has what a system says."""
+    return f"{role} {system}"
+
+
+def _sorted(block: Block) -> Block:
+    """The block with the rows of each unit together, as engines have them but where units share a hash of theirs."""
+    if not block.clustered or block.parted or len(np.unique(block.key)) == len(block.starts):
+        return block
+    return block.at(np.argsort(block.key, kind="stable"))
+
+
+def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
+    """The rows of each id that every system has, one column a system; Refused where a system has an id again."""
+    of, count = tables.places_of(column, systems), len(systems)
+    key = tables.indexed(ids)[0]
+    order = np.argsort(key * count + of, kind="stable")
+    key, of = key[order], of[order]
+    start = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
+    size = np.diff(start, append=len(key))
+    if np.any((key[1:] == key[:-1]) & (of[1:] == of[:-1])):
+        raise Refused("an id stands twice")
+    return order[start[size == count][:, None] + np.arange(count)]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What `of` makes of the rows of a table, None where no row of it is in every system."""
+
+    schema: Schema
+    of: Callable[[Block], Any]
+
+    def __call__(self, table: Any, before: int = 0) -> Any:
+        block = self.schema.block(table, before)
+        return self.of(block) if len(block) else None
