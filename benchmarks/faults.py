@@ -342,15 +342,15 @@ FAULTS = (
         "a gate lets cannot tell pass",
     ),
     Fault(
-        "studies/leaders.py",
+        "studies/study.py",
         'sign = -1 if by.metric.best == "high" else 1',
         "sign = -1",
         "the worst leads where less is better",
     ),
     Fault(
         "studies/ranking.py",
-        "(~self._values[chosen.label, system].defined).sum()",
-        "self._values[chosen.label, system].defined.sum()",
+        "(~self.per_query[chosen.label, system].defined).sum()",
+        "self.per_query[chosen.label, system].defined.sum()",
         "defined queries counted as undefined",
     ),
     Fault(
@@ -359,7 +359,9 @@ FAULTS = (
         "np.quantile(self._sides(self._values)[0], share)",
         "the cap of one arm",
     ),
-    Fault("studies/unjudged.py", "np.nanmin(values, axis=0)", "values[1:].mean(axis=0)", "the lowest is the mean"),
+    Fault(
+        "studies/beyond_relevance.py", "np.nanmin(values, axis=0)", "values[1:].mean(axis=0)", "the lowest is the mean"
+    ),
     Fault(
         "studies/decision_curve.py",
         "study.costs.fp / (study.costs.fp + study.costs.fn)",

@@ -17,7 +17,7 @@ from evalkit.metrics.net_benefit import net_benefit
 from evalkit.metrics.recalibration import expit
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import consistency
-from evalkit.studies import decision_curve, mean_reliability, reliability, score_spread
+from evalkit.studies import decision_curve, reliability, score_spread
 
 SCALE = re.compile(r'data-([xy])="(\S+) (\S+) \S+"')
 
@@ -103,7 +103,7 @@ def off_mean(rows):
     of_rows = Rows(rng.gamma(0.8, forecast), np.append(forecast[:-1], 300.0))
     table = mean_calibration.means(of_rows)
     band = consistency.band_of_means(of_rows, table, rng=rng, draws=20, level=0.9)
-    drawn = mean_reliability.drawn({"a": mean_reliability.of(table, 1.0, band, Held(of_rows.scores))})
+    drawn = reliability.drawn_means({"a": reliability.mean_reliability(table, 1.0, band, Held(of_rows.scores))})
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "words": {"a": []}}
     svg = figures.picture(curve_plots.means, *data, **options).svg

@@ -14,7 +14,7 @@ from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import first_screen, page, rating_page
 from evalkit.statistics.statistic import HeldRows
-from evalkit.studies import mean_reliability, rating
+from evalkit.studies import rating, reliability
 
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
 OTHER = ("wape",)  # with another method of few rows
@@ -140,7 +140,7 @@ def test_equal_rows_without_ids_are_drawn_as_one():
 
 def test_bands_are_those_of_memory():
     kept, reduced = held(frame()), summed(frame())
-    a, b = (mean_reliability.drawn(study.means) for study in (kept, reduced))
+    a, b = (reliability.drawn_means(study.means) for study in (kept, reduced))
     same(a.curve, b.curve)
     same(a.bands, b.bands)
     same(a.spread, b.spread)

@@ -7,7 +7,7 @@ import pytest
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page, page
 from evalkit.parameters import Classification
-from evalkit.studies import classification, rating, row_explorer
+from evalkit.studies import classification, rating, row_study
 
 
 def binary(n=80, seed=2, **more):
@@ -38,7 +38,7 @@ def test_rows_are_listed_by_the_leaders_miss_with_the_scores_of_each_system():
 
 def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
     study = classification.read(binary(3000))
-    m = row_explorer.missed(study, 40)
+    m = row_study.missed(study, 40)
     off = {name: np.abs(study.data.label - score) for name, score in study.data.score.items()}
     first, apart = off[study.leader], np.abs(off["a"] - off["b"])
     assert {*np.argsort(-first)[:20], *np.argsort(-apart)[:20]} <= {*m.rows}
@@ -56,13 +56,13 @@ def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
 def test_of_many_rows_those_without_a_miss_are_not_listed():
     actual = np.arange(60.0)
     table = pd.DataFrame({"id": range(60), "actual": actual, "forecast": actual + (np.arange(60) % 10 == 0)})
-    m = row_explorer.missed(rating.read(table, metrics="mae"), 40)
+    m = row_study.missed(rating.read(table, metrics="mae"), 40)
     assert [m.aligned.id[row] for row in m.rows] == ["0", "10", "20", "30", "40", "50"]
 
 
 def test_each_segment_has_its_most_missed_rows():
     study = classification.read(binary(3000, part=np.where(np.arange(3000) < 2980, "many", "few")), segments="part")
-    m = row_explorer.missed(study, 40)
+    m = row_study.missed(study, 40)
     few = np.arange(2980, 3000)
     worst = few[np.argsort(-m.misses.off["a"][few])]
     assert {*worst[:6]} <= {*m.rows}
@@ -73,7 +73,7 @@ def test_a_row_opens_to_its_other_columns(tmp_path):
     table = binary(city=[f"<b>{i}</b>" for i in range(80)], age=np.where(np.arange(80) % 2, np.arange(80.0), np.nan))
     table.iloc[:50].to_csv(tmp_path / "1.csv", index=False)
     table.iloc[50:].to_csv(tmp_path / "2.csv", index=False)
-    m = row_explorer.missed(classification.read(str(tmp_path / "*.csv")), 80)
+    m = row_study.missed(classification.read(str(tmp_path / "*.csv")), 80)
     for row, others in zip(m.rows, m.opened(40), strict=False):
         age = {"age": str(row)} if row % 2 else {}
         assert {**others, **({"age": others["age"].removesuffix(".0")} if row % 2 else {})} == (
@@ -92,17 +92,17 @@ def test_long_tables_and_frames_open_too():
             for name in "ab"
         ]
     )
-    opened = row_explorer.missed(classification.read(long), 80).opened(3)
+    opened = row_study.missed(classification.read(long), 80).opened(3)
     assert opened == [{"city": "Ulm", "machine": "ma"}] * 3
 
 
 def test_scores_that_are_no_probabilities_are_ranked():
     table = binary()
     table["score_a"] = 10 * table["score_a"]
-    m = row_explorer.misses(classification.read(table).data)
+    m = row_study.misses(classification.read(table).data)
     rank = (table["score_a"].rank() - 0.5) / len(table)
     assert m.off["a"] == pytest.approx(np.abs(table["label"] - rank).to_numpy())
-    assert m.by is row_explorer.By.RANK
+    assert m.by is row_study.By.RANK
 
 
 def test_forecasts_are_missed_by_their_error():
@@ -125,7 +125,7 @@ def test_classes_and_labels_have_an_explorer(name, truth):
 
 def test_a_class_without_probabilities_is_hit_or_missed():
     table = pd.DataFrame({"y_true": list("abcabc"), "y_pred": list("abccba")})
-    m = row_explorer.misses(classification.read(table).data)
+    m = row_study.misses(classification.read(table).data)
     assert next(iter(m.off.values())).tolist() == [0, 0, 0, 1, 0, 1]
 
 

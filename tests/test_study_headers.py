@@ -13,7 +13,7 @@ from evalkit import __main__ as command
 from evalkit import running
 from evalkit.arrays import InputError
 from evalkit.parameters import REPORTS
-from evalkit.studies import headers
+from evalkit.studies import inspection
 
 TABLES = [reader for reader in READERS if "csv" in reader.formats]
 WITHOUT = next(case for case in CASES if case.name == "two columns missing")
@@ -40,19 +40,19 @@ def values(reader: Reader, second: pd.DataFrame) -> dict:
 def refusal(reader: Reader, given: dict) -> tuple[str, str]:
     """What the headers alone are refused for, and what the study is."""
     with pytest.raises(InputError) as before:
-        headers.check(REPORTS[reader.study.__name__.split(".")[-1]].of(given))
+        inspection.check_headers(REPORTS[reader.study.__name__.split(".")[-1]].of(given))
     with pytest.raises(InputError) as read:
         reader.study.read(**given)
     return str(before.value), str(read.value)
 
 
 def test_every_report_has_its_inputs_checked():
-    assert set(headers.CHECKS) == set(REPORTS.values())
+    assert set(inspection.CHECKS) == set(REPORTS.values())
 
 
 @pytest.mark.parametrize("reader", TABLES, ids=lambda reader: reader.name)
 def test_good_headers_are_not_refused(reader):
-    headers.check(REPORTS[reader.study.__name__.split(".")[-1]].of(values(reader, reader.second)))
+    inspection.check_headers(REPORTS[reader.study.__name__.split(".")[-1]].of(values(reader, reader.second)))
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_the_refusal_starts_nothing_heavy():
 
 def test_rows_that_say_their_columns_are_left_to_the_report():
     Path("t.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
-    headers.check(REPORTS["classification"].of({"preds": "t.jsonl"}))
+    inspection.check_headers(REPORTS["classification"].of({"preds": "t.jsonl"}))

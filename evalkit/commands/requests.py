@@ -167,10 +167,10 @@ def refuse_values(values: Mapping[str, Any], path: Path) -> None:
         with one_line():
             asked = parameters.of(values)
         if asked.given:  # the columns of the bundled sample are known
-            from evalkit.studies import headers
+            from evalkit.studies import inspection
 
             with one_line():
-                headers.check(asked)
+                inspection.check_headers(asked)
 
 
 # Names and folders --------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from evalkit.pages.shared_findings import (
     slices,
     weights,
 )
-from evalkit.studies import classification_diagnostics, row_explorer
+from evalkit.studies import classification_diagnostics, row_study
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
@@ -191,4 +191,4 @@ def _added_up(study: LabelsStudy) -> list[Finding]:
     varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
     text = f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all "
     text += f"labels, such as micro F1, have the delta method in place of the jackknife.{varied}"
-    return [] if row_explorer.at_hand(study) else [kinds.ROWS_ADDED_UP.note(text)]
+    return [] if row_study.at_hand(study) else [kinds.ROWS_ADDED_UP.note(text)]

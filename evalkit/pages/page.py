@@ -53,11 +53,9 @@ from evalkit.numbers import listed as in_line
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
-from evalkit.studies import diagnostics, provenance, row_explorer, units
-from evalkit.studies.account import Account
+from evalkit.studies import diagnostics, provenance, row_study, units
 from evalkit.studies.diagnostics import rank_tiers
-from evalkit.studies.row_explorer import By, Missed
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies.row_study import Account, By, Missed, RowStudy
 from evalkit.studies.study import Study, cached
 
 Part = TypeVar("Part")
@@ -593,7 +591,7 @@ def _beside(name: str, value: object) -> Cell:
 
 def explorer(study: RowStudy) -> Html:
     """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
-    if not row_explorer.at_hand(study):
+    if not row_study.at_hand(study):
         return tables.paragraph(
             f"Single rows are not listed: of more than {study.settings.limits.reading.rows:,} rows none is kept."
         )
@@ -618,7 +616,7 @@ def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
 
 def recorded(study: RowStudy) -> dict[str, Any]:
     """The rows that the page lists, unrounded; nothing where the rows are not at hand."""
-    if not row_explorer.at_hand(study):
+    if not row_study.at_hand(study):
         return {}
     m = _missed(study)
     return {"missed": [_record(m, row) for row in m.rows.tolist()]}
@@ -633,7 +631,7 @@ def _record(m: Missed, row: int) -> dict[str, Any]:
 @cached
 def _missed(study: RowStudy) -> Missed:
     """As many rows as a page has room for."""
-    return row_explorer.fitting(study, MOST, ROOM, _letters)
+    return row_study.fitting(study, MOST, ROOM, _letters)
 
 
 def _letters(m: Missed) -> int:

@@ -13,7 +13,7 @@ from evalkit.numbers import counted, decimals, listed, number, plural, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.shared_findings import beaten, contrary, few_units, picked, power, rows_read, skewed, slices, weights
-from evalkit.studies import diagnostics, mean_reliability
+from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, HEAVY, Rating, bin_widths
 
 page.offered(__name__)
@@ -128,7 +128,7 @@ def results(study: Rating) -> Results:
 
 def _forecasts(study: Rating) -> dict[str, Any]:
     """What the pictures of forecasts draw."""
-    drawn = mean_reliability.drawn(study.means)
+    drawn = reliability.drawn_means(study.means)
     return {
         "actual": _cells(study.cells(study.order)),
         "leader": _cells(study.error_cells),
@@ -272,7 +272,7 @@ def error_histogram_plot(study: Rating) -> Figure:
 def reliability_plot(study: Rating) -> Figure:
     """The mean of the actual values along the forecast of each system, with the band of forecasts that are right."""
     names = study.order[:DRAWN]
-    drawn = mean_reliability.drawn({name: study.means[name] for name in names})
+    drawn = reliability.drawn_means({name: study.means[name] for name in names})
     rows = study.parts.set_index("system").loc[names]
     words: dict[str, list[str]] = {name: [] for name in names}
     for column, short in CORNER.items():

@@ -30,10 +30,9 @@ from evalkit.statistics.binned_scores import BinnedScore
 from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.of_sums import SummedRows
 from evalkit.statistics.statistic import HeldRows
-from evalkit.studies import curve_points, reliability, unit_stream
-from evalkit.studies.account import Account
+from evalkit.studies import curve_points, reliability
 from evalkit.studies.reliability import Reliability
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies.row_study import Account, RowStudy, units_of
 from evalkit.studies.thresholds import Costs, Rule
 from evalkit.studies.units import Units
 
@@ -123,7 +122,7 @@ class BinaryStudy(RowStudy):
         """The rows; those that are not at hand are read again as they are taken."""
         if self.blocks is None:
             return super().units_held()
-        return unit_stream.units_of(self, self.blocks, self.facts.rows, self.thresholds)
+        return units_of(self, self.blocks, self.facts.rows, self.thresholds)
 
     @cached_property
     def slices(self) -> list[Slice]:

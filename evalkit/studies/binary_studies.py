@@ -21,8 +21,9 @@ from evalkit.reading.reductions.scores import Scores
 from evalkit.statistics.binned_scores import BinnedScore, Columns, columns
 from evalkit.statistics.of_sums import ByColumns, ByScore, Scored, SummedRows
 from evalkit.statistics.statistic import HeldRows, Layout
-from evalkit.studies import account, study, thresholds
+from evalkit.studies import study, thresholds
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts
+from evalkit.studies.row_study import Account
 from evalkit.studies.study import Settings
 from evalkit.studies.thresholds import Rule
 
@@ -69,7 +70,7 @@ def of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> BinarySt
         {name: Rows(data.label, score, **shared) for name, score in data.score.items()}, lambda: data.rows.id
     )
     facts = Facts(
-        account=account.of_rows(data.rows),
+        account=Account.of_rows(data.rows),
         positive=data.positive,
         negative=data.negative,
         positives=int(data.label.sum()),
@@ -126,7 +127,7 @@ def of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> BinarySt
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
     moments = second.moments(nameless.total(second)) if second.models else {}
     facts = Facts(
-        account=account.of_table(t, rows),
+        account=Account.of_table(t, rows),
         positive=of.positive,
         negative=of.negative,
         positives=positives,

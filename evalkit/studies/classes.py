@@ -48,11 +48,11 @@ from evalkit.statistics.several_classes import (
     rows_of,
 )
 from evalkit.statistics.statistic import Layout, Statistic
-from evalkit.studies import account, curve_points, reliability, study
+from evalkit.studies import curve_points, reliability, study
 from evalkit.studies.binary import BINS
 from evalkit.studies.one_by_one import EachStudy, Of, among
 from evalkit.studies.reliability import Reliability
-from evalkit.studies.row_study import with_limits
+from evalkit.studies.row_study import Account, with_limits
 from evalkit.studies.study import EVERY, Settings
 
 METRICS = ("accuracy", "macro_f1", "mcc", "roc_auc_ovr", "log_loss", "brier")
@@ -298,7 +298,7 @@ def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> Clas
         name: Rows(data.actual, data.score.get(name), decision=data.predicted[name], **shared) for name in rows.systems
     }
     held, target = HeldClasses(every, lambda: rows.id), p.precision_target or TARGET
-    known: dict[str, Any] = {"measured": held, "account": account.of_rows(rows), "data": data}
+    known: dict[str, Any] = {"measured": held, "account": Account.of_rows(rows), "data": data}
     asks = target, bool(data.score), data.classes, outside
     return ClassesStudy(settings, rows.systems, attributes, p.given, *asks, **known)
 
@@ -322,7 +322,7 @@ def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> Classes
     if second := _second(of, measured, settings):
         measured = replace(measured, second=second, areas=nameless(of.table).total(second))
     t, rows, target = of.table, int(measured.counted.facts.sums[0]), p.precision_target or TARGET
-    known: dict[str, Any] = {"measured": measured, "account": account.of_table(t, rows), "blocks": t}
+    known: dict[str, Any] = {"measured": measured, "account": Account.of_table(t, rows), "blocks": t}
     return ClassesStudy(settings, t.systems, {}, p.given, target, of.scored, of.names, of.outside, **known)
 
 

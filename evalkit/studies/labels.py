@@ -38,11 +38,11 @@ from evalkit.statistics.of_moments import Terms
 from evalkit.statistics.several_classes import LEAST, SHARE
 from evalkit.statistics.several_labels import STEPS, TOP, Decided, HeldLabels, SummedLabels, key_of, off, top_hits
 from evalkit.statistics.statistic import Layout, Statistic
-from evalkit.studies import account, study
+from evalkit.studies import study
 from evalkit.studies.classes import BESIDE, nameless
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.one_by_one import EachStudy, among
-from evalkit.studies.row_study import with_limits
+from evalkit.studies.row_study import Account, with_limits
 from evalkit.studies.study import EVERY, Settings
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -232,7 +232,7 @@ def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> Labe
     shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "beside": beside}
     every = {name: Rows(data.actual, of, cuts_of(threshold, stored[name]), **shared) for name, of in data.score.items()}
     held = HeldLabels(every, lambda: rows.id)
-    known: dict[str, Any] = {"measured": held, "account": account.of_rows(rows), "data": data}
+    known: dict[str, Any] = {"measured": held, "account": Account.of_rows(rows), "data": data}
     return LabelsStudy(settings, rows.systems, attributes, p.given, threshold, data.labels, stored, sure, **known)
 
 
@@ -258,7 +258,7 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     measured = SummedLabels(t.systems, first, counted, design)
     second = _second(measured, settings, of)
     measured = replace(measured, second=second, moved=nameless(t).total(second))
-    known: dict[str, Any] = {"measured": measured, "account": account.of_table(t, rows), "blocks": t}
+    known: dict[str, Any] = {"measured": measured, "account": Account.of_table(t, rows), "blocks": t}
     return LabelsStudy(settings, t.systems, {}, p.given, threshold, of.names, of.precision, of.sure, **known)
 
 

@@ -19,10 +19,9 @@ from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
-from evalkit.studies import curve_points, reliability, unit_stream
-from evalkit.studies.account import Account
+from evalkit.studies import curve_points, reliability
 from evalkit.studies.reliability import Fine, Reliability
-from evalkit.studies.row_study import DRAWN, RowStudy
+from evalkit.studies.row_study import DRAWN, Account, RowStudy, units_of
 from evalkit.studies.units import Units
 
 MOST = 6  # classes that have a square each
@@ -95,7 +94,7 @@ class EachStudy(RowStudy):
         """The rows; those that are not at hand are read again as they are taken."""
         if self.blocks is None:
             return super().units_held()
-        return unit_stream.units_of(self, self.blocks, len(self.account), said=self._said_in)
+        return units_of(self, self.blocks, len(self.account), said=self._said_in)
 
     def _said_in(self, block: Block, system: int) -> Rows:
         return replace(self.rows_of(block, system), weight=block.weight)

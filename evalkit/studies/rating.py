@@ -39,10 +39,9 @@ from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.of_moments import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
-from evalkit.studies import account, mean_reliability, study, unit_stream
-from evalkit.studies.account import Account
-from evalkit.studies.mean_reliability import MeanReliability, window
-from evalkit.studies.row_study import RowStudy
+from evalkit.studies import reliability, study
+from evalkit.studies.reliability import MeanReliability, window
+from evalkit.studies.row_study import Account, RowStudy, units_of
 from evalkit.studies.study import Settings
 from evalkit.studies.units import Units
 
@@ -215,7 +214,7 @@ class Rating(RowStudy):
 
     def units_held(self) -> Units:
         """The rows; those that are not at hand are read again as they are taken."""
-        return unit_stream.units_of(self, self.table, len(self.account)) if self.table else super().units_held()
+        return units_of(self, self.table, len(self.account)) if self.table else super().units_held()
 
     # Distributions
 
@@ -433,7 +432,9 @@ class Rating(RowStudy):
             rows = self.kept.sample.rows.rows(i)
             band = consistency.band_of_means(rows, mean_calibration.means(rows), **drawn)
         total, around, square = self.kept.facts.sums[4:]
-        return mean_reliability.of(table, float(square / total - (around / total) ** 2), band, self.forecasts[name])
+        return reliability.mean_reliability(
+            table, float(square / total - (around / total) ** 2), band, self.forecasts[name]
+        )
 
     @cached_property
     def parts(self) -> pd.DataFrame:
@@ -476,7 +477,7 @@ def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rat
     asked = Asked(terms, replace(limits, bins=max(limits.bins, n), drawn=n))
     weighted = data.weight is not None
     return Rating(
-        settings, systems, attributes, given, account.of_rows(rows), asked, asked(block), held, weighted, data
+        settings, systems, attributes, given, Account.of_rows(rows), asked, asked(block), held, weighted, data
     )
 
 
@@ -495,7 +496,7 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     design = Layout.WEIGHTED if weight else Layout.CLUSTERED if settings.unit else Layout.PLAIN
     summed = Summed(t.systems, asked.terms, kept, design)
     summed.refuse_unlike()
-    counted = account.of_table(t, rows)
+    counted = Account.of_table(t, rows)
     made = Rating(settings, t.systems, {}, given, counted, asked, kept, summed, bool(weight), table=t)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
     roles_of.refuse_missing(made.target.values, made.target.rows, actual, where)
