@@ -137,6 +137,8 @@ def test_the_folds_decide_where_few_rows_are_pooled(rows, decides, honest):
     table |= {"id": np.tile(np.arange(rows), 2), "model": np.repeat(["a", "b"], rows)}
     study = validation.read(pd.DataFrame(table), metrics="roc_auc")
     assert study.paired["adjusted"].tolist() == pytest.approx(np.clip(holm(study.paired[decides]), 0, 1))
+    assert study.paired["p_pooled"].notna().all() == honest
+    assert set(study.paired[decides]) <= set(study.comparisons["p"])
     assert study.answer["what"].startswith("pooled") is honest
     first, second = validation_page.paired(study).html.split("<table")[1:]
     assert ("adjusted p" in first, "adjusted p" in second) == (honest, not honest)

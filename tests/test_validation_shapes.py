@@ -191,7 +191,7 @@ def test_repeated_folds_of_two_systems_are_paired_by_id_and_repeat():
     one = repeated()
     both = pd.concat([one.assign(system="a"), one.assign(system="b", score=1 - one["score"])])
     study = validation.read(both)
-    assert study.compare(study.primary, ("a", "b")).difference.n == 200
+    assert study.compare_pooled(study.primary, ("a", "b")).difference.n == 200
     assert not severe(study)
 
 

@@ -481,25 +481,25 @@ def paired(study: Validation) -> Html:
     for row in study.paired.to_dict("records"):
         name = minus(row["first"], row["second"])
         limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed, whole)
-        pooled.append([name, limits, p_cell(row["p_pooled"])])
+        pooled.append([name, limits] if study.few_pooled else [name, limits, p_cell(row["p_pooled"])])
         limits = with_interval(row["by_fold"], row["low"], row["high"], signed, by_fold)
         folded.append([name, limits, replace(p_cell(row["p_naive"]), tag="s"), p_cell(row["p"])])
         decides[-1] += [p_cell(row["adjusted"]), Cell(row["verdict"], kind="text")]
     label, level = study.primary.label, f"{study.settings.level:.0%} interval"
-    c = study.compare(study.primary, (study.subject, study.paired["second"].iloc[0]))
+    c = study.compare_pooled(study.primary, (study.subject, study.paired["second"].iloc[0]))
     n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
     above = f"Differences in {label}, {level}, {n} {'of the test set' if study.holdout else 'pooled out of fold'}"
     adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
-    few = f" Fewer than {FEW_POOLED:,} rows: the test by fold below decides. The pooled one takes the folds' models as "
-    note = f"p by {c.method}{few + 'fixed.' if study.few_pooled else adjusted + '.'}"
+    few = f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' models are taken as fixed."
+    note = few if study.few_pooled else f"p by {c.method}{adjusted}."
     below = f"The same by fold, {level}, {len(study.tests)} folds"
     wrong = f"p by Nadeau and Bengio's corrected t{adjusted if study.few_pooled else ', not adjusted'}. Crossed out: "
     wrong += "the plain t-test ignores that folds share rows; over 10 × 10 folds it declares two equal learners "
     wrong += "different in half of all cases."
     last = ["adjusted p", "verdict"]
-    columns, of_folds = ["first − second", "difference", "p"], ["first − second", "mean difference", "naive p", "p"]
+    columns, of_folds = ["first − second", "difference"], ["first − second", "mean difference", "naive p", "p"]
     if decides is pooled:
-        columns += last
+        columns += ["p", *last]
     else:
         of_folds += last
     pooled_table = tables.table(above, columns, pooled, note, PAIRED)

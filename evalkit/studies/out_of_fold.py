@@ -26,7 +26,7 @@ from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate, mean_t, mover
-from evalkit.statistics.significance import adjust, cochran, holm, nadeau_bengio, paired_t, verdict
+from evalkit.statistics.significance import Comparison, adjust, cochran, holm, nadeau_bengio, paired_t, verdict
 from evalkit.statistics.statistic import OfRows, pooled_variances
 from evalkit.studies import resplits, units
 from evalkit.studies.resplits import ONE_OUT, Resplits
@@ -278,9 +278,9 @@ class Validation(Shown, Study):
         unit = None if group is None else group[self.folds.pairs[0][0]]
         return mover(self.interval(self.primary, replace(side, unit=unit)), self.estimate(self.primary, self.subject))
 
-    def fold_values(self, system: str) -> Floats:
-        """The primary metric on each fold."""
-        return self.by_fold[self.by_fold["system"] == system][self.primary.label].to_numpy(float)
+    def fold_values(self, system: str, chosen: Chosen | None = None) -> Floats:
+        """A metric on each fold; the primary one if none is named."""
+        return self.by_fold[self.by_fold["system"] == system][(chosen or self.primary).label].to_numpy(float)
 
     @cached_property
     def unlike(self) -> dict[str, float]:
@@ -366,6 +366,25 @@ class Validation(Shown, Study):
         honest = self.intervals[self.intervals["honest"]]
         return (honest if len(honest) else self.intervals).iloc[0].to_dict()
 
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """first − second: on the pooled rows, or by fold where these are few."""
+        by_fold = self.few_pooled and member is EVERY
+        return self.compare_folds(chosen, pair) if by_fold else super().compare(chosen, pair, member)
+
+    def compare_pooled(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
+        """first − second on the pooled rows, which takes the folds' models as fixed."""
+        return super().compare(chosen, pair)
+
+    def compare_folds(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
+        """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's corrected t."""
+        train, test = self.mean_sizes
+        values = [self.fold_values(name, chosen) for name in pair]
+        apart = values[0] - values[1]
+        apart = apart[~np.isnan(apart)]
+        if not apart.size:
+            return inference.undefined(self.settings.level, "fold")
+        return nadeau_bengio(apart, train=train, test=test, level=self.settings.level)
+
     @cached_property
     def paired(self) -> pd.DataFrame:
         """The subject against each other system on the same folds: by fold corrected and naive, and pooled.
@@ -373,12 +392,11 @@ class Validation(Shown, Study):
         adjusted, verdict, method, n, unit: of the one that decides, which is by fold where few rows are pooled.
         """
         rows = []
-        train, test = self.mean_sizes
         apart = {name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems}
         apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
         others = [name for name, d in apart.items() if d.size]
-        pooled = [self.compare(self.primary, (self.subject, name)) for name in others]
-        by_fold = [nadeau_bengio(apart[name], train=train, test=test, level=self.settings.level) for name in others]
+        pooled = [self.compare_pooled(self.primary, (self.subject, name)) for name in others]
+        by_fold = [self.compare_folds(self.primary, (self.subject, name)) for name in others]
         deciding = adjust(by_fold if self.few_pooled else pooled, holm)
         direction = 1 if self.primary.metric.best == "high" else -1
         for name, nb, c, decides in zip(others, by_fold, pooled, deciding, strict=True):
@@ -388,7 +406,7 @@ class Validation(Shown, Study):
             row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value if d.size > 1 else np.nan}
             row |= {f"pooled{at}": getattr(c.difference, at[1:] or "value") for at in ("", "_low", "_high")}
             word = verdict(decides, margin=self.settings.margin, direction=direction)
-            row |= {"p_pooled": c.p_value, "adjusted": decides.adjusted, "verdict": word}
+            row |= {"p_pooled": np.nan if self.few_pooled else c.p_value, "adjusted": decides.adjusted, "verdict": word}
             rows.append(row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit})
         return pd.DataFrame(rows)
 
@@ -452,7 +470,7 @@ class Validation(Shown, Study):
             return pd.DataFrame()
         direction = 1 if self.primary.metric.best == "high" else -1
         names = [self.subject, OUTSIDE]
-        adjusted = adjust([self.compare(self.primary, (name, INSIDE)) for name in names], holm)
+        adjusted = adjust([self.compare_pooled(self.primary, (name, INSIDE)) for name in names], holm)
         rows = [{"columns": name} | vars(self.estimate(self.primary, name)) for name in [*names, INSIDE]]
         for row, c in zip(rows, adjusted, strict=False):
             row |= {"difference": c.difference.value, "difference_low": c.difference.low}
