@@ -1,18 +1,18 @@
 """Write what is generated: the pages of docs, evalkit/__init__.pyi, parameters cells: `python tests/readme_table.py`.
 
-docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md and
-the codes in evalkit/schema.json from the kinds of findings, docs/glossary.md from the terms that pages explain, the
-ratios in docs/performance.md from what the benchmarks wrote.
+docs/metrics.md comes from the catalogue, docs/parameters.md from the parameters of each report, docs/findings.md from
+the kinds of findings, evalkit/schema.json from the frozen results (results_schema.py), docs/glossary.md from the terms
+that pages explain, the ratios in docs/performance.md from what the benchmarks wrote.
 """
 
 import inspect
 import json
-import re
 from pathlib import Path
 from textwrap import indent
 from typing import Any, get_type_hints
 
 import nbformat
+import results_schema
 
 import evalkit as ek
 from evalkit.catalogue import lookup
@@ -110,12 +110,6 @@ def glossary() -> str:
     return TERMS + terms.markdown()
 
 
-def schema() -> str:
-    """The text of evalkit/schema.json with the codes of findings as they are now."""
-    codes = ", ".join(f'"{kind.code}"' for kind in kinds.every())
-    return re.sub(r'("code": \{"enum": \[)[^\]]*', rf"\g<1>{codes}", SCHEMA.read_text(encoding="utf-8"))
-
-
 def stub() -> str:
     """The text of evalkit/__init__.pyi: the public names, and the reports with the signature and help of `read`."""
     imports, reports = [], []
@@ -161,5 +155,5 @@ if __name__ == "__main__":
     PARAMETERS.write_text(parameters(), encoding="utf-8")
     FINDINGS.write_text(findings(), encoding="utf-8")
     GLOSSARY.write_text(glossary(), encoding="utf-8")
-    SCHEMA.write_text(schema(), encoding="utf-8")
+    SCHEMA.write_text(results_schema.text(), encoding="utf-8")
     PERFORMANCE.write_text(performance(PERFORMANCE.read_text(encoding="utf-8")), encoding="utf-8")

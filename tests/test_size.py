@@ -30,7 +30,7 @@ LINES = {
     "top": 994,
 }
 MODULES = 190
-TESTS = 25_784
+TESTS = 25_879
 
 
 @cache
