@@ -29,7 +29,7 @@ from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.blocks import Blocks
-from evalkit.reading.reductions.classes import Classes
+from evalkit.reading.reductions.scores import Classes
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import bootstrap, consistency
 from evalkit.statistics.consistency import UNKNOWN, Perfect

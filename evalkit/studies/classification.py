@@ -1,6 +1,6 @@
 """The classification study: reads the input, finds its kind, and hands over to the study of that kind."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ from evalkit.limits import USUAL, Limits
 from evalkit.parameters import Classification
 from evalkit.reading.engines import base
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
-from evalkit.reading.reductions import classes as reductions
-from evalkit.reading.reductions import labels, scores
+from evalkit.reading.reductions import scores
 from evalkit.reading.tables import sources
 from evalkit.studies import binary_studies, classes
 from evalkit.studies import labels as labels_study
@@ -37,11 +36,11 @@ KINDS: Mapping[type, ByKind] = {
     MultiLabel: ByKind(labels_study.of_rows, FOR_TWO | FOR_SEVERAL),
 }
 
-LARGE: Sequence[tuple[Any, type, Any]] = (
-    (scores.opened, Binary, binary_studies.of_blocks),
-    (reductions.opened, MultiClass, classes.of_blocks),
-    (labels.opened, MultiLabel, labels_study.of_blocks),
-)
+LARGE: Mapping[type, tuple[type, Callable[[Any, Classification, Limits], RowStudy]]] = {
+    scores.Scores: (Binary, binary_studies.of_blocks),
+    scores.Classes: (MultiClass, classes.of_blocks),
+    scores.Labels: (MultiLabel, labels_study.of_blocks),
+}
 
 
 @parameters.reader(parameters.Classification)
@@ -70,11 +69,11 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     predicted = Predicted.of(
         parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
     )
-    for opened, kind_of, of_sums in LARGE:
-        with opened(predicted, budget, p.segments, p.unit) as table:
-            if table is not None:
-                _refuse_idle(p, KINDS[kind_of].idle)
-                return of_sums(table, p, limits)
+    with scores.opened(predicted, budget, p.segments, p.unit) as table:
+        if table is not None:
+            kind_of, of_blocks = LARGE[type(table)]
+            _refuse_idle(p, KINDS[kind_of].idle)
+            return of_blocks(table, p, limits)
     data = predicted.read()
     kind = KINDS[type(data)]
     _refuse_idle(p, kind.idle)

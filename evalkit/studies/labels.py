@@ -27,7 +27,7 @@ from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import MultiLabel
-from evalkit.reading.reductions.labels import Labels
+from evalkit.reading.reductions.scores import Labels
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.label_readings import SWEPT as SHARED_SWEPT

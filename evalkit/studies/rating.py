@@ -84,9 +84,8 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     study.check_columns(p.metrics, given.parts)
     with blocks.engine_for(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
         if engine:
-            t = blocks.read(
-                engine, given.parts, given.numbered, given.systems, settings.segments, p.unit, ("forecast",)
-            )
+            pieces, groups = blocks.pieces_of(engine, given.parts, given.numbered), (settings.segments, p.unit)
+            t = blocks.laid(engine, pieces, given.systems, *groups, said=("forecast",)).grouped(*groups)
             return _of_blocks(t, settings, p.given)
     return _of_rows(outcomes.ratings_of(given.read()), settings, p.given)
 

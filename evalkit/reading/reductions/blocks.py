@@ -403,47 +403,21 @@ def changed(name: str) -> InputError:
     return InputError(f"{name}: the input changed while it was read")
 
 
-def read(
-    engine: Engine,
-    parts: Sequence[Part],
-    layouts: Sequence[Layout],
-    systems: Sequence[str] = (),
-    segments: Sequence[str] = (),
-    unit: str | None = None,
-    said: Sequence[str] | None = None,
-) -> Blocks:
-    """The table; raises InputError where its systems, groups or units cannot be meant.
-
-    layouts: the columns of each part by the roles that the report declares. systems: those wanted. said: the roles of
-    what systems say that are measured, all of them where none is named.
-    """
-    pieces = pieces_of(engine, parts, layouts)
-    return laid(engine, pieces, [sizes_of(engine, piece) for piece in pieces], systems, segments, unit, said)
-
-
 def laid(
     engine: Engine,
     pieces: Sequence[Piece],
-    sizes: Sequence[Mapping[str, int]],
     systems: Sequence[str] = (),
     segments: Sequence[str] = (),
     unit: str | None = None,
     said: Sequence[str] | None = None,
+    sizes: Sequence[Mapping[str, int]] | None = None,
 ) -> Blocks:
-    """The table of parts laid end to end. sizes: of each part the rows of each system."""
-    return ungrouped(engine, pieces, sizes, systems, segments, unit, said).grouped(segments, unit)
+    """The table of parts laid end to end before its groups are known: a unit may have rows in any block.
 
-
-def ungrouped(
-    engine: Engine,
-    pieces: Sequence[Piece],
-    sizes: Sequence[Mapping[str, int]],
-    systems: Sequence[str] = (),
-    segments: Sequence[str] = (),
-    unit: str | None = None,
-    said: Sequence[str] | None = None,
-) -> Blocks:
-    """The same before its groups are known: every unit may have rows in any block."""
+    systems: those wanted. said: the roles of what systems say that are measured, all of them where none is named.
+    sizes: of each part the rows of each system, where they are known. Raises InputError where systems cannot be meant.
+    """
+    sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
     names = tuple(map(str, layout.own)) if layout.wide else _systems(systems, {n for s in sizes for n in s}, pieces[0])
     roles = list(dict.fromkeys(role for fields in layout.own.values() for role in fields))
@@ -479,7 +453,7 @@ def _cells(dialect: Dialect, layout: Layout, schema: Schema) -> list[str]:
     return [f"{dialect.quote(key)} AS {dialect.quote(name)}" for name, key in named.items()]
 
 
-def sizes_of(engine: Engine, piece: Piece) -> dict[str, int]:
+def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
     """The rows of each system of a part; raises InputError where there are none, or one has no system."""
     system = piece.system_in(engine)
     query = f"SELECT {system} AS system, count(*) AS n FROM ({piece.chosen.query}) AS s GROUP BY 1"

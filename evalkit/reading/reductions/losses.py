@@ -77,8 +77,7 @@ class RowLosses:
 def _asked(
     cells: Asked, layouts: Sequence[Layout], metrics: Sequence[Metric], unit: str | None, reading: Reading
 ) -> tuple[UnitValues, int]:
-    pieces = blocks.pieces_of(cells.engine, cells.parts, layouts)
-    t = blocks.ungrouped(cells.engine, pieces, [blocks.sizes_of(cells.engine, piece) for piece in pieces], unit=unit)
+    t = blocks.laid(cells.engine, blocks.pieces_of(cells.engine, cells.parts, layouts), unit=unit)
     systems, ids = t.systems, t.schema.id is not None
     n, width = t.rows // len(systems), len(metrics) * len(systems)
     if n * width > reading.kept:
