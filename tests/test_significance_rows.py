@@ -23,7 +23,7 @@ def table():
 
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_pairs_that_share_bootstrap_samples_have_the_p_of_each_alone(table, unit, monkeypatch):
-    monkeypatch.setattr("evalkit.studies.significance_study.DIFFERENCES", 4 * UNITS)  # some pairs at a time
+    monkeypatch.setattr("evalkit.studies.paired.DIFFERENCES", 4 * UNITS)  # some pairs at a time
     study = significance.read(table, unit=unit, columns={"unit": "id"}, systems="a,b,c,d,e")
     other = paired.other_tests(study).set_index(["first", "second"])["bootstrap"]
     assert len(other) == 10

@@ -224,8 +224,7 @@ def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspecti
     significance.check(kind, parts, p)
     if kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):
         return Inspection(what, {})
-    qrels = None if p.qrels is None else sources.parts(p.qrels, p.header)
-    values = significance.values_of(kind, cells, qrels, p, USUAL.reading).values
+    values = significance.values_of(kind, cells, p, USUAL.reading).values
     return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
 
 

@@ -18,17 +18,15 @@ from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import plural
 from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Budget, Engine
-from evalkit.reading.inputs import aligned, unit_kinds
+from evalkit.reading.inputs import unit_kinds
 from evalkit.reading.inputs import units as reading_units
-from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_cells import Asked, Cells, Held
 from evalkit.reading.inputs.units import Trials, UnitValues
 from evalkit.reading.reductions import blocks, losses
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.reading.tables.rules import Field, Role
 from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -50,7 +48,6 @@ SAMPLE: dict[str, Any] = {
 
 
 LOSSES = ("brier", "log_loss")
-LABEL = Role("label", rules.FLAGS)
 KINDS = {
     "ranking": "ranked lists",
     "trials": "successes and trials",
@@ -121,8 +118,7 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
         check(kind, parts, p)
         if kind == "trials":
             return Shares.of(reading_units.read_trials(parts, p.columns), p)
-        qrels = study.inputs(p.qrels, p.header, limits.reading)
-        return _study(values_of(kind, cells, qrels, p, limits.reading), p, limits)
+        return _study(values_of(kind, cells, p, limits.reading), p, limits)
 
 
 def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager[Engine | None]:
@@ -137,27 +133,29 @@ def check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None:
     if kind == "wide" and p.header is None:
         for part in parts:
             roles_of.refuse_data(part.columns, part.name)
-    _check_meant(kind, p.given, p.columns)
+    for name in p.given:
+        if kind not in OWN.get(name, (kind,)):
+            known = ", ".join(KINDS[other] for other in OWN[name])
+            raise ParameterError(f"{name}: only for {known}; preds holds {KINDS[kind]}")
+    if p.columns and kind in ("report", "trec_eval"):
+        raise ParameterError(f"columns: {KINDS[kind]} has no columns to name")
+    if kind in ROLES:
+        roles_of.check_roles(p.columns, ROLES[kind])
     if kind != "ranking":
         unit_kinds.check_named(parts, p.columns, p.unit)
 
 
-def _directed(chosen: tuple[Chosen, ...], p: parameters.Significance) -> tuple[Chosen, ...]:
-    """The metrics with those of which less is better turned around; where such are named, more of the others is."""
-    labels = [metric.label for metric in chosen]
-    for name in p.lower_is_better:
-        if name not in labels:
-            raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
-    if "lower_is_better" not in p.given:
-        return chosen
-    best = {c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen}
-    return tuple(Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen)
-
-
 def _study(values: Input, p: parameters.Significance, limits: Limits) -> Significance:
-    data = values.values
+    """The study of values; of metrics of which less is named as better, more of the others is."""
+    data, chosen = values.values, values.metrics
+    for name in p.lower_is_better:
+        if name not in (labels := [metric.label for metric in chosen]):
+            raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
+    if "lower_is_better" in p.given:
+        best = {c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen}
+        chosen = tuple(Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen)
     unit = None if data.cluster is None else data.name
-    shared = study.settings(p, _directed(values.metrics, p), unit=unit, limits=limits)
+    shared = study.settings(p, chosen, unit=unit, limits=limits)
     study.check_systems(shared, data.systems)
     if p.test_to_train and unit:
         raise ParameterError(SEVERAL)
@@ -169,23 +167,11 @@ def _study(values: Input, p: parameters.Significance, limits: Limits) -> Signifi
 # Kinds of input -------------------------------------------------------------------------------------------------------
 
 
-def _check_meant(content: str, names: Iterable[str], columns: Mapping[str, str]) -> None:
-    """Raises ParameterError for a parameter, or a role of a column, that means nothing for this kind of input."""
-    for name in names:
-        if content not in OWN.get(name, (content,)):
-            known = ", ".join(KINDS[kind] for kind in OWN[name])
-            raise ParameterError(f"{name}: only for {known}; preds holds {KINDS[content]}")
-    if columns and content in ("report", "trec_eval"):
-        raise ParameterError(f"columns: {KINDS[content]} has no columns to name")
-    if content in ROLES:
-        roles_of.check_roles(columns, ROLES[content])
-
-
-def values_of(kind: str, cells: Cells, qrels: list[Part] | None, p: parameters.Significance, reading: Reading) -> Input:
+def values_of(kind: str, cells: Cells, p: parameters.Significance, reading: Reading) -> Input:
     """The values and their metrics; `kind` is the kind of input that `unit_kinds.kind` saw."""
     parts = cells.parts
     if kind == "ranking":
-        return _ranking(parts, qrels, p)
+        return _ranking(parts, p)
     if kind == "classification":
         return _losses(cells, p, reading)
     _refuse_own(kind, p.metrics)
@@ -197,30 +183,20 @@ def values_of(kind: str, cells: Cells, qrels: list[Part] | None, p: parameters.S
         asked = {"systems": p.systems, "metrics": p.metrics}
         data = reading_units.read_long(cells, p.columns, unit=p.unit, reading=reading, **asked)
     else:
-        metric = _one(p.metrics)
+        if len(p.metrics) > 1:
+            several = f"a wide table holds one metric, got {len(p.metrics)}; a long table has a metric column"
+            raise ParameterError(f"metrics: {several}")
+        metric = p.metrics[0] if p.metrics else reading_units.VALUE
         data = reading_units.read_wide(cells, p.columns, unit=p.unit, systems=p.systems, metric=metric, reading=reading)
     usual = dict.fromkeys(data.metrics, "high") if kind == "trec_eval" else {}
-    return Input(data, _named(data.metrics, parts, {**usual, **data.directions}))
+    stated = {name: best for part in parts for name, best in part.directions.items()}  # by a file
+    stated |= {**usual, **data.directions}
+    return Input(data, tuple(Chosen(named(name, stated.get(name))) for name in data.metrics))
 
 
-def _named(names: Iterable[str], parts: Sequence[Part], known: Mapping[str, str]) -> tuple[Chosen, ...]:
-    """The metrics of these names, with the directions that are known or that a file states."""
-    stated = {name: best for part in parts for name, best in part.directions.items()} | {**known}
-    return tuple(Chosen(named(name, stated.get(name))) for name in names)
-
-
-def _one(names: Sequence[str]) -> str:
-    if len(names) > 1:
-        raise ParameterError(
-            f"metrics: a wide table holds one metric, got {len(names)}; a long table has a metric column"
-        )
-    return names[0] if names else reading_units.VALUE
-
-
-def _ranking(parts: Sequence[Part], qrels: list[Part] | None, p: parameters.Significance) -> Input:
-    asked = {name: getattr(p, name) for name in ("columns", "systems", "metrics", "unit", "ranks")}
-    within = {name: getattr(p, name) for name in ("memory", "threads", "spill")}
-    lists = ranking.read(list(parts), qrels, **asked, **within)
+def _ranking(parts: Sequence[Part], p: parameters.Significance) -> Input:
+    asked = ("columns", "systems", "metrics", "unit", "ranks", "header", "memory", "threads", "spill")
+    lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
     id, cluster = (
         (lists.runs.query, None) if lists.unit is None else reading_units.clustered(lists.runs.query, lists.unit)
     )
@@ -251,32 +227,9 @@ def _report(parts: Sequence[Part]) -> UnitValues:
 
 def _losses(cells: Cells, p: parameters.Significance, reading: Reading) -> Input:
     """The Brier score and log loss of each row, of systems joined on the id."""
-    metrics, layouts = _of_rows(p.metrics), _layouts(cells.parts, p.columns, p.unit)
-    data, alone = losses.read(cells, layouts, metrics, p.unit, reading)
-    return Input(data, _computed(metrics), alone=alone)
-
-
-def _computed(metrics: Sequence[Metric]) -> tuple[Chosen, ...]:
-    """The metrics, whose values per row are known."""
-    return tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in metrics)
-
-
-def _layouts(parts: Sequence[Part], named: Mapping[str, str], unit: str | None) -> list[Layout]:
-    """The columns of each part."""
-    return aligned.layouts(parts, lambda part: _layout(part, named, [unit] if unit else []))
-
-
-def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> Layout:
-    """The columns of a part; the unit may be the id."""
-    names = ("system", "id", "label", "score")
-    beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
-    columns = roles_of.match(part.columns, names, named, part.name, named=beside).resolved(names[2:])
-    return Layout(
-        aligned.attributes_by_role(attributes) | aligned.shared_of([LABEL], columns),
-        {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},
-        id=columns.get("id"),
-        system=columns.get("system"),
-    )
+    metrics = _of_rows(p.metrics)
+    data, alone = losses.read(cells, p.columns, metrics, p.unit, reading)
+    return Input(data, tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in metrics), alone=alone)
 
 
 def _of_rows(names: Sequence[Any]) -> list[Metric]:

@@ -3,7 +3,7 @@
 A table at hand is aligned as other predictions are; an engine brings the rows of one id together, block by block.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +21,19 @@ from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
 from evalkit.reading.inputs.units import Made, Shaped, UnitValues
 from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules
+from evalkit.reading.tables.parts import Part
+from evalkit.reading.tables.rules import Field, Role
+
+LABEL = Role("label", rules.FLAGS)
 
 
 def read(
-    cells: Cells, layouts: Sequence[Layout], metrics: Sequence[Metric], unit: str | None, reading: Reading
+    cells: Cells, named: Mapping[str, str], metrics: Sequence[Metric], unit: str | None, reading: Reading
 ) -> tuple[UnitValues, int]:
     """The losses of rows of systems that are joined on the id, and how many rows another system lacks."""
+    layouts = aligned.layouts(cells.parts, lambda part: _layout(part, named, [unit] if unit else []))
     if isinstance(cells, Asked):
         return _asked(cells, layouts, metrics, unit, reading)
     rows = aligned.read(cells.parts, layouts)
@@ -35,6 +42,19 @@ def read(
     values = {(m.name, name): Chosen(m).sums(of) for m in metrics for name, of in each.items()}
     of = aligned.attributes_of(rows, [unit], unit)[unit] if unit else None
     return _values(rows.id, of, values, unit, dict(rows.columns), rows.sources), rows.alone
+
+
+def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> Layout:
+    """The columns of a part; the unit may be the id."""
+    names = ("system", "id", "label", "score")
+    beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
+    columns = roles_of.match(part.columns, names, named, part.name, named=beside).resolved(names[2:])
+    return Layout(
+        aligned.attributes_by_role(attributes) | aligned.shared_of([LABEL], columns),
+        {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},
+        id=columns.get("id"),
+        system=columns.get("system"),
+    )
 
 
 def _values(id: Any, of: Any, values: dict[Any, Sums], unit: str | None, columns: Any, sources: Any) -> UnitValues:
