@@ -383,7 +383,8 @@ class Validation(Shown, Study):
         apart = apart[~np.isnan(apart)]
         if not apart.size:
             return inference.undefined(self.settings.level, "fold")
-        return nadeau_bengio(apart, train=train, test=test, level=self.settings.level)
+        c = nadeau_bengio(apart, train=train, test=test, level=self.settings.level)
+        return inference.within_range(c, chosen.metric.high - chosen.metric.low)
 
     @cached_property
     def paired(self) -> pd.DataFrame:
