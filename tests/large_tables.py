@@ -103,32 +103,3 @@ def put(data, column, row, value):
     data[column] = data[column].astype(object)
     data.loc[row, column] = value
     return data
-
-
-BAD = {
-    "label missing": (lambda d: put(d, "label", 7, None), {}),
-    "score missing": (lambda d: put(d, "score_good", 9, None), {}),
-    "score infinite": (lambda d: d.assign(score_weak=np.where(d.index == 250, np.inf, d["score_weak"])), {}),
-    "score not a number": (lambda d: put(d, "score_good", 3, "high").astype({"score_good": str}), {}),
-    "weight below 0": (lambda d: put(d, "heavy", 300, -1).astype({"heavy": int}), {"columns": "{weight: heavy}"}),
-    "weights all 0": (lambda d: d.assign(heavy=0), {"columns": "{weight: heavy}"}),
-    "three labels": (lambda d: d.assign(label=np.where(d.index == 42, 2, d["label"])), {}),
-    "which is positive": (lambda d: d.assign(label=d["label"].map({0: "good", 1: "bad"})), {}),
-    "no such positive": (lambda d: d.assign(label=d["label"].map({0: "a", 1: "b"})), {"positive": "c"}),
-    "id twice": (lambda d: d.assign(id=d["id"].replace("row 200", "row 20")), {}),
-    "id missing": (lambda d: put(d, "id", 11, None), {}),
-    "no probabilities": (lambda d: put(d, "score_weak", 77, 1.5).astype({"score_weak": float}), {"metrics": "brier"}),
-    "no such system": (lambda d: d, {"systems": "good,bad"}),
-    "long: id twice": (lambda d: pd.concat([long(d), long(d).iloc[5:6]]), {}),
-    "long: labels differ": (
-        lambda d: long(d).reset_index(drop=True).pipe(lambda x: put(x, "label", 5, 1 - x["label"][5])),
-        {},
-    ),
-    "long: groups differ": (
-        lambda d: long(d).reset_index(drop=True).pipe(lambda x: put(x, "country", 5, "xx")),
-        {"segments": "country"},
-    ),
-    "long: no ids": (lambda d: long(d).drop(columns="id"), {}),
-    "long: nothing shared": (lambda d: long(d).pipe(lambda x: x.assign(id=x["id"] + x["system"])), {}),
-    "long: no such system": (lambda d: long(d), {"systems": "good,bad"}),
-}  # fmt: skip

@@ -9,12 +9,11 @@ import pytest
 from large_classes import CASES, DECIDED, METRICS, NAMES, SHARDS, decided, frame, held, summed
 
 import evalkit as ek
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import classes_page, classification_page, first_screen, page
 from evalkit.pages.shared_findings import power
-from evalkit.studies import classification
 
 DATA = {"decided": (decided, DECIDED), "scored": (frame, METRICS)}
 FRAMES = ("estimates", "comparisons", "by_segment", "by_class", "confused", "covered")
@@ -83,11 +82,11 @@ def test_pictures_are_those_of_memory():
 
 
 @pytest.mark.parametrize("case", ["real weights", "units"])
-def test_a_hundred_thousand_rows_at_any_memory(case):
-    data, given = frame(50_000, units=12_000), {"metrics": "accuracy,macro_f1,log_loss,roc_auc_ovr", **CASES[case]}
+def test_many_rows_at_any_memory(case):
+    data, given = frame(10_000, units=2_400), {"metrics": "accuracy,macro_f1,log_loss,roc_auc_ovr", **CASES[case]}
     kept = held(data, segments="country", **given)
     for memory in ("1GB", "250MB"):
-        reading = Reading(rows=1_000, shard=9_000, row=20_000, units=100)
+        reading = Reading(rows=1_000, shard=1_800, row=20_000, units=100)
         same_studies(kept, summed(data, Limits(reading=reading), memory=memory, segments="country", **given))
 
 
@@ -181,41 +180,6 @@ def test_the_page_says_the_same():
     assert "Single rows are not listed" in classification_page.explorer(reduced).text
     bundle = classification_page.results(reduced)._repr_mimebundle_()["application/vnd.evalkit+json"]
     assert json.loads(json.dumps(bundle))["population"]["rows"] == 1000
-
-
-def put(data, column, row, value):
-    data = data.reset_index(drop=True)
-    data[column] = data[column].astype(object)
-    data.loc[row, column] = value
-    return data
-
-
-BAD = {
-    "weights all 0": (lambda d: d.assign(heavy=0), {"columns": "{weight: heavy}"}),
-    "id twice": (lambda d: d.assign(id=d["id"].replace("row 200", "row 20")), {}),
-    "no such system": (lambda d: d, {"systems": "near,none"}),
-    "labels differ": (lambda d: put(d, "label", 5, "rail" if d["label"][5] == "car" else "car"), {}),
-    "nothing shared": (lambda d: d.assign(id=d["id"] + d["system"]), {}),
-    "no class of a label": (lambda d: d.assign(label=d["label"].mask(d["id"] == "row 7", "boat")), {}),
-    "one class": (lambda d: d[["id", "system"]].assign(label="car", predicted="car"), {}),
-    "no class predicted": (lambda d: d.assign(predicted=np.where(d.index == 9, "boat", d["label"])), {}),
-    "no label predicted": (lambda d: d[["id", "system", "label"]].assign(predicted=d["label"].str.upper()), {}),
-    "a positive label": (lambda d: d, {"positive": "car"}),
-    "no probabilities": (lambda d: put(d, "p_car", 7, 1.5).astype({"p_car": float}), {"metrics": "brier"}),
-    "not finite": (lambda d: put(d, "p_car", 7, np.inf).astype({"p_car": float}), {}),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_inputs_are_refused_as_in_memory(case):
-    spoilt, given = BAD[case]
-    data = spoilt(frame(500))
-    messages = []
-    for read in (classification.read, summed):
-        with pytest.raises((InputError, ParameterError)) as caught:
-            read(data, **given)
-        messages.append(str(caught.value))
-    assert messages[0] == messages[1]
 
 
 @pytest.mark.parametrize("metric", ["roc_auc_hand_till", "roc_auc_ovr_weighted", "roc_auc_ovo_weighted"])

