@@ -163,8 +163,32 @@ class Ratio(Termed):
         return self.of(structure, k, level)
 
 
+class OfRowTerms(Termed, OfTable):
+    """A ratio of sums of terms of each row."""
+
+    centred: ClassVar[bool] = True
+    summed: ClassVar[bool] = True
+    totalled: ClassVar[bool] = True
+
+    @abstractmethod
+    def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
+        """Both terms of each row, before its weight."""
+
+    def of_terms(self, totals: Floats) -> float:
+        """The ratio, from the sums of the terms."""
+        return float(ratio(totals[0], totals[1]))
+
+    @abstractmethod
+    def of_table(self, c: Counts, threshold: float) -> tuple[float, float]:
+        """The ratio over the rows of a table, and what it is divided by; NaN if some take no part."""
+
+    def at(self, c: Counts, threshold: float) -> float:
+        """The ratio over the rows of a table."""
+        return self.of_table(c, threshold)[0]
+
+
 @dataclass(frozen=True)
-class Loss(Termed, OfTable):
+class Loss(OfRowTerms):
     """The mean of one number a row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part.
 
     worst: the number of a row whose prediction is certain and wrong, where that is far from all others.
@@ -172,19 +196,12 @@ class Loss(Termed, OfTable):
 
     per_row: Callable[[Rows, Any], Floats]
     worst: float = np.inf
-    centred: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
-    summed: ClassVar[bool] = True
-    totalled: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """Of each row its loss, and 1 if it takes part, before its weight."""
         loss = self.per_row(rows, k)
         return [np.where(np.isnan(loss), 0.0, loss), (~np.isnan(loss)).astype(np.float64)]
-
-    def of_terms(self, totals: Floats) -> float:
-        """The mean, from the sums of the terms."""
-        return float(ratio(totals[0], totals[1]))
 
     def moved(self, rows: Rows, k: int | None, centre: Centre, totals: Floats) -> Floats:
         """How much each row of weight 1 moves the mean."""
@@ -195,10 +212,6 @@ class Loss(Termed, OfTable):
         """The losses, times the weights where rows have any."""
         loss, weight = self.per_row(structure, k), structure.weight
         return Sums(loss) if weight is None else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
-
-    def at(self, c: Counts, threshold: float) -> float:
-        """The mean over the rows of a table."""
-        return self.of_table(c, threshold)[0]
 
     def of_table(self, c: Counts, threshold: float) -> tuple[float, float]:
         """The mean over the rows of a table and their weight; NaN if some take no part: their pairs are not known."""
@@ -214,21 +227,14 @@ class Loss(Termed, OfTable):
 
 
 @dataclass(frozen=True)
-class RatioOfRows(Termed, OfTable):
+class RatioOfRows(OfRowTerms):
     """A ratio of sums over rows. sides: the two numbers of each row, before its weight."""
 
     sides: Callable[[Rows], Sequence[Floats]]
-    centred: ClassVar[bool] = True
-    summed: ClassVar[bool] = True
-    totalled: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
         """Both numbers of each row, before its weight."""
         return self.sides(rows)
-
-    def of_terms(self, totals: Floats) -> float:
-        """The ratio, from the sums of the terms."""
-        return float(ratio(totals[0], totals[1]))
 
     def moved(self, rows: Rows, k: int | None, centre: Centre, totals: Floats) -> Floats:
         """How much each row of weight 1 moves the ratio."""
@@ -237,10 +243,6 @@ class RatioOfRows(Termed, OfTable):
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """Both numbers, times the weights of the rows."""
         return Sums(*(structure.weights * side for side in self.sides(structure)))
-
-    def at(self, c: Counts, threshold: float) -> float:
-        """The ratio over the rows of a table."""
-        return self.of_table(c, threshold)[0]
 
     def of_table(self, c: Counts, threshold: float) -> tuple[float, float]:
         """The ratio over the rows of a table and the sum of their denominators; NaN if some take no part."""

@@ -179,12 +179,16 @@ class Input(ABC):
         return False
 
     @abstractmethod
+    def sides(self, function: Function, structure: Any, k: int | None, level: float, sides: int) -> list[Floats]:
+        """One array with a number per unit, or two."""
+
     def mean(self, function: Function) -> Kind:
         """The mean of one number per unit."""
+        return PerUnit(lambda structure, k, level: self.sides(function, structure, k, level, 1)[0])
 
-    @abstractmethod
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums of two numbers per unit."""
+        return Ratio(lambda structure, k, level: Sums(*self.sides(function, structure, k, level, 2)))
 
 
 class OfRows(Input):
@@ -212,17 +216,16 @@ class OfRows(Input):
         read = {name: self.reads[name](structure) for name in function.arguments if name in self.reads}
         return read | {name: structure.beside[name] for name in function.columns}
 
-    def sides(self, function: Function, rows: Rows, sides: int) -> list[Floats]:
-        """One array of numbers, or two."""
+    def sides(self, function: Function, rows: Rows, k: int | None, level: float, sides: int) -> list[Floats]:
         return function.arrays(self.values(rows, function), len(rows), sides, self.unit)
 
     def mean(self, function: Function) -> Kind:
         """The mean over rows, weighted where rows have weights."""
-        return Loss(lambda rows, k: self.sides(function, rows, 1)[0])
+        return Loss(lambda rows, k: self.sides(function, rows, k, 1, 1)[0])
 
     def ratio(self, function: Function) -> Kind:
         """The ratio of the sums over rows, weighted where rows have weights."""
-        return RatioOfRows(lambda rows: self.sides(function, rows, 2))
+        return RatioOfRows(lambda rows: self.sides(function, rows, None, 1, 2))
 
 
 class OfUsers(Input):
@@ -232,17 +235,8 @@ class OfUsers(Input):
     structures = ("interleaving",)
     reads: ClassVar = {name: attrgetter(name) for name in ("credit", "whole", "won", "sessions")}
 
-    def sides(self, function: Function, side: Side, sides: int) -> list[Floats]:
-        """One array of numbers, or two."""
+    def sides(self, function: Function, side: Side, k: int | None, level: float, sides: int) -> list[Floats]:
         return function.arrays(self.values(side, function), len(side.credit), sides, self.unit)
-
-    def mean(self, function: Function) -> Kind:
-        """The mean over users."""
-        return PerUnit(lambda side, k, level: self.sides(function, side, 1)[0])
-
-    def ratio(self, function: Function) -> Kind:
-        """The ratio of the sums over users."""
-        return Ratio(lambda side, k, level: Sums(*self.sides(function, side, 2)))
 
 
 class OfTable(Input):
@@ -256,17 +250,10 @@ class OfTable(Input):
         """Whether a column can have this name."""
         return name.isidentifier()
 
-    def sides(self, function: Function, numbers: Mapping[str, Floats], sides: int) -> list[Floats]:
-        """One array of numbers, or two."""
+    def sides(
+        self, function: Function, numbers: Mapping[str, Floats], k: int | None, level: float, sides: int
+    ) -> list[Floats]:
         return function.arrays(numbers, len(numbers[function.columns[0]]), sides, self.unit)
-
-    def mean(self, function: Function) -> Kind:
-        """The mean over the users of an arm."""
-        return PerUnit(lambda numbers, k, level: self.sides(function, numbers, 1)[0])
-
-    def ratio(self, function: Function) -> Kind:
-        """The ratio of the sums over the users of an arm."""
-        return Ratio(lambda numbers, k, level: Sums(*self.sides(function, numbers, 2)))
 
 
 class RankedList(NamedTuple):
@@ -295,14 +282,6 @@ class OfLists(Input):
         """One array with a number per query, or two."""
         calls = (self.values(each, function) for each in _lists(r, k, level))
         return function.rows(calls, len(r), sides, self.unit)
-
-    def mean(self, function: Function) -> Kind:
-        """The mean over queries."""
-        return PerUnit(lambda r, k, level: self.sides(function, r, k, level, 1)[0])
-
-    def ratio(self, function: Function) -> Kind:
-        """The ratio of the sums over queries."""
-        return Ratio(lambda r, k, level: Sums(*self.sides(function, r, k, level, 2)))
 
 
 def _lists(r: Rankings, k: int | None, level: float) -> Iterator[RankedList]:
