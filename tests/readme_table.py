@@ -15,9 +15,9 @@ import nbformat
 import results_schema
 
 import evalkit as ek
+from evalkit import page as terms
 from evalkit.catalogue import lookup
 from evalkit.findings import kinds
-from evalkit.page import glossary as terms
 from evalkit.parameters import REPORTS, cells
 
 TOP = Path(__file__).resolve().parents[1]
@@ -107,7 +107,7 @@ def findings() -> str:
 
 def glossary() -> str:
     """The text of docs/glossary.md."""
-    return TERMS + terms.markdown()
+    return TERMS + terms.glossary_markdown()
 
 
 def stub() -> str:

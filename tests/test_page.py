@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evalkit.page import SCRIPTS, ReportExporter, glossary, numbered, script
+from evalkit.page import SCRIPTS, TERMS, ReportExporter, numbered, script
 
 PARTS = Path(__file__).resolve().parents[1] / "evalkit" / "page" / "evalkit"
 HOSTILE = "<script>alert(1)</script>"
@@ -207,13 +207,11 @@ def test_the_first_mention_of_a_term_in_each_section_leads_to_the_glossary():
 
 
 def test_terms_are_told_apart_and_said_in_whole_sentences():
-    ids = [term.id for term in glossary.TERMS]
+    ids = [term.id for term in TERMS]
     assert len(set(ids)) == len(ids)
-    words = [word for term in glossary.TERMS for word in term.words or (term.name,)]
+    words = [word for term in TERMS for word in term.words or (term.name,)]
     assert len(set(words)) == len(words)
-    assert all(
-        (term.meaning.endswith(".") and term.meaning[0].isupper()) or term.meaning[0] == "p" for term in glossary.TERMS
-    )
+    assert all((term.meaning.endswith(".") and term.meaning[0].isupper()) or term.meaning[0] == "p" for term in TERMS)
 
 
 def test_a_reader_can_skip_the_contents(full):

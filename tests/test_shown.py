@@ -20,9 +20,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 import evalkit as ek
 from evalkit import report, running, system
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import exports, figures, plots, shown, tables
-from evalkit.drawing.exports import Cell
+from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
+from evalkit.drawing.tables import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -241,7 +241,7 @@ def test_no_mark_of_one_system():
 def test_cells_that_are_no_numbers_stay_text():
     x = Cell("0.5", "[0.4, 0.6]", below=("n = 7",), numbers=(0.5, 0.4, 0.6))
     rows = [[Cell("7"), tables.p_cell(0.0004), x], [Cell("b"), tables.p_cell(0.2), Cell("–")]]
-    frame = exports.frame(exports.Table("", [*map(Cell, ["system", "p", "x"])], rows))
+    frame = tables.frame(tables.Table("", [*map(Cell, ["system", "p", "x"])], rows))
     assert frame["system"].tolist() == ["7", "b"]  # a name stays a name
     assert frame["p"].tolist() == ["<0.001", 0.2]
     assert frame["x note"].tolist() == ["n = 7", ""]

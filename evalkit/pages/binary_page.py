@@ -1,7 +1,7 @@
 """The words, tables and figures of the classification page on two classes, each from the study's frames."""
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -12,42 +12,13 @@ from evalkit.catalogue.row_metrics import ROC_AUC
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Html,
-    Results,
-    by_system,
-    count,
-    escape,
-    joined,
-    limits,
-    number_cell,
-    of_rows,
-    text,
-    value,
-    with_interval,
-)
+from evalkit.drawing.tables import Cell, Html, by_system, count, escape, limits, of_rows, text, value, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, decimals, estimate, listed, number
 from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages.page import NO_LIMITS, if_perfect
-from evalkit.pages.shared_findings import (
-    beaten,
-    class_named,
-    contrary,
-    counts,
-    few_clusters,
-    idle,
-    nonzero,
-    picked,
-    power,
-    rounded,
-    rows_read,
-    skewed,
-    slices,
-    weights,
-)
+from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies import decision_curve as net_benefit
 from evalkit.studies import score_spread
@@ -142,7 +113,7 @@ def definitions(study: BinaryStudy) -> Html:
 origin = page.origin
 
 
-def results(study: BinaryStudy) -> Results:
+def results(study: BinaryStudy) -> tables.Results:
     """Every number of the page, unrounded."""
     rows = study.facts.account
     population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": study.facts.positives}
@@ -153,23 +124,19 @@ def results(study: BinaryStudy) -> Results:
         "positive": study.facts.positive,
         "threshold_rule": study.rule.text,
         "precision": {name: stored_in.name for name, stored_in in study.facts.precision.items()},
-        "decisions": study.decisions.to_dict("records"),
-        "thresholds": study.choices.to_dict("records") if study.both_classes else [],
+        **page.records(decisions=study.decisions),
+        "thresholds": [],
         **page.recorded(study),
     }
     if study.binned:
-        names = ("roc_auc_change", "average_precision_low", "average_precision_high")
-        bounds_by_system = study.binned.items()
-        more["binning"] = [
-            {"system": name} | dict(zip(names, bounds, strict=True)) for name, bounds in bounds_by_system
-        ]
+        names = ("system", "roc_auc_change", "average_precision_low", "average_precision_high")
+        more["binning"] = [dict(zip(names, (name, *ends), strict=True)) for name, ends in study.binned.items()]
     if study.both_classes:
         of_systems = study.counts_by_system
         more |= {
             "curves": {kind: study.recorded(kind).to_dict("list") for kind in ("roc", "pr")},
-            "crossings": study.crossings.to_dict("records"),
-            "base_rates": study.elsewhere.to_dict("records"),
-            "gains": study.gains.to_dict("records"),
+            **page.records(crossings=study.crossings, base_rates=study.elsewhere, gains=study.gains),
+            **page.records(thresholds=study.choices),
             "scores_by_class": {
                 "histogram": score_spread.histogram(of_systems, score_spread.edges(study, of_systems)).to_dict("list"),
                 "distances": score_spread.distances(of_systems).to_dict("records"),
@@ -177,8 +144,7 @@ def results(study: BinaryStudy) -> Results:
         }
     if study.probabilities:
         more |= {
-            "calibration": study.calibration.to_dict("records"),
-            "reliability": study.reliability.to_dict("records"),
+            **page.records(calibration=study.calibration, reliability=study.reliability),
             "isotonic": study.isotonic.recorded(),
             **_net_benefit(study),
         }
@@ -196,24 +162,9 @@ def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
 
 def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
-    rows = [*rows_read(study.facts.account), *_classes(study), *_within(study), *weights(study.facts.weighted)]
-    scores = [
-        *_reversed(study),
-        *beaten(study, told=(ROC_AUC.name,)),
-        *_probabilities(study),
-        *_distinct(study),
-        *_binned(study),
-        *_repeated(study),
-    ]
-    sample = [
-        *_one_class(study),
-        *few_clusters(study),
-        *picked(study),
-        *contrary(study),
-        *skewed(study),
-        *slices(study),
-    ]
-    return [*rows, *_bands(study), *scores, *_threshold(study), *sample]
+    scores = [*_scores(study), *beaten(study, told=(ROC_AUC.name,)), *_probabilities(study), *_ties(study)]
+    data = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted), *scores]
+    return [*data, *_threshold(study), *_one_class(study), *shared_findings.few_clusters(study), *of_sample(study)]
 
 
 def share(value: float) -> str:
@@ -221,121 +172,100 @@ def share(value: float) -> str:
     return f"{value:.1%}" if value >= 0.001 else f"{value:.2g}"
 
 
-def _within(study: BinaryStudy) -> list[Finding]:
-    """That AUC over all rows is another than within units, if it is."""
-    c = diagnostics.within_units(study)
-    if c is None or not c.p_value < alpha(study):
-        return []
-    (pooled, inside), d = diagnostics.pooled_and_within(study, c), c.difference
-    text = f"AUC of {study.leader}: {number(pooled)} over all rows, {number(inside)} within each {study.unit_name} "
-    text += f"(gauc), difference {estimate(d.value, d.low, d.high)}."
-    return [kinds.WITHIN_UNITS.note(text, d.n)]
-
-
-def _classes(study: BinaryStudy) -> list[Finding]:
+def _classes(study: BinaryStudy) -> Iterator[Finding]:
+    """The two classes, and whether AUC over all rows is another than within units."""
     of_two, column = diagnostics.classes(study), study.facts.account.columns["label"]
     text = f"Base rate: {share(of_two.base_rate)} of the rows are positive, "
-    text += f"{class_named(study.facts.positive, column)}. Always predicting the larger class is right for "
+    text += (
+        f"{shared_findings.class_named(study.facts.positive, column)}. Always predicting the larger class is right for "
+    )
     text += f"{of_two.majority:.1%}."
-    findings = [
-        kinds.CLASS_SHARES.rated(
-            WARNING if of_two.majority > diagnostics.DOMINANT else NOTE, text, study.facts.positives
-        )
-    ]
+    severity = WARNING if of_two.majority > diagnostics.DOMINANT else NOTE
+    yield kinds.CLASS_SHARES.rated(severity, text, study.facts.positives)
     if not of_two.smaller:
         text = "The rows have only one class: metrics that compare classes (AUC, average precision) are undefined."
-        findings.append(kinds.ONE_CLASS.warning(text))
+        yield kinds.ONE_CLASS.warning(text)
     elif of_two.smaller < diagnostics.SOME:
         rows = counted(of_two.smaller, "row")
         text = f"Only {rows} of the smaller class: intervals are wide, and that of AUC is Newcombe's. {measured.TWINS}"
-        findings.append(kinds.SMALL_CLASS.warning(text, of_two.smaller))
-    return findings
+        yield kinds.SMALL_CLASS.warning(text, of_two.smaller)
+    c = diagnostics.within_units(study)
+    if c is not None and c.p_value < alpha(study):
+        (pooled, inside), d = diagnostics.pooled_and_within(study, c), c.difference
+        text = f"AUC of {study.leader}: {number(pooled)} over all rows, {number(inside)} within each {study.unit_name} "
+        yield kinds.WITHIN_UNITS.note(f"{text}(gauc), difference {estimate(d.value, d.low, d.high)}.", d.n)
 
 
-def _bands(study: BinaryStudy) -> list[Finding]:
-    return [] if study.banded else [kinds.BANDS.note(f"Bands of curves: {study.bands_are}.")]
+def _scores(study: BinaryStudy) -> Iterator[Finding]:
+    if not study.banded:
+        yield kinds.BANDS.note(f"Bands of curves: {study.bands_are}.")
+    if areas := diagnostics.reversed_scores(study):
+        values = listed(f"{name} {number(area)}" for name, area in areas.items())
+        yield kinds.REVERSED_SCORE.warning(f"AUC is below 0.5, so the score may be reversed: {values}.", len(areas))
 
 
-def _reversed(study: BinaryStudy) -> list[Finding]:
-    areas = diagnostics.reversed_scores(study)
-    values = listed(f"{name} {number(area)}" for name, area in areas.items())
-    text = f"AUC is below 0.5, so the score may be reversed: {values}."
-    return [kinds.REVERSED_SCORE.warning(text, len(areas))] if areas else []
-
-
-def _probabilities(study: BinaryStudy) -> list[Finding]:
+def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
+    """What is wrong with scores as probabilities, among it rows against all odds, by which log loss is driven."""
     if not study.probabilities:
         text = f"Scores outside 0 to 1 are not probabilities: {counts(nonzero(study.facts.outside))} rows."
         left_out = " Left out: log loss, Brier, calibration."
-        return [kinds.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))]
-    clipped = diagnostics.clipped(study)
-    wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
-    more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
-    told = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
-    text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}. {told}"
-    severity = WARNING if wrong else NOTE
-    certain = [kinds.CERTAIN.rated(severity, text, max(clipped.values()))] if clipped else []
-    return certain + _unforeseen(study)
+        yield kinds.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))
+        return
+    if clipped := diagnostics.clipped(study):
+        wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
+        more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
+        told = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
+        text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}. {told}"
+        yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, text, max(clipped.values()))
+    if shares := diagnostics.unforeseen(study):
+        held = listed(f"{name} {part:.0%}" for name, part in shares.items())
+        text = f"Share of the log loss in rows whose class had a probability below {diagnostics.HARDLY:.1%}: {held}. "
+        yield kinds.FEW_ROWS_DOMINATE.warning(text + measured.FAR_SCORES)
 
 
-def _unforeseen(study: BinaryStudy) -> list[Finding]:
-    """Rows that happened against all odds, by which log loss is driven."""
-    shares = diagnostics.unforeseen(study)
-    held = listed(f"{name} {part:.0%}" for name, part in shares.items())
-    text = f"Share of the log loss in rows whose class had a probability below {diagnostics.HARDLY:.1%}: {held}. "
-    text += f"{measured.FAR_SCORES}"
-    return [kinds.FEW_ROWS_DOMINATE.warning(text)] if shares else []
-
-
-def _distinct(study: BinaryStudy) -> list[Finding]:
-    distinct = listed(f"{name} {_or_more(diagnostics.distinct_scores(study, name))}" for name in study.order)
-    return [kinds.DISTINCT_SCORES.note(f"Distinct scores: {distinct} of {counted(study.facts.rows, 'row')}.")]
-
-
-def _or_more(distinct: int | None) -> str:
-    return f"more than {diagnostics.MOST:,}" if distinct is None else f"{distinct:,}"
-
-
-def _binned(study: BinaryStudy) -> list[Finding]:
-    """By how much the bins can move the areas, where scores are binned."""
-    systems = diagnostics.binned(study)
-    areas = [
-        f"{row['system']}: AUC {number(row['auc'])}, binning changes it by less than {power(row['auc_change'])}, "
-        f"average precision {number(row['average_precision'])} by less than {power(row['average_precision_change'])}"
-        for row in systems
-    ]
-    text = f"More than {diagnostics.MOST:,} distinct scores are counted in bins; metrics at the threshold stay exact."
-    return [kinds.BINNED_SCORES.note(f"{text} {listed(areas, joint='; ')}.", len(systems))] if systems else []
-
-
-def _repeated(study: BinaryStudy) -> list[Finding]:
-    """Rows whose label and scores another row has too: ties, or rows that came twice."""
+def _ties(study: BinaryStudy) -> Iterator[Finding]:
+    """Distinct scores, by how much bins can move the areas, and rows whose label and scores another row has too."""
+    most = f"more than {diagnostics.MOST:,}"
+    distinct = {name: diagnostics.distinct_scores(study, name) for name in study.order}
+    amounts = listed(f"{name} {most if n is None else f'{n:,}'}" for name, n in distinct.items())
+    yield kinds.DISTINCT_SCORES.note(f"Distinct scores: {amounts} of {counted(study.facts.rows, 'row')}.")
+    if systems := diagnostics.binned(study):
+        areas = [
+            f"{r['system']}: AUC {number(r['auc'])}, binning changes it by less than {power(r['auc_change'])}, average "
+            f"precision {number(r['average_precision'])} by less than {power(r['average_precision_change'])}"
+            for r in systems
+        ]
+        text = f"M{most[1:]} distinct scores are counted in bins; metrics at the threshold stay exact."
+        yield kinds.BINNED_SCORES.note(f"{text} {listed(areas, joint='; ')}.", len(systems))
     n, few, many = diagnostics.repeated(study)
-    why = f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
-    text = f"{n:,} rows have the same label and the same scores as another row: {why}."
-    return [kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)] if n else []
+    if n:
+        why = (
+            f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
+        )
+        text = f"{n:,} rows have the same label and the same scores as another row: {why}."
+        yield kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)
 
 
-def _threshold(study: BinaryStudy) -> list[Finding]:
-    values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
-    unreachable, text = diagnostics.unreachable(study), f"Threshold: {study.rule.text}"
+def _threshold(study: BinaryStudy) -> Iterator[Finding]:
+    text = f"Threshold: {study.rule.text}"
     if study.rule.fixed is None:
+        values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
         included = measured.CHOICE_INCLUDED if study.rechosen else measured.CHOICE_LEFT_OUT
         chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {values}. {included}"
-        findings = [kinds.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)]
+        yield kinds.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)
     else:
-        findings = [kinds.THRESHOLD.note(f"{text}."), *rounded(study.rule.fixed, study.facts.precision)]
-        findings += idle(study.thresholds, diagnostics.score_ends(study))
-    if unreachable:
+        yield kinds.THRESHOLD.note(f"{text}.")
+        yield from rounded(study.rule.fixed, study.facts.precision)
+        yield from idle(study.thresholds, diagnostics.score_ends(study))
+    if unreachable := diagnostics.unreachable(study):
         text = f"No threshold reaches {study.rule.text} for {listed(unreachable)}: its metrics are undefined."
-        findings.append(kinds.UNREACHABLE_THRESHOLD.warning(text, len(unreachable)))
-    return findings
+        yield kinds.UNREACHABLE_THRESHOLD.warning(text, len(unreachable))
 
 
-def _one_class(study: BinaryStudy) -> list[Finding]:
-    several = [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]
-    text = f"Slices with one class, where AUC is undefined: {listed(several)}."
-    return [kinds.ONE_CLASS_SLICES.warning(text, len(several))] if several else []
+def _one_class(study: BinaryStudy) -> Iterator[Finding]:
+    if several := [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]:
+        text = f"Slices with one class, where AUC is undefined: {listed(several)}."
+        yield kinds.ONE_CLASS_SLICES.warning(text, len(several))
 
 
 LINES = 6  # pairs of curves of which a line each is said
@@ -516,7 +446,7 @@ def base_rate(study: BinaryStudy) -> Html:
     for name in study.order:
         part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
         cells = [
-            joined(f"{number(here['value'])} → ", with_interval(there["value"], there["low"], there["high"]))
+            tables.joined(f"{number(here['value'])} → ", with_interval(there["value"], there["low"], there["high"]))
             for here, there in zip(part[::2], part[1::2], strict=True)
         ]
         rows.append([Cell(name), *cells])
@@ -547,16 +477,8 @@ def thresholds(study: BinaryStudy) -> Html:
 
 
 def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    columns = {
-        "chosen by": text("name"),
-        "threshold": value("threshold"),
-        "predicted positive": value("predicted"),
-        "precision": value("precision"),
-        "recall": value("recall"),
-        "f1": value("f1"),
-        "mean cost": value("cost"),
-    }
-    return of_rows(caption, frame, columns, note)
+    columns = "chosen by=name | threshold # | predicted positive=predicted # | precision # | recall # | f1 # | "
+    return of_rows(caption, frame, f"{columns}mean cost=cost #", note)
 
 
 DRAWN = 4  # systems with a square of their own
@@ -808,7 +730,7 @@ def _whole(study: BinaryStudy) -> list[int]:
 
 
 def _count_cell(weight: float) -> Cell:
-    return number_cell(weight, 0 if weight.is_integer() else 2)
+    return tables.number_cell(weight, 0 if weight.is_integer() else 2)
 
 
 def _moving_note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:

@@ -1,6 +1,6 @@
 """The words, tables and figures of the classification page on several classes; those of labels one by one too."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,26 +9,14 @@ import pandas as pd
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import STEPS, Panel
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Column, Html, Results, by_system, count, each, limits, of_rows, text, value
+from evalkit.drawing.tables import Cell, Column, Html, Results, by_system, count, each, limits, named, of_rows, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, listed, number, plural
 from evalkit.pages import first_screen, page
 from evalkit.pages.binary_page import DRAWN, THRESHOLD, reliability
 from evalkit.pages.page import NO_LIMITS, if_perfect
-from evalkit.pages.shared_findings import (
-    beaten,
-    binned,
-    contrary,
-    counts,
-    few_clusters,
-    few_rows,
-    picked,
-    rows_read,
-    skewed,
-    slices,
-    weights,
-)
+from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies import decision_curve as net_benefit
 from evalkit.studies import one_by_one, score_spread
@@ -81,12 +69,8 @@ def curves(study: ClassesStudy) -> Html:
 
 def thresholds(study: ClassesStudy) -> Html:
     """How much could be decided without review at a precision target."""
-    columns = {
-        "system": text("system"),
-        "coverage": limits("coverage"),
-        "accuracy among them": limits("right", "right_low", "right_high"),
-        "classes": each(lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text")),
-    }
+    columns = named("system | coverage [] | accuracy among them=right [_]")
+    columns["classes"] = each(lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text"))
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = "Coverage is the work saved if those predictions are not reviewed. The classes were chosen on these rows, "
     note += "and the intervals do not account for that choice. precision_target sets the target."
@@ -107,12 +91,8 @@ def calibration(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
     if not study.probabilities:
         return Html("")
-    columns = {
-        "system": text("system"),
-        "mean probability of the predicted class": value("confidence"),
-        "accuracy": limits("right", "right_low", "right_high"),
-        "top-label ECE, 10 equal bins": _ece,
-    }
+    columns = named("system | mean probability of the predicted class=confidence # | accuracy=right [_]")
+    columns["top-label ECE, 10 equal bins"] = _ece
     caption = "Calibration of the probability of the predicted class (confidence)"
     return of_rows(caption, study.calibration, columns, NO_LIMITS)
 
@@ -167,13 +147,10 @@ def _confused(study: ClassesStudy) -> Html:
     """Which classes are most often predicted instead of which."""
     if not len(study.confused):
         return Html("")
-    columns = {
-        "actual": text("actual"),
-        "predicted": text("predicted"),
-        "weight" if study.weighted else "rows": count("n"),
-        "share of the actual class": limits("share"),
-        "share of all errors": value("of_errors"),
-    }
+    columns = (
+        f"actual | predicted | {'weight' if study.weighted else 'rows'}=n n | share of the actual class=share [] | "
+    )
+    columns += "share of all errors=of_errors #"
     return of_rows(f"Most confused pairs of classes: {study.leader}", study.confused, columns)
 
 
@@ -188,90 +165,62 @@ origin = page.origin
 
 def results(study: ClassesStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = study.account
     more: dict[str, Any] = {
         "kind": "multi-class",
-        **page.population(rows),
+        **page.population(study.account),
         "classes": list(study.classes),
         "confusion": {name: study.confusion(name).table.tolist() for name in study.systems},
-        "by_class": study.by_class.to_dict("records"),
-        "coverage": study.covered.to_dict("records"),
-        "confused": study.confused.to_dict("records"),
+        **page.records(by_class=study.by_class, coverage=study.covered, confused=study.confused),
         **page.recorded(study),
         **recorded(study),
     }
     if study.scored:
-        more["tops"] = study.tops.to_dict("records")
+        more |= page.records(tops=study.tops)
     if study.probabilities:
-        more["calibration"] = study.calibration.to_dict("records")
-        more["isotonic"] = study.isotonic.recorded()
+        more |= page.records(calibration=study.calibration) | {"isotonic": study.isotonic.recorded()}
     return page.results(study, every_finding(study), more)
 
 
 def every_finding(study: ClassesStudy) -> list[Finding]:
     """Every finding of a multi-class report."""
-    data = [*rows_read(study.account), *_classes(study), *weights(study.weighted), *_absent(study)]
-    return [
-        *data,
-        *beaten(study),
-        *_never(study),
-        *_not_highest(study),
-        *_probabilities(study),
-        *_incomplete(study),
-        *binned(study, "class"),
-        *few_rows(diagnostics.rows_by_class(study), "Classes", listed),
-        *few_clusters(study),
-        *picked(study),
-        *contrary(study),
-        *skewed(study),
-        *slices(study),
-    ]
+    few = [*few_rows(diagnostics.rows_by_class(study), "Classes", listed), *few_clusters(study)]
+    scores = [*beaten(study), *_decisions(study), *_probabilities(study), *_incomplete(study), *binned(study, "class")]
+    return [*rows_read(study.account), *_classes(study), *scores, *few, *of_sample(study)]
 
 
-def _classes(study: ClassesStudy) -> list[Finding]:
+def _classes(study: ClassesStudy) -> Iterator[Finding]:
     rows, majority = diagnostics.rows_by_class(study), float(study.shares.max())
     text = f"Rows by class: {counts(rows)}. Always predicting the largest is right for {majority:.1%}."
-    return [kinds.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))]
+    yield kinds.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))
+    yield from weights(study.weighted)
+    if absent := [name for name, n in rows.items() if n == 0]:
+        text = f"Classes without a row, whose recall and AUC are undefined: {listed(absent)}."
+        yield kinds.ABSENT_CLASSES.warning(text, len(absent))
 
 
-def _absent(study: ClassesStudy) -> list[Finding]:
-    absent = [name for name, n in diagnostics.rows_by_class(study).items() if n == 0]
-    text = f"Classes without a row, whose recall and AUC are undefined: {listed(absent)}."
-    return [kinds.ABSENT_CLASSES.warning(text, len(absent))] if absent else []
+def _decisions(study: ClassesStudy) -> Iterator[Finding]:
+    for name, lacking in diagnostics.never_predicted(study).items():
+        text = f"{name} never predicts {listed(lacking)}: their precision is undefined."
+        yield kinds.NEVER_PREDICTED.warning(text, len(lacking))
+    if lower := diagnostics.not_highest(study):
+        text = f"Rows whose predicted class does not have the highest score: {counts(lower)}."
+        yield kinds.NOT_HIGHEST.note(text, max(lower.values()))
 
 
-def _never(study: ClassesStudy) -> list[Finding]:
-    return [
-        kinds.NEVER_PREDICTED.warning(
-            f"{name} never predicts {listed(lacking)}: their precision is undefined.", len(lacking)
-        )
-        for name, lacking in diagnostics.never_predicted(study).items()
-    ]
-
-
-def _not_highest(study: ClassesStudy) -> list[Finding]:
-    lower = diagnostics.not_highest(study)
-    text = f"Rows whose predicted class does not have the highest score: {counts(lower)}."
-    return [kinds.NOT_HIGHEST.note(text, max(lower.values()))] if lower else []
-
-
-def _probabilities(study: ClassesStudy) -> list[Finding]:
-    if not study.scored:
-        return []
-    if not study.probabilities:
+def _probabilities(study: ClassesStudy) -> Iterator[Finding]:
+    if study.scored and not study.probabilities:
         text = "Scores outside 0 to 1 are not probabilities: log loss, Brier and calibration are left out."
-        return [kinds.NO_PROBABILITIES.warning(text)]
-    far = diagnostics.unnormalised(study)
-    sums = listed(f"{name} by {value:.2g}" for name, value in far.items())
-    text = f"Probabilities that do not add up to 1: {sums}; log loss scales each row."
-    return [kinds.UNNORMALISED.warning(text, len(far))] if far else []
+        yield kinds.NO_PROBABILITIES.warning(text)
+    elif study.scored and (far := diagnostics.unnormalised(study)):
+        sums = listed(f"{name} by {value:.2g}" for name, value in far.items())
+        text = f"Probabilities that do not add up to 1: {sums}; log loss scales each row."
+        yield kinds.UNNORMALISED.warning(text, len(far))
 
 
-def _incomplete(study: ClassesStudy) -> list[Finding]:
-    lacking = diagnostics.incomplete_slices(study)
-    text = f"Slices that lack a class: {listed(lacking)}; averages over classes cover fewer classes or are undefined "
-    text += "there."
-    return [kinds.INCOMPLETE_SLICES.warning(text, len(lacking))] if lacking else []
+def _incomplete(study: ClassesStudy) -> Iterator[Finding]:
+    if lacking := diagnostics.incomplete_slices(study):
+        text = f"Slices that lack a class: {listed(lacking)}; averages over classes cover fewer classes or are "
+        yield kinds.INCOMPLETE_SLICES.warning(f"{text}undefined there.", len(lacking))
 
 
 Either = ClassesStudy | LabelsStudy

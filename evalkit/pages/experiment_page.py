@@ -1,27 +1,15 @@
 """The A/B test of users on the interleaving page."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    count,
-    each,
-    escape,
-    limits,
-    of_rows,
-    p_column,
-    text,
-    value,
-    words,
-)
+from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, limits, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import number, p_value, plural, signed, signed_percent
+from evalkit.numbers import number, p_value, plural, signed_percent
 from evalkit.pages import page
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
 from evalkit.studies import experiment
@@ -59,12 +47,7 @@ def estimates(study: Experiment) -> Html:
 @page.of_a_part
 def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
-    columns: dict[str, Column] = {
-        "lift": each(_lift),
-        "metric": words("metric"),
-        "value": limits("lift", "lift_low", "lift_high", signed_percent),
-        "detectable difference": value("detectable", signed),
-    }
+    columns = named("lift head | metric w | value=lift % | detectable difference=detectable ±", **LIFT)
     caption = f"Lift with its {study.settings.level:.0%} interval"
     note = "Detectable difference: the true difference first − second, in units of the metric and not in per cent, "
     note += "that a table of this size detects with 80% power."
@@ -77,18 +60,18 @@ def _lift(row: Mapping[str, Any]) -> Cell:
     return Cell(f"{first} / {second} − 1", markup=f"{escape(first)} / {escape(second)}&nbsp;−&nbsp;1")
 
 
+LIFT: dict[str, Callable[[str], Column]] = {
+    "head": lambda name: each(_lift),
+    "%": lambda name: limits(name, f"{name}_low", f"{name}_high", signed_percent),
+}
+
+
 @page.of_a_part
 def adjustments(study: Experiment) -> Html:
     """The same difference with and without CUPED, strata and a cap."""
     if not len(study.adjustments) or study.plain is None:
         return Html("")
-    columns = {
-        "measured": text("way"),
-        "estimand": words("estimand"),
-        "difference": limits("difference", show=signed),
-        "p": p_column("p"),
-        "users": text("users", "{:.0%}".format),
-    }
+    columns = "measured=way | estimand w | difference ±[] | p p | users %"
     pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
     note = "Users: the share of users that would give an interval as wide as the first row's. CUPED and strata must "
@@ -102,11 +85,7 @@ def users_for(study: Experiment) -> Html:
     """Users per arm for lifts, from this table's own spread."""
     if not len(study.users_for) or study.plain is None:
         return Html("")
-    columns = {
-        "lift": text("lift", "{:.0%}".format),
-        "difference": value("difference", signed),
-        "users per arm": count("raw", _about),
-    }
+    columns = named("lift % | difference ± | users per arm=raw about", about=partial(count, show=_about))
     if study.options.before:
         columns[f"with CUPED on {study.options.before}"] = count("cuped", _about)
     what = f"{study.plain.label} over {study.opponents[1]}"
@@ -145,10 +124,8 @@ def answers(study: Experiment) -> dict[str, Any]:
         "columns": dict(study.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio,
-        "adjustments": study.adjustments.to_dict("records"),
-        "caps": study.caps.to_dict("records"),
+        **page.records(adjustments=study.adjustments, caps=study.caps, users_for=study.users_for),
         "concentration": shares,
-        "users_for": study.users_for.to_dict("records"),
         "looks": study.looks,
     }
 
@@ -157,66 +134,42 @@ def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
     bundled = [kinds.BUNDLED.warning(RAND)] if study.sample else []
     arms = f"{plural(study.unit_name, 2).capitalize()} by arm: {counts(study.sizes)}. Columns: "
-    arms += f"{columns_read(study.columns)}."
-    return [
-        *bundled,
-        kinds.ARMS.note(arms, study.users),
-        *assumed(study, "set best='low'"),
-        *design(study),
-        *held(study, study.users, plural(study.unit_name, 2)),
-        *_concentration(study),
-        *_few_others(study),
-        *picked(study),
-        *contrary(study),
-        *slices(study),
-    ]
+    data = [*bundled, kinds.ARMS.note(f"{arms}{columns_read(study.columns)}.", study.users)]
+    data += [*assumed(study, "set best='low'"), *design(study), *held(study, study.users, plural(study.unit_name, 2))]
+    return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
 
 
-def design(study: Experiment) -> list[Finding]:
+def design(study: Experiment) -> Iterator[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
-    n = study.crossed
-    text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
-    severity = WARNING if study.crossed > experiment.MANY_CROSSED * study.users else NOTE
-    crossed = [kinds.CROSSED.rated(severity, text, n)] if n else []
-    return [*crossed, _ratio(study), *_looks(study)]
-
-
-def _ratio(study: Experiment) -> Finding:
+    if n := study.crossed:
+        text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
+        yield kinds.CROSSED.rated(WARNING if n > experiment.MANY_CROSSED * study.users else NOTE, text, n)
     if study.sample_ratio is None:
-        return kinds.SAMPLE_RATIO.note("Sample ratio: not tested, because the planned shares are unknown.")
-    planned = "the planned shares" if study.options.shares else "equal arms"
-    text = f"Sample ratio against {planned}: p {p_value(study.sample_ratio)}."
-    broken = f" Below {experiment.BROKEN}: the assignment is broken, whatever the result."
-    misassigned = study.sample_ratio < experiment.BROKEN
-    return kinds.SAMPLE_RATIO.warning(text + broken) if misassigned else kinds.SAMPLE_RATIO.note(text)
+        yield kinds.SAMPLE_RATIO.note("Sample ratio: not tested, because the planned shares are unknown.")
+    else:
+        planned = "the planned shares" if study.options.shares else "equal arms"
+        text = f"Sample ratio against {planned}: p {p_value(study.sample_ratio)}."
+        broken = f" Below {experiment.BROKEN}: the assignment is broken, whatever the result."
+        misassigned = study.sample_ratio < experiment.BROKEN
+        yield kinds.SAMPLE_RATIO.warning(text + broken) if misassigned else kinds.SAMPLE_RATIO.note(text)
+    if cost := study.looks:
+        text = f"{cost['looks']:.0f} analyses of the running test at {alpha(study):.2g} each give a false positive in "
+        text += f"{cost['false_positive_rate']:.1%} of experiments without a difference. To correct for this, the last "
+        text += f"p must be below {number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or "
+        text += f"{number(cost['pocock'], 4)} (Pocock)."
+        yield kinds.LOOKS.rated(WARNING if experiment.only_without_looks(study) else NOTE, text, int(cost["looks"]))
 
 
-def _concentration(study: Experiment) -> list[Finding]:
-    if not study.concentration or study.plain is None:
-        return []
-    listed = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
-    told = f" {measured.ZIPF}" if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY else ""
-    return [kinds.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {listed}.{told}")]
-
-
-def _few_others(study: Experiment) -> list[Finding]:
+def _usual(study: Experiment) -> Iterator[Finding]:
+    """Heavy users, and arms in which few have another than the usual value."""
     few = experiment.few_others(study)
-    if not few or study.plain is None:
-        return []
-    text = f"{plural(study.unit_name, 2).capitalize()} whose {study.plain.label} is not the usual value: {counts(few)}."
-    return [kinds.FEW_UNITS.warning(f"{text} {measured.SPARSE}", min(few.values()))]
-
-
-def _looks(study: Experiment) -> list[Finding]:
-    cost = study.looks
-    if cost is None:
-        return []
-    text = f"{cost['looks']:.0f} analyses of the running test at {alpha(study):.2g} each give a false positive in "
-    text += f"{cost['false_positive_rate']:.1%} of experiments without a difference. To correct for this, the last p "
-    text += f"must be below {number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or {number(cost['pocock'], 4)} "
-    text += "(Pocock)."
-    severity = WARNING if experiment.only_without_looks(study) else NOTE
-    return [kinds.LOOKS.rated(severity, text, int(cost["looks"]))]
+    if study.concentration and study.plain is not None:
+        shares = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
+        told = f" {measured.ZIPF}" if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY else ""
+        yield kinds.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {shares}.{told}")
+    if few and study.plain is not None:
+        whose = f"{plural(study.unit_name, 2).capitalize()} whose {study.plain.label} is not the usual value"
+        yield kinds.FEW_UNITS.warning(f"{whose}: {counts(few)}. {measured.SPARSE}", min(few.values()))
 
 
 @page.of_a_part

@@ -8,22 +8,7 @@ from typing import Any, Protocol
 from evalkit import numbers
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, joined
-from evalkit.numbers import (
-    counted,
-    decimals,
-    enumerated,
-    estimate,
-    listed,
-    number,
-    of_frame,
-    p_value,
-    percent,
-    plural,
-    sample_sizes,
-    shortened,
-    signed,
-    signed_percent,
-)
+from evalkit.numbers import estimate, listed, number, p_value, percent, plural, shortened, signed, signed_percent
 from evalkit.pages import page
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
@@ -134,7 +119,7 @@ def _relative(study: Study, row: Mapping[str, Any]) -> str:
 def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
     """The relative difference without its sign: of arms their lift; empty where it is undefined."""
     by = diagnostics.relative(study, row)
-    places = decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift_low" in row else None
+    places = numbers.decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift_low" in row else None
     return signed_percent(by, places).lstrip("+−") if by == by and by else ""
 
 
@@ -196,8 +181,8 @@ def _of_best_two(study: Study) -> str:
 def _several(study: Study, names: Sequence[str], last: str = "and") -> str:
     """Some names in a sentence; of more than three their number."""
     if len(names) > NAMED:
-        return counted(len(names), study.compares)
-    return enumerated(map(shortened, names), last)
+        return numbers.counted(len(names), study.compares)
+    return numbers.enumerated(map(shortened, names), last)
 
 
 def _any(study: Study, names: Sequence[str]) -> str:
@@ -221,7 +206,7 @@ def _alone(study: Study) -> Html:
     lines = [(f"{shortened(name)}: ", page.metric_link(study.primary), f" {_value(study, name)}") for name in names]
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     main = [part for i, line in enumerate(lines[:SHOWN]) for part in ("; " if i else "", *line)]
-    over = sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
+    over = numbers.sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
     how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
     reason = (
         f"one {study.compares}, nothing to compare"
@@ -234,7 +219,7 @@ def _alone(study: Study) -> Html:
 def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     """The card of a comparison, with a link to the table that is its evidence."""
     first, second = (shortened(row[side]) for side in ("first", "second"))
-    same = of_frame(study.headline, "difference")
+    same = numbers.of_frame(study.headline, "difference")
     difference = estimate(row["difference"], row["low"], row["high"], signed, same) + _side(study, row)
     main = joined(f"{first} {BETWEEN[row['verdict']]} {second}: ", page.metric_link(study.primary), f" {difference}")
     p, adjusted = (p_value(row[name]) for name in ("p", "adjusted"))

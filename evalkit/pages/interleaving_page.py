@@ -1,31 +1,17 @@
 """The interleaving page: sessions, what joins them with the A/B test, and simulated experiments."""
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, wraps
 from typing import Any
 
 from evalkit.drawing import claim_plots, figures, plots, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    Results,
-    count,
-    each,
-    escape,
-    limits,
-    of_rows,
-    p_column,
-    text,
-    value,
-    words,
-)
+from evalkit.drawing.tables import Cell, Column, Html, Results, count, each, escape, named, of_rows, text
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
 from evalkit.pages import experiment_page, first_screen, page
-from evalkit.pages.shared_findings import columns_read, contrary, held, picked, skewed, slices
+from evalkit.pages.shared_findings import columns_read, held, of_sample
 from evalkit.studies import experiment, interleaving, units
 from evalkit.studies.interleaving import Interleaving, Online, less_even
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
@@ -60,7 +46,7 @@ def verdict(o: Online) -> Html:
     return tables.stack(pieces)
 
 
-def _doubted(answer: Html, design: list[Finding]) -> Html:
+def _doubted(answer: Html, design: Iterable[Finding]) -> Html:
     """The verdict, and below it what forbids to rely on it."""
     against = [finding for finding in design if finding.matters]
     return tables.stack([answer, tables.findings(against)]) if against else answer
@@ -97,25 +83,16 @@ def segments(study: Interleaving) -> Html:
 def checks(study: Interleaving) -> Html:
     """The draft's balance by position, then the counts that no draft should have."""
     several = len(study.systems) > 2
-    arm: dict[str, Column] = {"arm": words("system")} if several else {}
-    columns: dict[str, Column] = {
-        "position": count("position", str),
-        **arm,
-        "items" if several else f"items of {study.systems[0]}": each(lambda row: f"{row['count']:,} of {row['n']:,}"),
-        "share": limits("share"),
-        "p": p_column("p"),
-        "adjusted p": p_column("adjusted"),
-    }
+    items = "items" if several else f"items of {study.systems[0]}"
+    columns = named(f"position i{' | arm=system w' if several else ''}")
+    columns[items] = each(lambda row: f"{row['count']:,} of {row['n']:,}")
+    columns |= named("share [] | p p | adjusted p=adjusted p")
     note = "p: chi-square test against a fair coin, one coin per session; adjusted by Holm over the positions. "
     note += f"Below {experiment.BROKEN}: broken."
     by_position = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
     balance = tables.folded("The balance of teams in numbers", by_position)
-    counts = {
-        "check": text("check"),
-        "count": count("count", "{:,.0f}".format),
-        "of": count("of", "{:,.0f}".format),
-        "share": text("share", "{:.1%}".format),
-    }
+    counts = named("check | count whole | of whole | share", whole=partial(count, show="{:,.0f}".format))
+    counts["share"] = text("share", "{:.1%}".format)
     return tables.stack([balance, of_rows("Checks of the log", study.checks, counts)])
 
 
@@ -161,9 +138,7 @@ def _log_results(study: Interleaving) -> dict:
         "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.kept.repeated},
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
-        "balance": study.balance.to_dict("records"),
-        "by_position": study.by_position.to_dict("records"),
-        "checks": study.checks.to_dict("records"),
+        **page.records(balance=study.balance, by_position=study.by_position, checks=study.checks),
     }
 
 
@@ -175,73 +150,49 @@ def every_finding(o: Online) -> list[Finding]:
 
 def of_log(study: Interleaving) -> list[Finding]:
     """Every finding of a log of sessions."""
-    return [
-        *_simulated(study),
-        _items(study),
-        *_silent(study),
-        _heavy(study),
-        _sessions(study),
-        *held(study, study.sessions, "sessions"),
-        *fairness(study),
-        *picked(study),
-        *contrary(study),
-        *skewed(study),
-        *slices(study),
-    ]
+    return [*_log(study), *held(study, study.sessions, "sessions"), *fairness(study), *of_sample(study)]
 
 
-def _simulated(study: Interleaving) -> list[Finding]:
-    text = "The users and clicks of this log are simulated (data/interleaving/README.md); no real log is public."
-    return [kinds.SIMULATED.warning(text)] if study.simulated else []
-
-
-def _items(study: Interleaving) -> Finding:
-    columns, n = columns_read(study.columns), study.items
+def _log(study: Interleaving) -> Iterator[Finding]:
+    if study.simulated:
+        text = "The users and clicks of this log are simulated (data/interleaving/README.md); no real log is public."
+        yield kinds.SIMULATED.warning(text)
     place = f"shown in {counted(study.sessions, 'session')} of {counted(study.users, study.unit_name)}"
-    return kinds.ROWS_READ.note(f"{counted(n, 'item')} {place}. Columns: {columns}.", n)
-
-
-def _silent(study: Interleaving) -> list[Finding]:
-    text = f"{counted(study.silent, study.unit_name)} credited no arm; they are left out of shares of credit, and "
-    text += "their sessions are ties in session_wins."
-    severity = WARNING if study.silent > study.users / 2 else NOTE
-    return [kinds.NO_CREDIT.rated(severity, text, study.silent)] if study.silent else []
-
-
-def _heavy(study: Interleaving) -> Finding:
+    text = f"{counted(study.items, 'item')} {place}. Columns: {columns_read(study.columns)}."
+    yield kinds.ROWS_READ.note(text, study.items)
+    if study.silent:
+        text = f"{counted(study.silent, study.unit_name)} credited no arm; they are left out of shares of credit, and "
+        severity = WARNING if study.silent > study.users / 2 else NOTE
+        yield kinds.NO_CREDIT.rated(severity, f"{text}their sessions are ties in session_wins.", study.silent)
     by_user, of_credit, turned = interleaving.estimands(study)
     text = f"The most active tenth of the {plural(study.unit_name, 2)} gave {study.heavy:.0%} of the credit. Two "
     text += f"estimands: {study.systems[0]} has {number(by_user)} as the mean of each {study.unit_name}'s share, "
-    text += f"{number(of_credit)} of all credit."
-    return kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, text)
-
-
-def _sessions(study: Interleaving) -> Finding:
-    if not study.clustered:
+    yield kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, f"{text}{number(of_credit)} of all credit.")
+    if study.clustered:
+        text = f"Treating sessions as independent would give p {p_value(study.session_p)} (sign test). Do not rely on "
+        yield kinds.SESSION_TEST.note(f"{text}it: sessions of one {study.unit_name} are correlated.")
+    else:
         text = "No user column: each session counts as a unit. If users return, p is too small."
-        return kinds.SESSIONS_AS_UNITS.warning(text)
-    text = f"Treating sessions as independent would give p {p_value(study.session_p)} (sign test)"
-    return kinds.SESSION_TEST.note(f"{text}. Do not rely on it: sessions of one {study.unit_name} are correlated.")
+        yield kinds.SESSIONS_AS_UNITS.warning(text)
 
 
-def fairness(study: Interleaving) -> list[Finding]:
+def fairness(study: Interleaving) -> Iterator[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
     p, repeated = float(study.balance["adjusted"].min()), study.kept.repeated
     uneven, share = interleaving.uneven(study)
     positions = counted(study.balance["position"].nunique(), "position")
     smallest = f"(smallest adjusted p over {positions}: {p_value(p)})."
     if p < experiment.BROKEN:
-        findings = [kinds.COIN.warning(f"A fair coin does not explain how the items were shared out {smallest}")]
+        yield kinds.COIN.warning(f"A fair coin does not explain how the items were shared out {smallest}")
     else:
-        findings = [kinds.COIN.note(f"The items were shared out as by a fair coin {smallest}")]
+        yield kinds.COIN.note(f"The items were shared out as by a fair coin {smallest}")
     if uneven:
-        text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more items than a draft by rounds "
-        severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
-        findings.append(kinds.UNEVEN_TEAMS.rated(severity, f"{text}allows.", uneven))
+        text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more items than a draft by rounds allows."
+        yield kinds.UNEVEN_TEAMS.rated(WARNING if share > interleaving.MANY_UNEVEN else NOTE, text, uneven)
     if repeated:
-        text = f"{counted(repeated, 'item')} {'was' if repeated == 1 else 'were'} shown twice in one session, which no "
-        findings.append(kinds.REPEATED_ITEMS.warning(f"{text}draft does.", repeated))
-    return findings
+        were = "was" if repeated == 1 else "were"
+        text = f"{counted(repeated, 'item')} {were} shown twice in one session, which no draft does."
+        yield kinds.REPEATED_ITEMS.warning(text, repeated)
 
 
 @page.of_a_part
@@ -309,16 +260,8 @@ def _times(ratio: float) -> str:
 @page.of_a_part
 def needed(study: Planning) -> Html:
     """Users by design and criterion."""
-    columns: dict[str, Column] = {
-        "design": text("design"),
-        "effect": value("effect", signed),
-        "sd per user": value("sd"),
-        "95% agree": count("agree_95", _about),
-        "80% power": count("power_80", _about),
-        "95% power": count("power_95", _about),
-        "noise": text("error", "±{:.0%}".format),
-        "times": count("times", _times),
-    }
+    spec = "design | effect ± | sd per user=sd # | 95% agree=agree_95 about | 80% power=power_80 about | "
+    columns = named(f"{spec}95% power=power_95 about | noise=error noise | times times", **ABOUT)
     note = "95% agree: the sign is right in 95% of experiments, the published criterion; power: two-sided at 0.05. An "
     note += "A/B test counts both arms. Noise: one standard error of the simulation. Times: against the first row."
     by_design = of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
@@ -328,14 +271,8 @@ def needed(study: Planning) -> Html:
 @page.of_a_part
 def worlds(study: Planning) -> Html:
     """What the ratio depends on: the click model and heavy users."""
-    columns: dict[str, Column] = {
-        "world": text("world"),
-        "interleaving": count("interleaving", _about),
-        "best raw A/B": each(lambda row: _of_metric(row["raw"], row["raw_metric"])),
-        "best A/B with CUPED": each(lambda row: _of_metric(row["cuped"], row["cuped_metric"])),
-        "raw ratio": count("raw_times", _times),
-        "CUPED ratio": count("cuped_times", _times),
-    }
+    spec = "world | interleaving about | best raw A/B=raw metric | best A/B with CUPED=cuped metric | "
+    columns = named(f"{spec}raw ratio=raw_times times | CUPED ratio=cuped_times times", **ABOUT)
     note = "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio "
     note += "depends on heavy users, on what ends a session, and on how the A/B test is analysed: it is not a "
     note += "universal constant."
@@ -349,23 +286,27 @@ def _of_metric(users: float, metric: str) -> Cell:
     return Cell(f"{text} {metric}", markup=f"{text}<br>{escape(metric)}")
 
 
+ABOUT: dict[str, Callable[[str], Column]] = {
+    "about": partial(count, show=_about),
+    "times": partial(count, show=_times),
+    "noise": partial(text, show="±{:.0%}".format),
+    "metric": lambda name: each(lambda row: _of_metric(row[name], row[f"{name}_metric"])),
+}
+
+
 @page.of_a_part
 def stages(study: Planning) -> Html:
     """Interleaving keeps s of m candidates, an A/B test decides among them."""
     first = study.stages.iloc[0]
-    columns: dict[str, Column] = {
-        "design": each(
-            lambda row: f"{row['design']}, keep {row['keep']}" if row["design"] == "two stages" else row["design"]
-        ),
-        "users": count("users"),
-        "the best one wins": text("best_wins", "{:.0%}".format),
-        "effect chosen": text("chosen", "{:.0%}".format),
-    }
+    two = study.stages["design"] == "two stages"
+    kept_of = study.stages["design"] + ", keep " + study.stages["keep"].astype(str)
+    stages = study.stages.assign(design=study.stages["design"].where(~two, kept_of))
+    columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
     kept = "s of them kept by interleaving and A/B-tested with production"
     note = f"{first['users_interleaved']:,} users per interleaved candidate, {first['users_arm']:,} per A/B arm (plays "
     note += "with CUPED); 10,000 repetitions, with the simulated effects as the truth. Effect chosen: mean effect of "
     note += "the winner as a share of that of the best candidate."
-    by_design = of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", study.stages, columns, note)
+    by_design = of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note)
     return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
 
 
@@ -385,14 +326,10 @@ def planned(study: Planning) -> dict[str, Any]:
         "world": study.name,
         "assumptions": as_record(study.world),
         "users": study.users,
-        "needed": study.needed.to_dict("records"),
-        "counted": study.groups.to_dict("records"),
+        **page.records(needed=study.needed, counted=study.groups, worlds=study.worlds, candidates=study.candidates),
+        **page.records(families=study.families, stages=study.stages),
         "curves": study.curves.to_dict("list"),
-        "worlds": study.worlds.to_dict("records"),
-        "candidates": study.candidates.to_dict("records"),
         "correlation": {how: study.correlation(how) for how in ("true", "measured", "cuped")},
-        "families": study.families.to_dict("records"),
-        "stages": study.stages.to_dict("records"),
     }
 
 

@@ -1,29 +1,17 @@
 """The words, tables and figures of the classification page on several labels a row."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Html, Results, limits, of_rows, text, value
+from evalkit.drawing.tables import Html, Results, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import counted, listed, number, percent, signed
+from evalkit.numbers import counted, listed, number, percent
 from evalkit.pages import classes_page, page, shared_findings
-from evalkit.pages.shared_findings import (
-    beaten,
-    binned,
-    contrary,
-    few_clusters,
-    few_rows,
-    idle,
-    picked,
-    rounded,
-    rows_read,
-    skewed,
-    slices,
-    weights,
-)
+from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
 from evalkit.studies import classification_diagnostics, row_study
 from evalkit.studies import classification_diagnostics as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
@@ -92,20 +80,14 @@ def calibration(study: LabelsStudy) -> Html:
     """Mean score against share true, label by label."""
     if not study.probabilities:
         return Html("")
-    columns = {
-        "label": text("label"),
-        "mean score": value("score"),
-        "share true": value("share"),
-        "mean score − share true": limits("difference", show=signed),
-    }
+    columns = "label | mean score=score # | share true=share # | mean score − share true=difference ±[]"
     caption = f"Calibration of {study.leader} by label"
     return of_rows(caption, study.mean_scores, columns)
 
 
 def top(study: LabelsStudy) -> Html:
     """How often the label with the highest score is true."""
-    columns = {"system": text("system"), "share": limits("value")}
-    return of_rows("Rows whose highest-scored label is true", study.tops, columns)
+    return of_rows("Rows whose highest-scored label is true", study.tops, "system | share=value []")
 
 
 def confusion(study: LabelsStudy) -> Html:
@@ -127,68 +109,53 @@ origin = page.origin
 
 def results(study: LabelsStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = study.account
     more: dict[str, Any] = {
         "kind": "multi-label",
-        **page.population(rows),
+        **page.population(study.account),
         "labels": list(study.labels),
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in classification_diagnostics.stored(study).items()},
-        "by_label": study.by_label.to_dict("records"),
+        **page.records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
         **page.recorded(study),
         **classes_page.recorded(study),
-        "sweep": study.sweep.to_dict("records"),
-        "tops": study.tops.to_dict("records"),
     }
     return page.results(study, every_finding(study), more)
 
 
 def every_finding(study: LabelsStudy) -> list[Finding]:
     """Every finding of a multi-label report."""
-    data = [*rows_read(study.account), *_labels(study), *weights(study.weighted), *_constant(study)]
-    few = [*few_rows(diagnostics.rows_by_label(study), "Labels that are true", listed), *few_clusters(study)]
-    return [
-        *data,
-        *_threshold(study),
-        *_scores(study),
-        *beaten(study),
-        *binned(study, "label"),
-        *_added_up(study),
-        *few,
-        *picked(study),
-        *contrary(study),
-        *skewed(study),
-        *slices(study),
+    few = [
+        *few_rows(diagnostics.rows_by_label(study), "Labels that are true", listed),
+        *shared_findings.few_clusters(study),
     ]
+    scores = [*_scores(study), *beaten(study), *binned(study, "label"), *_added_up(study)]
+    return [*rows_read(study.account), *_labels(study), *scores, *few, *of_sample(study)]
 
 
-def _labels(study: LabelsStudy) -> list[Finding]:
+def _labels(study: LabelsStudy) -> Iterator[Finding]:
     labels = diagnostics.labels(study)
     shares = listed(f"{name} {share:.1%}" for name, share in labels.shares.items())
     text = f"Labels that are true: {shares}; {labels.per_row:.2f} per row, {labels.none:.1%} of the rows have none."
-    return [kinds.CLASS_SHARES.note(text, len(labels.shares))]
+    yield kinds.CLASS_SHARES.note(text, len(labels.shares))
+    yield from weights(study.weighted)
+    if constant := [name for name, share in labels.shares.items() if share in (0.0, 1.0)]:
+        text = f"Labels that are never or always true, whose AUC is undefined: {listed(constant)}."
+        yield kinds.CONSTANT_LABELS.warning(text, len(constant))
 
 
-def _constant(study: LabelsStudy) -> list[Finding]:
-    constant = [name for name, share in diagnostics.labels(study).shares.items() if share in (0.0, 1.0)]
-    text = f"Labels that are never or always true, whose AUC is undefined: {listed(constant)}."
-    return [kinds.CONSTANT_LABELS.warning(text, len(constant))] if constant else []
-
-
-def _threshold(study: LabelsStudy) -> list[Finding]:
+def _scores(study: LabelsStudy) -> Iterator[Finding]:
     loss, limits = diagnostics.labels(study).hamming_of_none, study.ends
     text = f"Threshold: {study.threshold:.12g} for every label. Predicting no label has Hamming loss {number(loss)}."
-    beyond = idle(dict.fromkeys(limits, study.threshold), limits)
-    return [kinds.THRESHOLD.note(text), *rounded(study.threshold, diagnostics.stored(study)), *beyond]
+    yield kinds.THRESHOLD.note(text)
+    yield from rounded(study.threshold, diagnostics.stored(study))
+    yield from idle(dict.fromkeys(limits, study.threshold), limits)
+    if not study.probabilities:
+        yield kinds.NO_PROBABILITIES.warning("Scores outside 0 to 1 are not probabilities: calibration is left out.")
 
 
-def _scores(study: LabelsStudy) -> list[Finding]:
-    text = "Scores outside 0 to 1 are not probabilities: calibration is left out."
-    return [] if study.probabilities else [kinds.NO_PROBABILITIES.warning(text)]
-
-
-def _added_up(study: LabelsStudy) -> list[Finding]:
-    varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
-    text = f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all "
-    text += f"labels, such as micro F1, have the delta method in place of the jackknife.{varied}"
-    return [] if row_study.at_hand(study) else [kinds.ROWS_ADDED_UP.note(text)]
+def _added_up(study: LabelsStudy) -> Iterator[Finding]:
+    if not row_study.at_hand(study):
+        varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
+        text = f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all "
+        text += f"labels, such as micro F1, have the delta method in place of the jackknife.{varied}"
+        yield kinds.ROWS_ADDED_UP.note(text)

@@ -18,37 +18,9 @@ from evalkit import numbers
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Html,
-    Results,
-    count,
-    escape,
-    joined,
-    minus,
-    number_cell,
-    of_rows,
-    p_cell,
-    text,
-    value,
-    with_interval,
-)
+from evalkit.drawing.tables import Cell, Html, Results, count, escape, number_cell, p_cell, text, value, with_interval
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import (
-    END,
-    LISTED,
-    counted,
-    decimals,
-    estimate,
-    number,
-    of_frame,
-    p_value,
-    percent,
-    plural,
-    sample_sizes,
-    shortened,
-    signed,
-)
+from evalkit.numbers import END, counted, decimals, estimate, number, of_frame, percent, plural, sample_sizes, signed
 from evalkit.numbers import listed as in_line
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
@@ -141,7 +113,7 @@ def estimates(
         ]
         for name in order
     ]
-    heads = [joined(metric_link(chosen), _arrow(chosen)) for chosen in columns]
+    heads = [tables.joined(metric_link(chosen), _arrow(chosen)) for chosen in columns]
     of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
     best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. " if len(order) > 1 else ""
     below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
@@ -164,7 +136,7 @@ def _ways(estimates: pd.DataFrame) -> str:
     'mrr: t; mrr of c: Wilson'
     """
     names = estimates["metric"].where(
-        diagnostics.usual(estimates), estimates["metric"] + " of " + estimates["system"].map(shortened)
+        diagnostics.usual(estimates), estimates["metric"] + " of " + estimates["system"].map(numbers.shortened)
     )
     whose = names.groupby(estimates["method"], sort=False).unique()
     if len(whose) < 2:
@@ -340,7 +312,7 @@ def _comparison_table(
 
 
 def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
-    cells = [minus(row["first"], row["second"])]
+    cells = [tables.minus(row["first"], row["second"])]
     cells += [Cell(f"{row['metric']}{row['arrow']}", kind="text")] if many else []
     few = f"n = {row['n']:,}" if row["few"] == row["few"] else ""
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
@@ -505,7 +477,7 @@ def tiers(study: Study) -> Html:
     if study.settings.baseline:
         note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"
-    return of_rows(caption, frame, columns, note)
+    return tables.of_rows(caption, frame, columns, note)
 
 
 def _two_digits(units: float) -> str:
@@ -530,7 +502,7 @@ def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
     """
     if math.isnan(expected):
         return ()
-    return (f"if perfect {number(expected, places)},\np {p_value(p)}",)
+    return (f"if perfect {number(expected, places)},\np {numbers.p_value(p)}",)
 
 
 MOST = 500  # rows that a page lists
@@ -569,7 +541,7 @@ class Explored:
 def listing(e: Explored) -> Html:
     """A fold with a table of the units."""
     heads = [_opening(name, text) for name, text in zip_longest(e.names, e.opened, fillvalue="")]
-    return tables.folded(e.which, _listing_table(e, heads), place=LISTED)
+    return tables.folded(e.which, _listing_table(e, heads), place=numbers.LISTED)
 
 
 def _listing_table(e: Explored, heads: Sequence[Cell]) -> Html:
@@ -684,6 +656,11 @@ def population(rows: Aligned | Account) -> dict[str, Any]:
     return {"columns": dict(rows.columns), "population": counted}
 
 
+def records(**frames: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
+    """Frames by name, each as its rows."""
+    return {name: frame.to_dict("records") for name, frame in frames.items()}
+
+
 def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the file of the units."""
     units.leave(study.report, {"": study})
@@ -740,10 +717,8 @@ def answers(study: Study) -> dict[str, Any]:
         "primary": study.primary.label,
         "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,
-        "headline": study.headline.to_dict("records"),
-        "estimates": study.estimates.to_dict("records"),
         "comparisons": columns(study.comparisons),
-        "segments": study.by_segment.to_dict("records"),
+        **records(headline=study.headline, estimates=study.estimates, segments=study.by_segment),
     }
 
 

@@ -8,39 +8,13 @@ import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    Results,
-    Rows,
-    by_system,
-    escape,
-    folded,
-    limits,
-    number_cell,
-    of_rows,
-    paragraph,
-    stack,
-    text,
-    value,
-)
+from evalkit.drawing.tables import Cell, Column, Html, Rows, escape, number_cell, of_rows, paragraph, stack, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.page import Explored
-from evalkit.pages.shared_findings import (
-    columns_read,
-    contrary,
-    counts,
-    few_units,
-    gaps,
-    picked,
-    skewed,
-    slices,
-    unshared,
-)
+from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Stock
 from evalkit.studies import beyond_relevance, diagnostics, ranking
@@ -185,7 +159,7 @@ def definitions(study: Ranking) -> Html:
 origin = page.origin
 
 
-def results(study: Ranking) -> Results:
+def results(study: Ranking) -> tables.Results:
     """Every number of the page, unrounded."""
     differences = study.differences() if len(study.headline) else pd.Series(dtype=float)
     accounts = [{"system": name} | vars(account) for name, account in study.runs.accounts.items()]
@@ -193,14 +167,11 @@ def results(study: Ranking) -> Results:
     more = {
         "columns": dict(study.runs.columns),
         "population": population,
-        "curves": study.curves.to_dict("records"),
-        "precision_recall": study.precision_recall.to_dict("records"),
-        "tiers": rank_tiers(study).to_dict("records"),
+        **page.records(curves=study.curves, precision_recall=study.precision_recall, tiers=rank_tiers(study)),
+        **page.records(unjudged=beyond_relevance.bounds(study), diversity=beyond_relevance.measures(study)),
         "differences": {"queries": list(differences.index), "values": list(differences)},
         "values": {"query": list(study.runs.query), "systems": study.values()[list(study.shown)].to_dict("list")},
         "likeness": study.likeness.to_dict("list"),
-        "unjudged": beyond_relevance.bounds(study).to_dict("records"),
-        "diversity": beyond_relevance.measures(study).to_dict("records"),
     }
     return page.results(study, every_finding(study), more)
 
@@ -263,87 +234,77 @@ def _curves(study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str,
 def every_finding(study: Ranking) -> list[Finding]:
     """Every finding of a ranking report."""
     lists = [*_short(study), *gaps(study.runs.accounts), *_renumbered(study), *_ties(study)]
-    data = [*_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_without(study), *_judgements(study)]
-    few = few_units(study, diagnostics.most_units(study))
-    return [*data, *lists, *few, *picked(study), *contrary(study), *skewed(study), *slices(study)]
+    data = [_rows(study), *unshared(study.runs.accounts), *_undefined(study), *_judgements(study), *lists]
+    return [*data, *few_units(study, diagnostics.most_units(study)), *of_sample(study)]
 
 
-def _rows(study: Ranking) -> list[Finding]:
+def _rows(study: Ranking) -> Finding:
     read, used, refused = (total(study.runs.accounts, name) for name in ("rows", "used", "unjudged_query"))
     rest = f", {refused:,} in queries without judgements left out" if refused else ""
     columns = columns_read(study.runs.columns)
     layout = f"Columns: {columns}" if columns else "TREC run files"
-    return [kinds.ROWS_READ.note(f"{read:,} ranked rows read, {used:,} used{rest}. {layout}.", read)]
+    return kinds.ROWS_READ.note(f"{read:,} ranked rows read, {used:,} used{rest}. {layout}.", read)
 
 
-def _undefined(study: Ranking) -> list[Finding]:
-    """Queries without a value: one line where the systems agree, a warning where they do not share their queries."""
-    findings = []
+def _undefined(study: Ranking) -> Iterator[Finding]:
+    """Queries without a value of a metric, a warning where systems do not share them, or of a segment column."""
     for label, by_name, shared in ranking.undefined(study):
         most = max(by_name.values())
         if shared:
             text = f"{label} is undefined on {counted(most, 'query')}, left out of its mean."
-            findings.append(kinds.UNDEFINED_VALUES.note(text, most))
+            yield kinds.UNDEFINED_VALUES.note(text, most)
         else:
             text = f"{label} is undefined on different queries for each system: {counts(by_name)}; "
             text += "means are over different queries, paired differences over shared ones."
-            findings.append(kinds.UNDEFINED_VALUES.warning(text, most))
-    return findings
+            yield kinds.UNDEFINED_VALUES.warning(text, most)
+    if without := ranking.without_segment(study):
+        text = f"Queries without a value, shown as their own slice: {counts(without)}."
+        yield kinds.NO_SEGMENT_VALUE.warning(text, max(without.values()))
 
 
-def _without(study: Ranking) -> list[Finding]:
-    """Queries that have no value in a segment column."""
-    without = ranking.without_segment(study)
-    text = f"Queries without a value, shown as their own slice: {counts(without)}."
-    return [kinds.NO_SEGMENT_VALUE.warning(text, max(without.values()))] if without else []
-
-
-def _judgements(study: Ranking) -> list[Finding]:
-    findings, (k, shares, uneven) = [], ranking.unjudged(study)
+def _judgements(study: Ranking) -> Iterator[Finding]:
+    k, shares, uneven = ranking.unjudged(study)
     if study.runs.pooled_ideal:
         text = "No judgement file: the ideal order and R include only items that some system returned."
-        findings.append(kinds.NO_JUDGEMENT_FILE.warning(text))
+        yield kinds.NO_JUDGEMENT_FILE.warning(text)
     if study.runs.negative:
         text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
-        findings.append(kinds.NEGATIVE_GRADES.note(text, study.runs.negative))
+        yield kinds.NEGATIVE_GRADES.note(text, study.runs.negative)
     if any(shares.values()):
-        text = f"Unjudged items in the first {k}, counted as not relevant: "
-        text += f"{listed(f'{name} {value:.0%}' for name, value in shares.items())}."
-        findings.append(kinds.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text))
-    return findings
+        named = listed(f"{name} {value:.0%}" for name, value in shares.items())
+        text = f"Unjudged items in the first {k}, counted as not relevant: {named}."
+        yield kinds.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text)
 
 
-def _short(study: Ranking) -> list[Finding]:
-    """A note that no list reaches the cut-off of a metric."""
+def _short(study: Ranking) -> Iterator[Finding]:
+    """That no list reaches the cut-off of a metric."""
     last, labels = ranking.beyond(study)
-    text = f"The longest list ends at rank {last:,}. So {listed(labels)} {'looks' if len(labels) == 1 else 'look'} at "
-    text += "whole lists, and the ranks after it count as empty."
-    return [kinds.SHORT_LISTS.note(text)] if labels else []
+    if labels:
+        look = "looks" if len(labels) == 1 else "look"
+        text = (
+            f"The longest list ends at rank {last:,}. So {listed(labels)} {look} at whole lists, and the ranks after "
+        )
+        yield kinds.SHORT_LISTS.note(f"{text}it count as empty.")
 
 
-def _renumbered(study: Ranking) -> list[Finding]:
-    """A note that ranks were renumbered, if there were any."""
-    text = "Ranks were renumbered 1, 2, 3, … within each list, which closes gaps."
-    return [kinds.RENUMBERED.note(text)] if study.ranks == RENUMBER and "rank" in study.runs.columns else []
+def _renumbered(study: Ranking) -> Iterator[Finding]:
+    if study.ranks == RENUMBER and "rank" in study.runs.columns:
+        yield kinds.RENUMBERED.note("Ranks were renumbered 1, 2, 3, … within each list, which closes gaps.")
 
 
-def _ties(study: Ranking) -> list[Finding]:
+def _ties(study: Ranking) -> Iterator[Finding]:
     tied, label = ranking.by_system(study.runs.accounts, "tied"), study.primary.label
     if not tied:
-        return []
-    ties, matters = ranking.ties(study)
-    ranges = listed(
-        (
-            f"{label} of {row['system']} lies in {interval(row['worst_ties'], row['best_ties'])}"
-            for row in ties.to_dict("records")
-        ),
-        joint="; ",
-    )
+        return
+    rows, matters = ranking.ties(study)
+    ends = [
+        f"{label} of {row['system']} lies in {interval(row['worst_ties'], row['best_ties'])}"
+        for row in rows.to_dict("records")
+    ]
     little = f" Their order changes {label} by less than {VISIBLE:g}."
-    moved = f" Depending on their order, {ranges}." if ranges else little
+    moved = f" Depending on their order, {listed(ends, joint='; ')}." if ends else little
     text = f"Rows with the same {'rank' if 'rank' in study.runs.columns else 'score'} as the previous: {counts(tied)}."
-    severity = WARNING if matters else NOTE
-    return [kinds.TIES.rated(severity, text + moved, total(study.runs.accounts, "tied"))]
+    yield kinds.TIES.rated(WARNING if matters else NOTE, text + moved, total(study.runs.accounts, "tied"))
 
 
 MEANING = {
@@ -368,7 +329,7 @@ def diversity(study: Ranking) -> Html:
     frame = beyond_relevance.measures(study)
     caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
     names = dict.fromkeys(frame["metric"])
-    table = by_system(caption, frame, "metric", limits("value"), _left_out(study.catalogue, frame))
+    table = tables.by_system(caption, frame, "metric", tables.limits("value"), _left_out(study.catalogue, frame))
     return stack([table, paragraph(" ".join(f"{_capital(name)}: {MEANING[name]}." for name in names))])
 
 
@@ -404,7 +365,7 @@ def unjudged(study: Ranking) -> Html:
     note += "judged: not relevant, or relevant with the highest grade. These are not confidence intervals: they leave "
     note += "out the sampling error of the queries."
     table = of_rows("From the lowest to the highest value", rows, columns, note)
-    return folded("What the unjudged items could change", table)
+    return tables.folded("What the unjudged items could change", table)
 
 
 def _range(low: str, high: str) -> Column:

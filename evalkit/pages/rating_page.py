@@ -1,5 +1,6 @@
 """The words, tables and figures of the rating page, each from the study's frames."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ from evalkit.findings.kinds import Finding, measured
 from evalkit.numbers import counted, decimals, listed, number, plural, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.binary_page import DRAWN
-from evalkit.pages.shared_findings import beaten, contrary, few_units, picked, power, rows_read, skewed, slices, weights
+from evalkit.pages.shared_findings import beaten, few_units, of_sample, power, rows_read, weights
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, HEAVY, Rating, bin_widths
 
@@ -120,10 +121,9 @@ origin = page.origin
 
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
-    rows = study.account
-    frames = {"tenths": study.tenths, "errors": study.spread, "extremes": study.extremes()}
-    more: dict[str, Any] = page.population(rows) | {name: frame.to_dict("records") for name, frame in frames.items()}
-    return page.results(study, every_finding(study), more | {"forecasts": _forecasts(study)} | page.recorded(study))
+    frames = page.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
+    more = page.population(study.account) | frames | {"forecasts": _forecasts(study)} | page.recorded(study)
+    return page.results(study, every_finding(study), more)
 
 
 def _forecasts(study: Rating) -> dict[str, Any]:
@@ -146,45 +146,29 @@ def _cells(frame: pd.DataFrame) -> dict[str, Any]:
 
 def every_finding(study: Rating) -> list[Finding]:
     """Every finding of a rating report."""
-    data = [*rows_read(study.account), *_actual(study), *_units(study)]
-    told = (study.primary.label,) if _constant_wins(study) else ()
-    return [
-        *data,
-        *_constant(study),
-        *_constant_wins(study),
-        *beaten(study, study.constant_median, told=told),
-        *_whole(study),
-        *_heavy(study),
-        *_binned(study),
-        *_bands(study),
-        *_drawn(study),
-        *weights(study.weighted),
-        *_few_units(study),
-        *picked(study),
-        *contrary(study),
-        *skewed(study),
-        *slices(study),
-    ]
+    wins = _constant_wins(study)
+    constant = [*wins, *beaten(study, study.constant_median, told=(study.primary.label,) if wins else ())]
+    few = few_units(
+        study,
+        diagnostics.most_units(study) if study.settings.unit else study.units,
+        f" {measured.MEDIAN}" if {*study.medians} & {*study.directed} else "",
+    )
+    data = [*rows_read(study.account), *_data(study), *constant, *_errors(study), *_drawn(study)]
+    return [*data, *weights(study.weighted), *few, *of_sample(study)]
 
 
-def _actual(study: Rating) -> list[Finding]:
-    a = study.actual
+def _data(study: Rating) -> Iterator[Finding]:
+    a, n = study.actual, study.units
     text = f"Actual values: mean {number(a.mean)}, standard deviation {number(a.deviation)}, from {a.low:g} to "
-    text += f"{a.high:g}, {a.zeros:.0%} are 0."
-    constant = kinds.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
-    return [kinds.TARGET_VALUES.note(text, len(study.account)), *([constant] if a.low == a.high else [])]
-
-
-def _units(study: Rating) -> list[Finding]:
-    n = study.units
-    text = f"Rows of one {study.unit_name} are not independent: {counted(n, study.unit_name)} are the units."
-    return [kinds.CLUSTERED.note(text, n)] if study.settings.unit else []
-
-
-def _constant(study: Rating) -> list[Finding]:
-    constant = [name for name, forecast in study.forecasts.items() if forecast.low == forecast.high]
-    text = f"The same forecast for every row: {listed(constant)}."
-    return [kinds.CONSTANT_FORECAST.warning(text, len(constant))] if constant else []
+    yield kinds.TARGET_VALUES.note(f"{text}{a.high:g}, {a.zeros:.0%} are 0.", len(study.account))
+    if a.low == a.high:
+        yield kinds.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
+    if study.settings.unit:
+        text = f"Rows of one {study.unit_name} are not independent: {counted(n, study.unit_name)} are the units."
+        yield kinds.CLUSTERED.note(text, n)
+    if constant := [name for name, forecast in study.forecasts.items() if forecast.low == forecast.high]:
+        text = f"The same forecast for every row: {listed(constant)}."
+        yield kinds.CONSTANT_FORECAST.warning(text, len(constant))
 
 
 def _constant_wins(study: Rating) -> list[Finding]:
@@ -192,50 +176,37 @@ def _constant_wins(study: Rating) -> list[Finding]:
         return []
     name, best = study.constant_wins
     text = f"Forecasting the {name} of the actual values for every row has a better {study.primary.label} than every "
-    text += f"system: {number(best)}."
-    return [kinds.CONSTANT_WINS.warning(text)]
+    return [kinds.CONSTANT_WINS.warning(f"{text}system: {number(best)}.")]
 
 
-def _binned(study: Rating) -> list[Finding]:
-    text = f"The errors have more than {study.settings.limits.bins:,} distinct values and are counted in bins: the "
-    text += f"median absolute error and the quantiles of the error move by less than {power(study.bound)}; all means "
-    text += "are exact."
-    return [kinds.BINNED_ERRORS.note(text, len(study.systems))] if study.bound else []
-
-
-def _bands(study: Rating) -> list[Finding]:
-    text = f"Bands of the reliability diagrams: none; above {study.settings.limits.reading.rows:,} rows the rows of "
-    text += f"each {study.unit_name} are not kept, from which they are drawn."
-    return [] if study.banded else [kinds.BANDS.note(text)]
-
-
-def _drawn(study: Rating) -> list[Finding]:
-    drawn, n = len(study.kept.sample.rows), len(study.account)
-    of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
-    of += ["half-widths of medians"] if study.medians else []
-    known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
-    text = f"From {drawn:,} of {n:,} rows, drawn by a hash, come {listed(of)}{known}. All else comes from all rows."
-    make = kinds.DRAWN.warning if study.unsure > SURE else kinds.DRAWN.note
-    return [] if study.data or (study.kept.sample.stands_for == 1).all() else [make(text, drawn)]
-
-
-def _few_units(study: Rating) -> list[Finding]:
-    floor = f" {measured.MEDIAN}" if {*study.medians} & {*study.directed} else ""
-    n = diagnostics.most_units(study) if study.settings.unit else study.units
-    return few_units(study, n, floor)
-
-
-def _whole(study: Rating) -> list[Finding]:
+def _errors(study: Rating) -> Iterator[Finding]:
     named = listed(chosen.label for chosen in study.medians if chosen in study.directed)
-    text = f"All errors are whole numbers, and so is nearly every {named}, whose error is hardly known. "
-    text += f"{measured.WHOLE}"
-    return [kinds.FALLS_SHORT.warning(text)] if named and study.errors[study.leader].whole else []
+    if named and study.errors[study.leader].whole:
+        text = f"All errors are whole numbers, and so is nearly every {named}, whose error is hardly known. "
+        yield kinds.FALLS_SHORT.warning(text + measured.WHOLE)
+    if study.heavy > HEAVY:
+        text = f"1% of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
+        yield kinds.FEW_ROWS_DOMINATE.warning(f"{text}few rows. {measured.HEAVY}")
+    if study.bound:
+        text = f"The errors have more than {study.settings.limits.bins:,} distinct values and are counted in bins: the "
+        text += "median absolute error and the quantiles of the error move by less than "
+        yield kinds.BINNED_ERRORS.note(f"{text}{power(study.bound)}; all means are exact.", len(study.systems))
 
 
-def _heavy(study: Rating) -> list[Finding]:
-    text = f"1% of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a few "
-    text += f"rows. {measured.HEAVY}"
-    return [kinds.FEW_ROWS_DOMINATE.warning(text)] if study.heavy > HEAVY else []
+def _drawn(study: Rating) -> Iterator[Finding]:
+    """What a table that is not held lacks, and what comes from a sample of its rows."""
+    if not study.banded:
+        text = (
+            f"Bands of the reliability diagrams: none; above {study.settings.limits.reading.rows:,} rows the rows of "
+        )
+        yield kinds.BANDS.note(f"{text}each {study.unit_name} are not kept, from which they are drawn.")
+    if not (study.data or (study.kept.sample.stands_for == 1).all()):
+        drawn, n = len(study.kept.sample.rows), len(study.account)
+        of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
+        of += ["half-widths of medians"] if study.medians else []
+        known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
+        text = f"From {drawn:,} of {n:,} rows, drawn by a hash, come {listed(of)}{known}. All else comes from all rows."
+        yield (kinds.DRAWN.warning if study.unsure > SURE else kinds.DRAWN.note)(text, drawn)
 
 
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}
@@ -294,14 +265,8 @@ def reliability_plot(study: Rating) -> Figure:
 
 def decomposition(study: Rating) -> Html:
     """The squared error of every system taken apart."""
-    columns = {
-        "system": text("system"),
-        "MSE": value("mse"),
-        "miscalibration (MCB)": value("miscalibration"),
-        "discrimination (DSC)": value("discrimination"),
-        "uncertainty (UNC)": value("uncertainty"),
-        "(DSC − MCB) / UNC": value("skill"),
-    }
+    columns = "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination (DSC)=discrimination # | "
+    columns += "uncertainty (UNC)=uncertainty # | (DSC − MCB) / UNC=skill #"
     note = "MSE = MCB − DSC + UNC (CORP, isotonic, no bins). Recalibration would remove MCB; only a forecast that "
     note += "orders rows better adds DSC; UNC, the variance of the actual values, is the same for all systems. The "
     note += "last column is R² against the mean of the actual values. On the rows it is fitted to, isotonic regression "

@@ -217,6 +217,14 @@ def slices(study: Study) -> list[Finding]:
     return findings
 
 
+def of_sample(study: Study) -> list[Finding]:
+    """What every report says of a sample last: a leader that was picked, metrics that disagree, skew, slices."""
+    return [*picked(study), *contrary(study), *skewed(study), *slices(study)]
+
+
+# Thresholds
+
+
 def compared(stored: Mapping[str, Precision]) -> str:
     """The precision in which scores and threshold are compared: that of the scores, by system if it differs."""
     several = diagnostics.by_precision(stored)
@@ -259,6 +267,9 @@ def power(value: float) -> str:
 def moves(bound: float) -> str:
     """By how much bins change a number at most, in words."""
     return f"moves by less than {power(bound)}" if bound else "is exact"
+
+
+# Ranked lists
 
 
 def unshared(accounts: Mapping[str, Account]) -> list[Finding]:

@@ -1,50 +1,26 @@
 """The words, tables and figures of the significance page, of values by unit and of successes and trials."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from evalkit.drawing import claim_plots, figures, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    Results,
-    count,
-    each,
-    number_cell,
-    of_rows,
-    p_column,
-    pair,
-    text,
-    value,
-    words,
-)
+from evalkit.drawing.tables import Cell, Column, Html, Results, each, named, of_rows, pair, text, value, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
-from evalkit.pages import first_screen, page
+from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages.page import also
-from evalkit.pages.shared_findings import (
-    assumed,
-    columns_read,
-    contrary,
-    counts,
-    few_units,
-    gaps,
-    picked,
-    skewed,
-    unmatched,
-    unshared,
-)
+from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
 from evalkit.statistics import multiplicity, proportions
 from evalkit.statistics.flip_tail import TAIL
 from evalkit.studies import lessons, paired
 from evalkit.studies.diagnostics import FEW, alpha, equivalence_level, most_units, rank_tiers
-from evalkit.studies.paired import FOLDS, Agreement, Significance
+from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
 
 page.offered(__name__)
@@ -113,38 +89,26 @@ def null_of_shares(study: Shares) -> Figure | Html:
 
 def findings_of_shares(study: Shares) -> list[Finding]:
     """Every finding of trials."""
-    return [*_trials(study), *_score_test(study), *_two_methods(study), _independent()]
+    return [*_trials(study)]
 
 
-def _trials(study: Shares) -> list[Finding]:
+def _trials(study: Shares) -> Iterator[Finding]:
     n, small = study.trials, study.small
-    findings_of_shares = [
-        kinds.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)
-    ]
-    text = f"Fewer than {FEW} trials: {listed(small)}."
-    return findings_of_shares + ([kinds.FEW_UNITS.warning(text, len(small))] if small else [])
-
-
-def _score_test(study: Shares) -> list[Finding]:
-    pairs = study.beyond_exact if study.alternative == "two-sided" else []
-    exact = "Fisher's test" if study.null is None else "the exact binomial test"
-    text = f"Above {proportions.EXACT:,} trials the score test replaces {exact}, from which it differs"
-    return [kinds.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))] if pairs else []
-
-
-def _two_methods(study: Shares) -> list[Finding]:
+    yield kinds.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)
+    if small:
+        yield kinds.FEW_UNITS.warning(f"Fewer than {FEW} trials: {listed(small)}.", len(small))
+    if study.alternative == "two-sided" and (pairs := study.beyond_exact):
+        exact = "Fisher's test" if study.null is None else "the exact binomial test"
+        text = f"Above {proportions.EXACT:,} trials the score test replaces {exact}, from which it differs"
+        yield kinds.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))
     rows = study.two_answers.to_dict("records")
-    claims = [
-        f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {interval(r['low'], r['high'], signed)})" for r in rows
-    ]
-    text = f"The test and the interval use different methods and disagree on {listed(claims, PAIRS)}."
-    return [kinds.TEST_AND_INTERVAL.warning(text, len(claims))] if claims else []
-
-
-def _independent() -> Finding:
+    ends = [interval(row["low"], row["high"], signed) for row in rows]
+    claims = [f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {e})" for r, e in zip(rows, ends, strict=True)]
+    if claims:
+        text = f"The test and the interval use different methods and disagree on {listed(claims, PAIRS)}."
+        yield kinds.TEST_AND_INTERVAL.warning(text, len(claims))
     text = "Each trial must be independent of the others. If one user makes several, use values per user as input "
-    text += "instead."
-    return kinds.INDEPENDENT_TRIALS.note(f"{text} The number of trials must have been fixed in advance.")
+    yield kinds.INDEPENDENT_TRIALS.note(f"{text}instead. The number of trials must have been fixed in advance.")
 
 
 def results_of_shares(study: Shares) -> Results:
@@ -154,13 +118,8 @@ def results_of_shares(study: Shares) -> Results:
 
 def published(study: Either, findings_of_shares: list[Finding], more: dict[str, Any]) -> Results:
     """What both kinds of significance study publish, and `more`."""
-    both = {
-        "columns": dict(study.data.columns),
-        "family": study.family,
-        "wrong_methods": lessons.wrong().to_dict("records"),
-        "lessons": lessons.figures(),
-    }
-    return page.results(study, findings_of_shares, both | more)
+    both = {"columns": dict(study.data.columns), "family": study.family, "lessons": lessons.figures()}
+    return page.results(study, findings_of_shares, both | page.records(wrong_methods=lessons.wrong()) | more)
 
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
@@ -169,156 +128,120 @@ RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
 @also(Shares, findings_of_shares)
 def every_finding(study: Significance) -> list[Finding]:
     """Every finding of a significance report."""
-    data = [*_data(study), *_scales(study), *_undefined(study), *_folds(study)]
+    data = [*_data(study), *_units(study)]
     if not len(study.headline):
         return data
-    units = [*_clusters(study), *_few_units(study), *_equal(study), *picked(study), *skewed(study)]
-    return [*data, *_many(study), *units, *_tail(study), *_tests(study), *contrary(study), *_looked(study)]
+    least = int(study.comparisons["n"].min())
+    floor = f" No exact p below {p_value(2.0 ** (1 - least))} is possible." if study.flips else ""
+    units = [
+        *_clusters(study),
+        *shared_findings.few_units(study, least, floor),
+        *_equal(study),
+        *picked(study),
+        *skewed(study),
+    ]
+    return [*data, *_many(study), *units, *_tests(study), *contrary(study), *_looked(study)]
 
 
-def _data(study: Significance) -> list[Finding]:
+def _data(study: Significance) -> Iterator[Finding]:
+    """What was read; of an earlier report that its values and its differences may be means over different things."""
     columns, rows, units = columns_read(study.data.columns), len(study.data), study.units
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
     text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
-    read = kinds.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
-    lists = [*unshared(study.accounts), *gaps(study.accounts)]
-    direction = assumed(study, f"set lower_is_better={study.primary.label!r}")
-    return [read, *direction, *study.data.findings, *unmatched(study.alone), *lists, *_known(study)]
-
-
-def _many(study: Significance) -> list[Finding]:
-    """What takes the place of methods that visit every unit many times."""
-    if not study.many:
-        return []
-    most = f"{study.settings.limits.reading.listed:,} {plural(study.unit_name, 2)}"
-    text = f"Of more than {most} differences are tested by t, and max-T and the distribution under the null are draws "
-    text += "from the normal distribution that sign flips have; the bootstrap test is left out, and single differences "
-    text += "are not listed."
-    return [kinds.VERY_MANY_UNITS.note(text, study.units)]
-
-
-def _known(study: Significance) -> list[Finding]:
-    """An earlier report, whose values and whose differences may be means over different things."""
-    if not study.data.known:
-        return []
-    text = "The input is an earlier report: its differences are tested again, its systems' values are used unchanged."
-    findings, means = [kinds.EARLIER_REPORT.note(text)], paired.other_means(study)
-    if means:
-        text = f"The mean of these differences is {number(means[0], 4)}, but the systems' values differ by "
-        text += f"{number(means[1], 4)}: the values are over rows, are ratios of sums, or include units that only one "
-        findings.append(kinds.OTHER_MEANS.warning(f"{text}system has."))
-    return findings
-
-
-def _scales(study: Significance) -> list[Finding]:
-    return [
-        kinds.OTHER_SCALES.warning(
-            f"On {metric}, {large} has about {number(times, 2)} times the values of {small}: have both one unit?"
-        )
-        for metric, large, small, times in paired.other_scales(study)
+    yield kinds.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
+    yield from assumed(study, f"set lower_is_better={study.primary.label!r}")
+    yield from [
+        *study.data.findings,
+        *shared_findings.unmatched(study.alone),
+        *unshared(study.accounts),
+        *gaps(study.accounts),
     ]
+    if study.data.known:
+        text = "The input is an earlier report: its differences are tested again, its systems' values are used "
+        yield kinds.EARLIER_REPORT.note(f"{text}unchanged.")
+        if means := paired.other_means(study):
+            text = f"The mean of these differences is {number(means[0], 4)}, but the systems' values differ by "
+            text += f"{number(means[1], 4)}: the values are over rows, are ratios of sums, or include units that only "
+            yield kinds.OTHER_MEANS.warning(f"{text}one system has.")
 
 
-def _undefined(study: Significance) -> list[Finding]:
-    several = paired.undefined(study)
-    text = f"Units without a value are left out of the system's mean and of its comparisons: {counts(several)}."
-    return [kinds.UNDEFINED_VALUES.warning(text, max(several.values()))] if several else []
-
-
-def _folds(study: Significance) -> list[Finding]:
+def _units(study: Significance) -> Iterator[Finding]:
+    for metric, large, small, times in paired.other_scales(study):
+        text = f"On {metric}, {large} has about {number(times, 2)} times the values of {small}: have both one unit?"
+        yield kinds.OTHER_SCALES.warning(text)
+    if several := paired.undefined(study):
+        text = f"Units without a value are left out of the system's mean and of its comparisons: {counts(several)}."
+        yield kinds.UNDEFINED_VALUES.warning(text, max(several.values()))
     if study.test_to_train:
         text = "Folds share training rows: Nadeau and Bengio's corrected t-test replaces sign flips."
-        return [kinds.CORRECTED_FOLDS.note(text)]
-    text = f"Units are called {study.unit_name!r}. Folds that share training rows are not independent."
-    return [kinds.FOLDS_AS_UNITS.warning(text)] if study.unit_name.lower() in FOLDS else []
+        yield kinds.CORRECTED_FOLDS.note(text)
+    elif study.unit_name.lower() in FOLDS:
+        text = f"Units are called {study.unit_name!r}. Folds that share training rows are not independent."
+        yield kinds.FOLDS_AS_UNITS.warning(text)
 
 
-def _clusters(study: Significance) -> list[Finding]:
-    return [
-        kinds.POSSIBLE_CLUSTERS.warning(
-            f"{column} repeats ({values:,} values): clustered by {column}, the standard error of "
-            f"{' − '.join(study.opponents)} is {wider:.1f} times as large.",
-            values,
-        )
-        for column, values, wider in study.clusters()
-    ]
+def _many(study: Significance) -> Iterator[Finding]:
+    """What takes the place of methods that visit every unit many times."""
+    if study.many:
+        most = f"{study.settings.limits.reading.listed:,} {plural(study.unit_name, 2)}"
+        text = f"Of more than {most} differences are tested by t, and max-T and the distribution under the null are "
+        text += "draws from the normal distribution that sign flips have; the bootstrap test is left out, and single "
+        yield kinds.VERY_MANY_UNITS.note(f"{text}differences are not listed.", study.units)
 
 
-def _few_units(study: Significance) -> list[Finding]:
-    least = int(study.comparisons["n"].min())
-    floor = f" No exact p below {p_value(2.0 ** (1 - least))} is possible." if study.flips else ""
-    return few_units(study, least, floor)
+def _clusters(study: Significance) -> Iterator[Finding]:
+    for column, values, wider in study.clusters():
+        text = f"{column} repeats ({values:,} values): clustered by {column}, the standard error of "
+        text += f"{' − '.join(study.opponents)} is {wider:.1f} times as large."
+        yield kinds.POSSIBLE_CLUSTERS.warning(text, values)
 
 
-def _equal(study: Significance) -> list[Finding]:
+def _equal(study: Significance) -> Iterator[Finding]:
     pairs, same = paired.equal_units(study)
-    if not len(pairs):
-        return []
-    rows = pairs.head(PAIRS).to_dict("records")
-    listed = [f"{r['first']} and {r['second']} on {r['ties']:,}{'' if same else _of(r)}" for r in rows]
-    units = f"{_of(rows[0]) if same else ''} {plural(study.unit_name, 2)}"
-    more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-    text = f"Equal on {study.primary.label}: {', '.join(listed)}{units}{more}."
-    rest = "The test rests on the others; ties do not change the sign-flip p."
-    return [kinds.EQUAL_UNITS.note(f"{text} {rest}", len(pairs))]
+    if len(pairs):
+        rows = pairs.head(PAIRS).to_dict("records")
+        of = [f" of {row['of']:,}" for row in rows]
+        each = [
+            f"{r['first']} and {r['second']} on {r['ties']:,}{'' if same else o}" for r, o in zip(rows, of, strict=True)
+        ]
+        units = f"{of[0] if same else ''} {plural(study.unit_name, 2)}"
+        more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
+        text = f"Equal on {study.primary.label}: {', '.join(each)}{units}{more}. The test rests on the others; ties do "
+        yield kinds.EQUAL_UNITS.note(f"{text}not change the sign-flip p.", len(pairs))
 
 
-def _of(row: dict) -> str:
-    return f" of {row['of']:,}"
-
-
-def _tail(study: Significance) -> list[Finding]:
-    n = int(study.comparisons["method"].str.contains(TAIL, regex=False).sum())
-    text = f"{n:,} of {len(study.comparisons):,} p-values are too small for plain Monte Carlo draws and were estimated "
-    text += "by "
-    text += "importance sampling, with a relative error of a few percent."
-    return [kinds.SMALL_P.note(text, n)] if n else []
-
-
-def _tests(study: Significance) -> list[Finding]:
-    tests = paired.agreement(study)
+def _tests(study: Significance) -> Iterator[Finding]:
+    """p-values by importance sampling; whether sign flips and t agree; tests of ranks that answer differently."""
+    if n := int(study.comparisons["method"].str.contains(TAIL, regex=False).sum()):
+        text = f"{n:,} of {len(study.comparisons):,} p-values are too small for plain Monte Carlo draws and were "
+        yield kinds.SMALL_P.note(f"{text}estimated by importance sampling, with a relative error of a few percent.", n)
+    tests, threshold = paired.agreement(study), f"{alpha(study):g}"
     if tests is None:
-        return []
-    return [*_beside_t(study, tests), *_ranked(tests)]
-
-
-def _beside_t(study: Significance, tests: Agreement) -> list[Finding]:
-    """Whether sign flips and t agree."""
-    threshold = f"{alpha(study):g}"
-    how = {1: "the one comparison", 2: "both comparisons"}.get(tests.compared, f"all {tests.compared} comparisons")
+        return
     if len(tests.apart):
-        listed = _both(tests.apart.head(PAIRS).to_dict("records"))
-        text = f"The sign-flip test and the t-test fall on different sides of {threshold}: {listed}."
-        return [kinds.TESTS_DISAGREE.warning(text, len(tests.apart))]
-    text = f"The sign-flip test and the t-test agree on {how} at {threshold}, before Holm's correction."
-    return [kinds.TESTS_AGREE.note(text, tests.compared)] if tests.compared else []
+        rows = tests.apart.head(PAIRS).to_dict("records")
+        both = [f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})" for r in rows]
+        text = f"The sign-flip test and the t-test fall on different sides of {threshold}: {'; '.join(both)}."
+        yield kinds.TESTS_DISAGREE.warning(text, len(tests.apart))
+    elif tests.compared:
+        how = {1: "the one comparison", 2: "both comparisons"}.get(tests.compared, f"all {tests.compared} comparisons")
+        text = f"The sign-flip test and the t-test agree on {how} at {threshold}, before Holm's correction."
+        yield kinds.TESTS_AGREE.note(text, tests.compared)
+    if tests.otherwise:
+        named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
+        text = f"Tests whose hypothesis is not about the mean reach another conclusion: {named} of {tests.every}."
+        yield kinds.OTHER_TESTS.note(text, max(tests.otherwise.values()))
 
 
-def _ranked(tests: Agreement) -> list[Finding]:
-    """Tests of ranks that answer differently."""
-    if not tests.otherwise:
-        return []
-    listed = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
-    text = f"Tests whose hypothesis is not about the mean reach another conclusion: {listed} of {tests.every}."
-    return [kinds.OTHER_TESTS.note(text, max(tests.otherwise.values()))]
-
-
-def _both(rows: Sequence[dict]) -> str:
-    return "; ".join(
-        f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})" for r in rows
-    )
-
-
-def _looked(study: Significance) -> list[Finding]:
-    if study.looks == 1:
-        return []
-    rate = multiplicity.false_positive_rate(study.looks, level=study.settings.level)
-    each, cost = f"{alpha(study):.2g}", f"{rate:.1%}"
-    cases = f"{cost} of experiments without a difference would be significant."
-    text = f"{study.looks} analyses of growing data: at {each} each, {cases}"
-    corrected = f"Here every p and interval is corrected: each analysis has level {1 - study.test_level:.2g}."
-    return [kinds.LOOKS.warning(f"{text} {corrected}", study.looks)]
+def _looked(study: Significance) -> Iterator[Finding]:
+    if study.looks > 1:
+        rate = multiplicity.false_positive_rate(study.looks, level=study.settings.level)
+        text = (
+            f"{study.looks} analyses of growing data: at {alpha(study):.2g} each, {rate:.1%} of experiments without a "
+        )
+        text += "difference would be significant. Here every p and interval is corrected: each analysis has level "
+        yield kinds.LOOKS.warning(f"{text}{1 - study.test_level:.2g}.", study.looks)
 
 
 def _pair(study: Either) -> str:
@@ -516,7 +439,7 @@ def other_tests(study: Significance) -> Html:
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
     known = {test: words for test, words in SENTENCES.items() if frame[test].notna().any()}
-    columns |= {head: p_column(test) for test, (head, _) in known.items()}
+    columns |= {head: tables.p_column(test) for test, (head, _) in known.items()}
     note = "; ".join(f"{head}: {text}" for head, text in known.values())
     if study.settings.unit:
         units = plural(study.unit_name, 2)
@@ -545,15 +468,10 @@ def effects(study: Significance) -> Html:
 
 
 def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    columns: dict[str, Column] = {
-        "first − second": pair,
-        **({"metric": words("metric")} if frame["metric"].nunique() > 1 else {}),
-        "difference": value("difference", signed),
-        "relative": value("relative", signed_percent),
-        "d_z": value("standardised", signed),
-        "P(first higher)": value("superiority"),
-        "higher / equal / lower": each(lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"),
-    }
+    metric = "metric w | " if frame["metric"].nunique() > 1 else ""
+    spec = f"{metric}difference ± | relative share | d_z=standardised ± | P(first higher)=superiority #"
+    columns = {"first − second": pair} | named(spec, share=partial(value, show=signed_percent))
+    columns["higher / equal / lower"] = each(lambda row: f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")
     return of_rows(caption, frame, columns, note)
 
 
@@ -571,7 +489,7 @@ def _equivalence(study: Significance) -> Html:
     inside = percent(equivalence_level(study))
 
     def within(row: Mapping[str, Any], side: int) -> Cell:
-        return Cell("yes" if paired.within_margin(study, row)[side] else "not established", kind="text")
+        return _word("yes" if paired.within_margin(study, row)[side] else "not established")
 
     columns: dict[str, Column] = {
         "first − second": pair,
@@ -594,8 +512,8 @@ def needed(study: Significance) -> Html:
     columns: dict[str, Column] = {
         "true difference": value("difference"),
         "which is": words("which"),
-        f"{units} for 80%": count("n_80", _count),
-        f"{units} for 90%": count("n_90", _count),
+        f"{units} for 80%": tables.count("n_80", _count),
+        f"{units} for 90%": tables.count("n_90", _count),
     }
     caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, at α = "
     caption += f"{1 - study.family_level:.2g} (Holm's first step over all comparisons)"
@@ -619,21 +537,10 @@ def teaching(study: Either) -> Html:
     return tables.stack([part for part in parts if part.html])
 
 
-def _picture(piece: Figure | Html) -> Html:
-    bundle = piece._repr_mimebundle_()
-    return Html(bundle["text/html"], bundle["text/plain"])
-
-
 def _coin() -> Html:
     frame = lessons.coin()
-    rows: list[page.Row] = [
-        [
-            number_cell(r["heads"], 0),
-            number_cell(r["one_sided"], 4),
-            Cell("rejected" if r["one_sided"] < 0.05 else "not rejected", kind="text"),
-            number_cell(r["two_sided"], 4),
-            Cell("rejected" if r["two_sided"] < 0.05 else "not rejected", kind="text"),
-        ]
+    rows = [
+        [tables.number_cell(r["heads"], 0), *_rejected(r["one_sided"]), *_rejected(r["two_sided"])]
         for r in frame[frame["heads"] >= 7].to_dict("records")
     ]
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
@@ -644,10 +551,14 @@ def _coin() -> Html:
     return tables.stack(
         [
             tables.table("Ten flips of a fair coin, exactly", heads, rows),
-            _picture(coin()),
+            coin(),
             tables.paragraph(text),
         ]
     )
+
+
+def _rejected(p: float) -> tuple[Cell, Cell]:
+    return tables.number_cell(p, 4), Cell("rejected" if p < 0.05 else "not rejected", kind="text")
 
 
 def _hundred() -> Html:
@@ -657,7 +568,7 @@ def _hundred() -> Html:
     text += f"1.96 σ/√n has exactly this coverage. With s in place of σ the z interval covers too rarely ({listed}); "
     text += "Student's t corrects that. The mean of a new sample falls into an earlier interval in "
     text += f"{lessons.replicate():.1%} of cases, not in 95%."
-    return tables.stack([_picture(hundred()), tables.paragraph(text)])
+    return tables.stack([hundred(), tables.paragraph(text)])
 
 
 def _duality(study: Either) -> Html:
@@ -665,18 +576,12 @@ def _duality(study: Either) -> Html:
     text += "is below 0.05 if and only if 0 lies outside the interval. This does not hold if test and interval come "
     text += "from different methods, such as a pooled z-test with an unpooled interval. If p is exact and the limits "
     text += "are simulated, p decides on which side of the limit 0 lies."
-    return tables.stack([piece for piece in (_picture(duality(study)), tables.paragraph(text)) if piece.html])
+    return tables.stack([piece for piece in (duality(study), tables.paragraph(text)) if piece.html])
 
 
 def _wrong() -> Html:
     rows: list[page.Row] = [
-        [
-            r["setting"],
-            Cell(r["wrong"], kind="text"),
-            f"{r['wrong_rate']:.0%}",
-            Cell(r["right"], kind="text"),
-            f"{r['right_rate']:.0%}",
-        ]
+        [r["setting"], *(part for way in ("wrong", "right") for part in (_word(r[way]), f"{r[f'{way}_rate']:.0%}"))]
         for r in lessons.wrong().to_dict("records")
     ]
     heads = ["situation (nominal error rate 5%)", "wrong method", "error rate", "better method", "error rate"]
@@ -685,18 +590,20 @@ def _wrong() -> Html:
     return tables.table("Error rates of common mistakes", heads, rows, note)
 
 
+def _word(text: str) -> Cell:
+    return Cell(text, kind="text")
+
+
 def _looks() -> Html:
-    columns: dict[str, Column] = {
-        "analyses": count("looks", str),
-        "false positives at 0.05 each": text("rate", "{:.1%}".format),
-        "Pocock: p at each analysis": each(lambda row: number_cell(row["pocock"], 4)),
-        "O'Brien–Fleming: p at the last": each(lambda row: number_cell(row["obrien_fleming"], 4)),
-    }
-    note = "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses "
-    note += "are assumed."
-    return of_rows(
-        "False positives from repeated analyses, and the bounds that correct for them", lessons.looks(), columns, note
+    columns = named(
+        "analyses=looks i | false positives at 0.05 each=rate share | Pocock: p at each analysis=pocock four | "
+        "O'Brien–Fleming: p at the last=obrien_fleming four",
+        share=partial(text, show="{:.1%}".format),
+        four=lambda name: each(lambda row: tables.number_cell(row[name], 4)),
     )
+    note = "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses "
+    caption = "False positives from repeated analyses, and the bounds that correct for them"
+    return of_rows(caption, lessons.looks(), columns, f"{note}are assumed.")
 
 
 @also(Shares, definitions_of_shares)
@@ -727,11 +634,9 @@ def results(study: Significance) -> Results:
     if len(study.headline):
         more = {
             "looks": {"looks": study.looks, "level_of_each": study.test_level},
-            "effects": paired.effects(study).to_dict("records"),
-            "other_tests": paired.other_tests(study).to_dict("records"),
+            **page.records(effects=paired.effects(study), other_tests=paired.other_tests(study)),
+            **page.records(tiers=rank_tiers(study), needed=paired.needed(study)),
             "ranks": paired.mean_ranks(study),
-            "tiers": rank_tiers(study).to_dict("records"),
-            "needed": paired.needed(study).to_dict("records"),
             "power": paired.power_curve(study).to_dict("list"),
             "null_distribution": paired.null_histogram(study),
             "p_curve": study.p_curve().to_dict("list"),

@@ -1,7 +1,7 @@
 """The words, tables and figures of the validation page, each from the study's frames."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from evalkit.numbers import counted, estimate, listed, number, of_frame, p_value
 from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
-from evalkit.reading.inputs.folds import LeftOut
 from evalkit.reading.tables import rules
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, OUTSIDE, Validation
@@ -240,21 +239,14 @@ def results(study: Validation) -> Results:
         },
         "training_gap": None if study.training_gap is None else vars(study.training_gap),
         "subject": study.subject,
-        "selection": study.selection.to_dict("records"),
-        "intervals": study.intervals.to_dict("records"),
-        "folds": study.by_fold.to_dict("records"),
+        **page.records(selection=study.selection, intervals=study.intervals, folds=study.by_fold, paired=study.paired),
         "heterogeneity": study.unlike,
-        "paired": study.paired.to_dict("records"),
         "other_splits": None,
     }
-    if study.other is not None:
-        more["other_splits"] = {
-            "ways": study.other.summary.to_dict("records"),
-            "estimates": study.other.points.to_dict("records"),
-            "learning_curve": study.other.curve.to_dict("records"),
-            "bootstrap": vars(study.other.bootstrap) if study.other.bootstrap else None,
-            "warned": study.other.warned,
-        }
+    if (other := study.other) is not None:
+        frames = page.records(ways=other.summary, estimates=other.points, learning_curve=other.curve)
+        bootstrap = vars(other.bootstrap) if other.bootstrap else None
+        more["other_splits"] = frames | {"bootstrap": bootstrap, "warned": other.warned}
     return page.results(study, every_finding(study), more)
 
 
@@ -273,96 +265,68 @@ def every_finding(study: Validation) -> list[Finding]:
 
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
-    data = [_rows(study), *(_left_out(part) for part in study.examples.left_out), _label(study), *_threshold(study)]
-    return [
-        *data,
-        *_features(study),
-        *_models(study),
-        *_repeats(study),
-        *_untested(study),
-        *_pooled(study),
-        *_fits(study),
-        *picked(study, [name for name in study.systems if name != study.baseline]),
-        *skewed(study),
-    ]
+    data = [*_rows(study), *_threshold(study), *_features(study), *_folds(study), *_fits(study)]
+    return [*data, *picked(study, [name for name in study.systems if name != study.baseline]), *skewed(study)]
 
 
-def _rows(study: Validation) -> Finding:
-    e = study.examples
-    text = f"{used(e.read, len(e), len(e.score))}. Columns: {columns_read(e.columns)}."
-    return kinds.ROWS_READ.note(text, e.read)
-
-
-def _left_out(unused: LeftOut) -> Finding:
-    names = listed(map(repr, unused.names) if unused.kind is kinds.UNUSED_COLUMNS else unused.names)
-    reason = REASONS[unused.kind].format(n=unused.count, names=names, of=unused.of)
-    return unused.kind.warning(f"Left out: {reason}.", unused.count)
-
-
-def _label(study: Validation) -> Finding:
+def _rows(study: Validation) -> Iterator[Finding]:
     e, n = study.examples, len(study.examples)
+    yield kinds.ROWS_READ.note(f"{used(e.read, n, len(e.score))}. Columns: {columns_read(e.columns)}.", e.read)
+    for part in e.left_out:
+        names = listed(map(repr, part.names) if part.kind is kinds.UNUSED_COLUMNS else part.names)
+        reason = REASONS[part.kind].format(n=part.count, names=names, of=part.of)
+        yield part.kind.warning(f"Left out: {reason}.", part.count)
     if not e.classes:
         label = e.label
         text = f"The label is a number from {label.min():g} to {label.max():g}, mean {label.mean():.4g}."
-        return kinds.TARGET_VALUES.note(text, n)
+        yield kinds.TARGET_VALUES.note(text, n)
+        return
     counts = np.bincount(e.label.astype(np.int64)).tolist()
     shares = listed(f"{name}: {of_class:,}" for name, of_class in zip(e.classes, counts, strict=True))
-    positive = class_named(e.classes[1], e.columns["label"]) if len(e.classes) == 2 else ""
-    return kinds.CLASS_SHARES.note(f"Classes: {shares}.{f' Class 1 is {positive}.' if positive else ''}", n)
+    two = f" Class 1 is {class_named(e.classes[1], e.columns['label'])}." if len(e.classes) == 2 else ""
+    yield kinds.CLASS_SHARES.note(f"Classes: {shares}.{two}", n)
 
 
-def _threshold(study: Validation) -> list[Finding]:
+def _threshold(study: Validation) -> Iterator[Finding]:
     """How scores that are not doubles are compared with the threshold, and whether it decides all rows alike."""
     if study.threshold is None:
-        return []
+        return
     stored, scores_of = study.examples.precision, ends(study.examples.score)
-    beyond = idle({name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of)
+    yield from rounded(study.threshold, stored)
+    yield from idle({name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of)
     others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
     if others and "threshold" not in study.given:
         scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
         text = f"The usual threshold {study.threshold:g} is applied to scores that are not probabilities: {scores}."
-        beyond.append(kinds.USUAL_THRESHOLD.warning(text, len(others)))
-    return rounded(study.threshold, stored) + beyond
+        yield kinds.USUAL_THRESHOLD.warning(text, len(others))
 
 
-def _features(study: Validation) -> list[Finding]:
-    table = study.examples.features
-    if table is None:
-        return []
-    texts, count = list(table.select_dtypes(exclude="number")), table.shape[1]
-    types = f"of them text: {listed(texts)}" if texts else "all numbers"
-    findings = [kinds.FEATURES.note(f"{count} features, {types}.", count)]
-    constant = [str(name) for name in table if table[name].nunique(dropna=False) < 2]
-    line, n = f"Constant or without any value: {listed(constant)}.", len(constant)
-    return findings + ([kinds.CONSTANT_FEATURES.warning(line, n)] if n else [])
+def _features(study: Validation) -> Iterator[Finding]:
+    if (table := study.examples.features) is not None:
+        texts, count = list(table.select_dtypes(exclude="number")), table.shape[1]
+        types = f"of them text: {listed(texts)}" if texts else "all numbers"
+        yield kinds.FEATURES.note(f"{count} features, {types}.", count)
+        if constant := [str(name) for name in table if table[name].nunique(dropna=False) < 2]:
+            text = f"Constant or without any value: {listed(constant)}."
+            yield kinds.CONSTANT_FEATURES.warning(text, len(constant))
+    yield from (kinds.MODELS.note(f"{text}.") for text in study.described)
 
 
-def _models(study: Validation) -> list[Finding]:
-    return [kinds.MODELS.note(f"{text}.") for text in study.described]
-
-
-def _repeats(study: Validation) -> list[Finding]:
+def _folds(study: Validation) -> Iterator[Finding]:
+    """Folds drawn several times, rows that no fold tests, and few rows pooled, with what was simulated."""
     e = study.examples
-    if e.repeats < 2:
-        return []
-    times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
-    least, most = int(times.min()), int(times.max())
-    each = f"{least}" if least == most else f"{least} to {most}"
-    once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
-    text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.distinct:,} ids"
-    return [kinds.REPEATED_FOLDS.note(f"{text}, each of them in {each} rows.{once}", e.repeats)]
-
-
-def _untested(study: Validation) -> list[Finding]:
-    n = len(study.examples) - study.rows.size
-    text = f"Used for training only, tested by no fold: {counted(n, 'row')}."
-    return [kinds.UNTESTED_ROWS.note(text, n)] if n else []
-
-
-def _pooled(study: Validation) -> list[Finding]:
-    """That few rows are pooled out of fold, with what was simulated."""
-    text = f"{counted(study.distinct, study.row_name)} pooled from {len(study.tests)} folds. {measured.POOLED}"
-    return [kinds.FEW_POOLED.note(text, study.distinct)] if study.pooled_of_folds else []
+    if e.repeats > 1:
+        times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
+        least, most = int(times.min()), int(times.max())
+        each = f"{least}" if least == most else f"{least} to {most}"
+        once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
+        text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.distinct:,} ids, each of them "
+        yield kinds.REPEATED_FOLDS.note(f"{text}in {each} rows.{once}", e.repeats)
+    if n := len(e) - study.rows.size:
+        yield kinds.UNTESTED_ROWS.note(f"Used for training only, tested by no fold: {counted(n, 'row')}.", n)
+    if study.pooled_of_folds:
+        text = f"{counted(study.distinct, study.row_name)} pooled from {len(study.tests)} folds. {measured.POOLED}"
+        yield kinds.FEW_POOLED.note(text, study.distinct)
 
 
 def unchecked(study: Validation) -> list[Finding]:
@@ -372,12 +336,11 @@ def unchecked(study: Validation) -> list[Finding]:
     return [kinds.UNCHECKED.note(text, n)] if n else []
 
 
-def _fits(study: Validation) -> list[Finding]:
-    if study.other is None:
-        return []
-    unfitted = [kinds.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in study.other.unfitted]
-    warned = {f"The estimator warned in {n:,} fits: {text}": n for text, n in study.other.warned.items()}
-    return unfitted + [kinds.ESTIMATOR_WARNED.warning(text, n) for text, n in warned.items()]
+def _fits(study: Validation) -> Iterator[Finding]:
+    if study.other is not None:
+        yield from (kinds.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in study.other.unfitted)
+        for text, n in study.other.warned.items():
+            yield kinds.ESTIMATOR_WARNED.warning(f"The estimator warned in {n:,} fits: {text}", n)
 
 
 def why_not(part: Unfitted) -> str:
