@@ -188,7 +188,7 @@ FAULTS = (
         "standard error over n",
     ),
     Fault(
-        "statistics/permutation.py",
+        "statistics/independent.py",
         "skew_a * a**1.5 / n**2 - skew_b * b**1.5 / m**2",
         "skew_a * a**1.5 / n**2 + skew_b * b**1.5 / m**2",
         "skewness of a difference adds up",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalkit.arrays import Floats, finite, minus, ratio, same_length
+from evalkit.arrays import Floats, codes, finite, minus, ratio, same_length
 from evalkit.metrics.sums import Sums
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.proportions import two_proportions
 from evalkit.statistics.score_intervals import ratio_score
-from evalkit.statistics.significance import Comparison, compare, error_t, rejected
-from evalkit.statistics.spread import Spread, satterthwaite
+from evalkit.statistics.significance import Comparison, agree, compare, error_t, rejected
+from evalkit.statistics.spread import Spread, bisect, satterthwaite
 
 
 def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
@@ -198,3 +201,316 @@ def _open(quotient: float, ends: Sequence[float], *, rejected: bool) -> tuple[fl
     if not rejected:
         return -np.inf, np.inf
     return (ends[1], np.inf) if quotient >= ends[1] else (-np.inf, ends[0])
+
+
+# The studentised permutation test, for skewed arms of unequal size ----------------------------------------------------
+
+# A deal is one random reassignment of all units to two arms of the original sizes. The test compares Welch's t of the
+# data with Welch's t of every deal. It is exact if the two distributions are equal, and right for many units if only
+# the two means are equal. To test "the first mean is θ larger", θ is subtracted from the units of the first arm
+# before they are dealt; to test "the first mean is r times the second", the units of the second arm are multiplied by
+# r. The interval is the set of θ, or of r, that the test does not reject, so test and interval agree. Five sums are
+# kept of each deal; t follows from them for every θ and r. With strata, units are dealt within each stratum, and t is
+# that of the mean of the differences in the strata, weighted by their numbers of units.
+# Janssen 1997, doi:10.1016/S0167-7152(97)00043-6; Chung and Romano 2013, doi:10.1214/13-AOS1090.
+
+METHOD = "studentised permutation"
+DEALT = 20_000  # up to so many possible deals all are visited
+DRAWS, FEWEST = 9_999, 1_999
+WORK = 2**25  # units dealt in all: half a second
+TIE = 1e-9  # t closer than this are equal
+STEPS = 25  # halvings of the interval that holds a limit
+SKEWED = 0.1  # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
+
+
+def difference_skewness(first: Floats, second: Floats) -> float:
+    """The skewness of (mean of the first arm − mean of the second), from that of the units; 0 if no unit varies.
+
+    The larger it is, the more the two tails of Welch's t differ. It is 0 for arms of the same size and shape.
+
+    >>> round(difference_skewness(np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0])), 6)
+    0.0
+    """
+    arms = [(x.var(), Spread.of(x - x.mean()).skewness, x.size) for x in (first, second)]
+    (a, skew_a, n), (b, skew_b, m) = arms
+    variance = a / n + b / m
+    cube = skew_a * a**1.5 / n**2 - skew_b * b**1.5 / m**2
+    return float(cube / variance**1.5) if variance > 0 else 0.0
+
+
+def pooled_skewness(first: Floats, second: Floats) -> float:
+    """The skewness of the difference if both arms have the skewness of all units; few units may not show their own.
+
+    >>> round(pooled_skewness(np.array([0.0, 0.0]), np.array([0.0, 0.0, 3.0, 0.0])), 3)
+    0.408
+    """
+    spread = np.concatenate([first - first.mean(), second - second.mean()])
+    n, m = first.size, second.size
+    return float(Spread.of(spread).skewness * abs(1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
+
+
+def fits(first: Floats, second: Floats) -> bool:
+    """True if Welch's t is unreliable, because the arms are skewed and differ, and there are at most 16,000 units."""
+    if min(first.size, second.size) < 2 or many_unlike(first, second):
+        return False
+    if max(abs(difference_skewness(first, second)), abs(pooled_skewness(first, second))) <= SKEWED:
+        return False
+    times = np.unique(np.concatenate([first, second]), return_counts=True)[1]
+    return int(times.sum() - times.max()) * FEWEST <= WORK
+
+
+def many_unlike(first: Floats, second: Floats) -> bool:
+    """True if of many units too many have another value than the most frequent one, for which no sort is needed.
+
+    If not, that value is the middle one of any 2 m + 1 units, where up to m may have another.
+    """
+    most = WORK // FEWEST
+    head = first[: 2 * most + 1]
+    if head.size <= 2 * most:
+        return False
+    middle = np.partition(head, most)[most]
+    return int(np.count_nonzero(first != middle) + np.count_nonzero(second != middle)) > most
+
+
+def studentised(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    strata: tuple[ArrayLike, ArrayLike] | None = None,
+    level: float = 0.95,
+    unit: str = "user",
+    dealt: int = DEALT,
+) -> Comparison:
+    """Return the comparison of two means; p is twice the smaller tail.
+
+    strata: the stratum of each unit, for both arms; each stratum must have units of both arms. dealt: up to this number
+    of possible deals all are visited, above it random ones are drawn.
+
+    >>> c = studentised([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
+    >>> round(c.p_value * 70), c.method
+    (14, 'studentised permutation')
+    """
+    arms = finite("first", first), finite("second", second)
+    deals = _deals(*arms, strata, rng, dealt)
+    value, units = deals.value, arms[0].size + arms[1].size
+    step = float(np.sqrt(deals.variance(0.0)[0])) or 1.0
+    line = deals.along(lambda x: (x, 1.0), value, step)
+
+    def limit(at: float, side: int, away: float) -> float:
+        return value + away * _farthest(lambda far: not rejected(2 * line.tails(value + away * far)[side], at), step)
+
+    def interval(at: float) -> Estimate:
+        low, high = (limit(at, side, away) for side, away in SIDES)
+        return Estimate(value, *agree(value, (low, high), deals.p, at), at, units, METHOD)
+
+    return compare(interval, deals.p, level=level, unit=unit, method=METHOD)
+
+
+SIDES = ((0, -1.0), (1, 1.0))  # below and above
+
+
+def permuted_lift(
+    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, unit: str = "user"
+) -> Comparison:
+    """Return the lift, mean of the first / mean of the second − 1, of values of 0 or more; p is that of `studentised`.
+
+    A limit is infinite if no ratio on its side is rejected; everything is NaN if the second mean is 0.
+
+    >>> c = permuted_lift([1, 2, 9, 30], [0, 1, 1, 2], rng=np.random.default_rng(1))
+    >>> round(c.p_value * 70), round(c.difference.value, 2)
+    (14, 9.5)
+    """
+    a, b = finite("first", first), finite("second", second)
+    deals = _deals(a, b, None, rng, DEALT)
+    value, p = float(ratio(a.mean(), b.mean())) - 1, deals.p if b.any() else np.nan
+    line = deals.along(lambda x: ((x - 1) * deals.usual, x), 1.0, 0.5)
+
+    def interval(at: float) -> Estimate:
+        if not b.any():
+            return Estimate(value, np.nan, np.nan, at, a.size + b.size, METHOD)
+        ends = (_ratio_limit(line, 1 + value, at, side, away) - 1 for side, away in SIDES)
+        return Estimate(value, *agree(value, (next(ends), next(ends)), p, at), at, a.size + b.size, METHOD)
+
+    return compare(interval, p, level=level, unit=unit, method=METHOD)
+
+
+def _ratio_limit(line: Line, ratio_is: float, level: float, side: int, away: float) -> float:
+    """The farthest ratio on one side that is not rejected; on the log scale; from 0 if the observed ratio is 0."""
+
+    def holds(distance: float) -> bool:
+        times = ratio_is * np.exp(away * distance) if ratio_is > 0 else distance
+        return not rejected(2 * line.tails(times)[side], level)
+
+    if ratio_is == 0:
+        return _farthest(holds, 1.0) if side else 0.0
+    distance = _farthest(holds, 1.0, most=FARTHEST)
+    return float(ratio_is * np.exp(away * distance)) if distance < np.inf else (np.inf if side else 0.0)
+
+
+FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
+
+
+@dataclass(frozen=True, eq=False)
+class Deals:
+    """Sums over the units in the first arm of each deal: strata × deals; the first column is the data as observed.
+
+    own, own_sum, own_square: number, sum and sum of squares of those units that were observed in the first arm. total,
+    square: sum and sum of squares of all of them. whole: own_sum, own_square, total and square over both arms, by
+    stratum. n, m: units of the two arms by stratum. usual: the most frequent value, which was subtracted from all.
+    """
+
+    own: Floats
+    own_sum: Floats
+    own_square: Floats
+    total: Floats
+    square: Floats
+    whole: Floats
+    n: Floats
+    m: Floats
+    usual: float
+
+    @property
+    def weight(self) -> Floats:
+        """Each stratum's share of all units."""
+        units = self.n + self.m
+        return units / units.sum()
+
+    @property
+    def value(self) -> float:
+        """The observed difference of the means."""
+        return float(self.gap(0.0)[0])
+
+    @property
+    def p(self) -> float:
+        """The p-value of no difference: twice the smaller tail."""
+        return min(1.0, 2 * min(self.along(lambda x: (x, 1.0), 0.0, 1.0).tails(0.0)))
+
+    def _first(self, theta: float, times: float) -> tuple[Floats, Floats]:
+        """Sum and sum of squares of the first arms: own units less θ, the others multiplied by `times`."""
+        total = self.own_sum - theta * self.own + times * (self.total - self.own_sum)
+        own = self.own_square - 2 * theta * self.own_sum + theta**2 * self.own
+        return total, own + times**2 * (self.square - self.own_square)
+
+    def _all(self, theta: float, times: float) -> tuple[Floats, Floats]:
+        """The same sums over both arms of each stratum."""
+        own_sum, own_square, total, square = self.whole[:, :, None]
+        own = own_square - 2 * theta * own_sum + theta**2 * self.n
+        return own_sum - theta * self.n + times * (total - own_sum), own + times**2 * (square - own_square)
+
+    def _gap(self, first: Floats, _: Floats, total: Floats, __: Floats) -> Floats:
+        return (self.weight * (first / self.n - (total - first) / self.m)).sum(axis=0)
+
+    def gap(self, theta: float, times: float = 1.0) -> Floats:
+        """The difference of the means in each deal."""
+        return self._gap(*self._first(theta, times), *self._all(theta, times))
+
+    def variance(self, theta: float, times: float = 1.0) -> Floats:
+        """The squared standard error of the difference in each deal."""
+        (first, squares), (total, square) = self._first(theta, times), self._all(theta, times)
+        variance = _error(squares, first, self.n, self.weight)
+        return variance + _error(square - squares, total - first, self.m, self.weight)
+
+    def along(self, path: Callable[[float], tuple[float, float]], centre: float, step: float) -> Line:
+        """The deals as functions of one number x, in which θ and `times` are linear."""
+        below, here, above = (path(centre + side * step) for side in (-1, 0, 1))
+        gap, variance = self.gap(*here), [self.variance(*at) for at in (below, here, above)]
+        slope, bend = (variance[2] - variance[0]) / 2, (variance[2] + variance[0]) / 2 - variance[1]
+        return Line(centre, step, (gap, self.gap(*above) - gap), (variance[1], slope, bend))
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The deals as functions of x: each difference is linear, its variance quadratic in y = (x − centre) / step.
+
+    gap, variance: the coefficients of 1, y and y², one number per deal.
+    """
+
+    centre: float
+    step: float
+    gap: tuple[Floats, Floats]
+    variance: tuple[Floats, Floats, Floats]
+
+    def tails(self, x: float) -> tuple[float, float]:
+        """The share of deals whose t is at least that of the data, and the share whose t is at most that."""
+        y, (level, slope, bend) = (x - self.centre) / self.step, self.variance
+        variance = level + y * (slope + y * bend)
+        variance[variance < 1e-12 * variance.max()] = 0.0  # what rounding leaves of none
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (self.gap[0] + y * self.gap[1]) / np.sqrt(variance)
+        t[np.isnan(t)] = 0.0
+        edge = TIE * max(1.0, abs(t[0])) if np.isfinite(t[0]) else 0.0
+        return np.count_nonzero(t >= t[0] - edge) / t.size, np.count_nonzero(t <= t[0] + edge) / t.size
+
+
+def _error(squares: Floats, total: Floats, n: Floats, weight: Floats) -> Floats:
+    """The squared standard error of a weighted mean over strata; a variance that is only rounding error counts as 0."""
+    spread = squares - total**2 / n
+    spread = np.where(spread > 1e-12 * squares, spread, 0.0)
+    return (weight**2 * spread / n**2).sum(axis=0) * n.sum() / (n.sum() - 1)
+
+
+def _deals(
+    a: Floats, b: Floats, strata: tuple[ArrayLike, ArrayLike] | None, rng: np.random.Generator, dealt: int
+) -> Deals:
+    """All deals if they are few and there is one stratum, else random ones; the most frequent value is subtracted."""
+    pooled, mine = np.concatenate([a, b]), np.arange(a.size + b.size) < a.size
+    values, counts = np.unique(pooled, return_counts=True)
+    usual = values[counts.argmax()]
+    x = pooled - usual
+    of = np.zeros(x.size, np.int64) if strata is None else codes(np.concatenate([np.asarray(s) for s in strata]))[0]
+    draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST, DRAWS))
+    draw = _every if strata is None and comb(x.size, a.size) <= dealt else _drawn
+    parts = [_with_the_data(draw, x[of == at], mine[of == at], draws, rng) for at in range(of.max(initial=0) + 1)]
+    whole = np.array([_sums(x[of == at], mine[of == at]).sum(axis=0)[1:] for at in range(len(parts))]).T
+    n, m = (np.bincount(of[side], minlength=len(parts)).astype(np.float64)[:, None] for side in (mine, ~mine))
+    own, own_sum, own_square, total, square = np.stack(parts, axis=1)
+    return Deals(own, own_sum, own_square, total, square, whole, n, m, float(usual))
+
+
+def _with_the_data(draw: Callable[..., Floats], x: Floats, mine: np.ndarray, draws: int, rng: Any) -> Floats:
+    """The sums of the data as observed, then those of the other deals: sums × deals."""
+    return np.hstack([_sums(x, mine)[mine].sum(axis=0)[:, None], draw(x, mine, draws, rng)])
+
+
+def _sums(x: Floats, mine: np.ndarray) -> Floats:
+    """The columns that are summed over the first arm of a deal: observed in it (0 or 1), x and x² of these, x, x²."""
+    return np.column_stack([mine, x * mine, x * x * mine, x, x * x])
+
+
+def _every(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
+    """Every deal but the observed one, which is the first in lexicographic order."""
+    n = int(mine.sum())
+    places = np.array(list(combinations(range(x.size), n)))[1:].reshape(-1, n)
+    return _sums(x, mine)[places].sum(axis=1).T
+
+
+def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) -> Floats:
+    """Random deals. Units with the most frequent value are not drawn one by one, only their number and their arms."""
+    moving, n = np.flatnonzero(x), int(mine.sum())
+    order = np.lexsort([mine[moving], x[moving]])  # the order of the units changes no deal
+    sums, k = _sums(x, mine)[moving[order]], moving.size
+    taken = rng.hypergeometric(k, x.size - k, n, draws)
+    parts = [_dealt(sums, taken[at : at + 500], rng) for at in range(0, draws, 500)]
+    columns = np.vstack(parts).T
+    usual_mine = int(np.sum(mine & (x == 0)))
+    columns[0] += rng.hypergeometric(usual_mine, x.size - k - usual_mine, n - taken)
+    return columns
+
+
+def _dealt(sums: Floats, taken: np.ndarray, rng: np.random.Generator) -> Floats:
+    """The sums over the first units of random orders; taken: how many units of each order. deals × sums."""
+    k = len(sums)
+    ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(taken), 1)), axis=1)
+    return (ranks < taken[:, None]).astype(np.float64) @ sums
+
+
+def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:
+    """The largest distance that holds, by doubling and bisection; infinite if every distance up to `most` does."""
+    for _ in range(80):
+        if not holds(step):
+            return bisect(holds, 0.0, step, steps=STEPS)[0]
+        if step > most:
+            break
+        step *= 2
+    return np.inf

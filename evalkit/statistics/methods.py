@@ -12,7 +12,7 @@ from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.sums import Sums, both
-from evalkit.statistics import closed_forms, independent, intervals, permutation, power, proportions, significance
+from evalkit.statistics import closed_forms, independent, intervals, power, proportions, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.spread import Spread, p_value, standard_error
@@ -303,8 +303,8 @@ def two_folds(a: Any, b: Any, o: Options) -> Comparison:
 def two_means(a: Any, b: Any, o: Options) -> Comparison:
     """Welch's t, or where skewed arms are so unlike that it does not hold, the studentised permutation."""
     arms = a.sums.numerator, b.sums.numerator
-    if permutation.fits(*arms):
-        return permutation.studentised(*arms, rng=o.rng, level=o.level, unit=o.unit)
+    if independent.fits(*arms):
+        return independent.studentised(*arms, rng=o.rng, level=o.level, unit=o.unit)
     return independent.difference(*arms, level=o.level, unit=o.unit)
 
 
@@ -325,8 +325,8 @@ def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
 def lift_of_means(a: Any, b: Any, o: Options) -> Comparison:
     """Fieller's, or that of the studentised permutation where it tests the means and no value is below 0."""
     arms = a.sums.numerator, b.sums.numerator
-    if permutation.fits(*arms) and min(arms[0].min(), arms[1].min()) >= 0:
-        return permutation.lift(*arms, rng=o.rng, level=o.level)
+    if independent.fits(*arms) and min(arms[0].min(), arms[1].min()) >= 0:
+        return independent.permuted_lift(*arms, rng=o.rng, level=o.level)
     return independent.lift(*arms, level=o.level)
 
 

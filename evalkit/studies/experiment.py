@@ -24,7 +24,7 @@ from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part, Source
-from evalkit.statistics import inference, methods, multiplicity, permutation, power
+from evalkit.statistics import independent, inference, methods, multiplicity, power
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
@@ -238,7 +238,7 @@ class Experiment(Study):
         """CUPED; where skewed arms are so unlike that t does not hold, the studentised permutation of what is left."""
         sides, before = self._capped(share), self._sides(self.table.numbers[str(self.options.before)])
         left = experiments.adjusted(*sides, *before)
-        if permutation.fits(*left):
+        if independent.fits(*left):
             return self._permuted(*left)
         return experiments.cuped(*sides, *before, level=self.settings.level)
 
@@ -246,13 +246,13 @@ class Experiment(Study):
         """Post-stratified t; in the same way the studentised permutation within strata."""
         arms, sides = ("treatment", "control"), self._capped(None)
         strata = self._sides(self.table.attributes[str(self.options.strata)].code)
-        if permutation.fits(*sides):
+        if independent.fits(*sides):
             return self._permuted(*sides, strata=strata)
         of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
         return experiments.stratified(*of, level=self.settings.level)
 
     def _permuted(self, first: Floats, second: Floats, **more: Any) -> Comparison:
-        return permutation.studentised(
+        return independent.studentised(
             first, second, rng=self.inference_options(2).rng, level=self.settings.level, **more
         )
 
