@@ -195,9 +195,9 @@ FAULTS = (
     ),
     Fault(
         "statistics/ranks.py",
-        "return float(np.floor(n * (n + 1) / 4 - normal",
-        "return float(np.ceil(n * (n + 1) / 4 - normal",
-        "Hodges-Lehmann limits one rank too narrow",
+        "left = 1 - ties / (k * (k * k - 1) * n)",
+        "left = 1.0",
+        "Friedman without its correction for ties",
     ),
     Fault(
         "statistics/significance.py",

@@ -101,10 +101,10 @@ def corrected_for_looks(g, looks=5, step=40):
 SIMULATED = {
     "paired t": lambda g: sig.paired_t(g.normal(size=200)).p_value,
     "sign flip": lambda g: sig.sign_flip(g.standard_t(4, 200), rng=g, draws=1000).p_value,
-    "Wilcoxon, symmetric": lambda g: ranks.wilcoxon(skewless(g, 40)).p_value,
+    "Wilcoxon, symmetric": lambda g: ranks.wilcoxon(skewless(g, 40)),
     "two-sided sign test": lambda g: proportions.sign_test(skewless(g, 200)).p_value,
-    "Friedman": lambda g: ranked(g, ranks.friedman),
-    "Iman–Davenport": lambda g: ranked(g, ranks.iman_davenport),
+    "Friedman": lambda g: ranked(g, lambda values: ranks.ranked(values).friedman),
+    "Iman–Davenport": lambda g: ranked(g, lambda values: ranks.ranked(values).iman_davenport),
     "blocked Tukey, any pair": lambda g: ranked(g, ranks.blocked_tukey).min(),
     "Nadeau–Bengio": lambda g: significance.nadeau_bengio(cross_validated(g), train=9, test=1).p_value,
     "five looks, corrected": corrected_for_looks,

@@ -11,12 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, finite
-from evalkit.statistics.intervals import Estimate, normal_quantile
-from evalkit.statistics.significance import Comparison, agree, compare
-from evalkit.statistics.spread import bisect
 
-EXACT = 50  # units up to which scipy takes the exact distribution
-HODGES = "Hodges–Lehmann"
 AT_ONCE = 2**16  # units that are ranked at once
 
 
@@ -30,35 +25,12 @@ class Ranked:
     iman_davenport: float
 
 
-def wilcoxon(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
-    """The pseudo-median of the differences by Wilcoxon's signed-rank test; zeros are left out of the test.
+def wilcoxon(differences: ArrayLike) -> float:
+    """The p-value of Wilcoxon's signed-rank test of the differences; zeros are left out. It does not test a mean.
 
-    It does not test a mean. The difference is the Hodges–Lehmann estimate, the median of the means of all pairs. Its
-    interval inverts the exact test where p is exact (at most 50 units, without zeros and ties), elsewhere the normal
-    approximation. Biometrics Bulletin 1945, doi:10.2307/3001968.
+    Biometrics Bulletin 1945, doi:10.2307/3001968.
 
-    >>> c = wilcoxon([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48])
-    >>> round(c.p_value, 7), c.difference.value, round(c.difference.low, 9)
-    (0.0412598, 25.0, 4.0)
-    """
-    units = np.sort(finite("differences", differences))
-    p, sizes = wilcoxon_p(units), np.abs(units)
-    exact = units.size <= EXACT and sizes.min() > 0 and np.unique(sizes).size == units.size
-    pairs = units.size * (units.size + 1) / 2
-    value = (_pair_mean(units, np.ceil(pairs / 2)) + _pair_mean(units, np.floor(pairs / 2) + 1)) / 2
-
-    def interval(level: float) -> Estimate:
-        low = _exact_rank(units.size, level) if exact else _normal_rank(units.size, level)
-        limits = (_pair_mean(units, low), _pair_mean(units, pairs + 1 - low)) if low >= 1 else (-np.inf, np.inf)
-        return Estimate(value, *(agree(value, limits, p, level) if value else limits), level, units.size, HODGES)
-
-    return compare(interval, p, level=level, unit=unit, method="Wilcoxon signed rank (not of a mean)")
-
-
-def wilcoxon_p(differences: ArrayLike) -> float:
-    """The p-value of `wilcoxon` alone; the limits of an interval of many units take most of its time.
-
-    >>> round(wilcoxon_p([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]), 7)
+    >>> round(wilcoxon([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]), 7)
     0.0412598
     """
     from scipy import stats
@@ -69,48 +41,16 @@ def wilcoxon_p(differences: ArrayLike) -> float:
     return float(stats.wilcoxon(units).pvalue) if np.any(units != 0) else 1.0
 
 
-def _normal_rank(n: int, level: float) -> float:
-    """The rank of the mean of two units that is the lower limit, by the normal approximation."""
-    return float(np.floor(n * (n + 1) / 4 - normal_quantile(level) * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
+def ranked(values: ArrayLike) -> Ranked:
+    """Mean ranks of three systems or more, the largest value best, and two tests that all rank alike: units × systems in.
 
+    Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and by Iman and Davenport's
+    F, (n − 1) χ² / (n (k − 1) − χ²), which is less conservative, doi:10.1080/03610928008827904. NaN where every unit is
+    tied. Raises InputError below three systems.
 
-def _exact_rank(n: int, level: float) -> float:
-    """The same by the exact distribution of the rank sum: so many sums are each so rare that the test rejects."""
-    chance = np.ones(1)
-    for rank in range(1, n + 1):
-        chance = (np.append(chance, np.zeros(rank)) + np.append(np.zeros(rank), chance)) / 2
-    tail = np.minimum(2 * np.cumsum(chance), 1.0)
-    return float(np.searchsorted(tail, round(1 - level, 12) * (1 - 1e-12)))
-
-
-def mean_ranks(values: ArrayLike) -> Floats:
-    """The mean rank of each system over the units, 1 the best (largest), ties shared: units × systems in.
-
-    >>> mean_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]])
+    >>> ranked([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).means
     array([1.  , 2.25, 2.75])
     """
-    sums, _, n = _ranks(values)
-    return sums / n
-
-
-def friedman(values: ArrayLike) -> float:
-    """The p-value of Friedman's χ² test, corrected for ties, that all systems rank alike: units × systems in.
-
-    NaN where every unit is tied. Raises InputError below three systems. JASA 1937, doi:10.1080/01621459.1937.10503522.
-    """
-    return ranked(values).friedman
-
-
-def iman_davenport(values: ArrayLike) -> float:
-    """The p-value of Friedman's test by Iman and Davenport's F, (n − 1) χ² / (n (k − 1) − χ²); less conservative.
-
-    Communications in Statistics 1980, doi:10.1080/03610928008827904.
-    """
-    return ranked(values).iman_davenport
-
-
-def ranked(values: ArrayLike) -> Ranked:
-    """Mean ranks of three systems or more, and both tests."""
     from scipy.special import chdtrc, fdtrc
 
     sums, ties, n = _ranks(values)
@@ -183,16 +123,3 @@ def _table(values: ArrayLike) -> Floats:
         raise InputError(f"values must have at least 2 units × 2 systems, got shape {table.shape}")
     finite("values", table.ravel())
     return table
-
-
-def _pair_mean(ordered: Floats, rank: float) -> float:
-    """The rank-th smallest of the n (n + 1) / 2 means of pairs i ≤ j, by counting them, not listing them."""
-    if _pairs_up_to(ordered, ordered[0]) >= rank:
-        return float(ordered[0])
-    return bisect(lambda mean: _pairs_up_to(ordered, mean) < rank, ordered[0], ordered[-1], steps=100)[1]
-
-
-def _pairs_up_to(ordered: Floats, mean: float) -> float:
-    """How many pairs i ≤ j have a mean of at most `mean`."""
-    below = np.searchsorted(ordered, 2 * mean - ordered, side="right")
-    return (below.sum() + np.sum(ordered <= mean)) / 2

@@ -10,7 +10,7 @@ from evalkit.arrays import ratio
 from evalkit.statistics.intervals import Estimate, check_proportion, normal_quantile
 from evalkit.statistics.spread import bisect
 
-FARTHEST = 1e9  # a ratio of proportions beyond which there is no limit
+FARTHEST_RATIO = 1e9  # a ratio of proportions beyond which there is no limit
 
 
 def difference_score(
@@ -70,7 +70,7 @@ def ratio_score(successes_a: float, n_a: float, successes_b: float, n_b: float, 
         p = min(times * q, 1.0)
         return _standardised(a - times * b, p * (1 - p) / n_a + times**2 * q * (1 - q) / n_b)
 
-    far, at = np.log(FARTHEST), float(np.log(value)) if 0 < value < np.inf else 0.0
+    far, at = np.log(FARTHEST_RATIO), float(np.log(value)) if 0 < value < np.inf else 0.0
     low = np.exp(bisect(lambda x: score(x) > z, -far, at if value < np.inf else far)[0]) if successes_a else 0.0
     high = np.exp(bisect(lambda x: score(x) > -z, at if value > 0 else -far, far)[0]) if successes_b else np.inf
     return Estimate(value, float(low), float(high), level, int(n_a + n_b), "score")

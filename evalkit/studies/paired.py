@@ -403,7 +403,7 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
                 "bh": np.nan,
                 "bootstrap": bootstrap.get(pair, np.nan),
                 "tukey": tukey.get(pair, np.nan),
-                "wilcoxon": ranks.wilcoxon_p(d),
+                "wilcoxon": ranks.wilcoxon(d),
                 "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
             }
             rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1]} | tests)
