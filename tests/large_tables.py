@@ -14,7 +14,7 @@ from evalkit.reading.engines.base import budget
 from evalkit.reading.engines.duckdb import opened
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import scores
-from evalkit.statistics.of_sums import ByScore
+from evalkit.statistics.two_classes import ByScore
 from evalkit.studies import classification
 
 METRICS = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"

@@ -12,8 +12,7 @@ from evalkit.metrics.sums import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import independent, power
-from evalkit.statistics.proportions import two_proportions
-from evalkit.statistics.score_intervals import difference_score
+from evalkit.statistics.proportions import difference_score, two_proportions
 from evalkit.studies import interleaving
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,8 +10,7 @@ from evalkit.metrics.sums import Sums
 from evalkit.online import experiments
 from evalkit.statistics import independent
 from evalkit.statistics.intervals import newcombe
-from evalkit.statistics.proportions import two_proportions
-from evalkit.statistics.score_intervals import difference_score
+from evalkit.statistics.proportions import difference_score, two_proportions
 
 VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
 

@@ -14,7 +14,7 @@ from evalkit.metrics import counts, curves
 from evalkit.pages import binary_page
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import Costs
-from evalkit.statistics.moving_cut import MovingCut, mean_cost
+from evalkit.statistics.thresholds import MovingCut, mean_cost
 from evalkit.studies import classification
 from evalkit.studies import moving_threshold as moving
 

@@ -7,7 +7,7 @@ from evalkit.limits import Limits, Reading
 from evalkit.metrics.counts import count
 from evalkit.metrics.net_benefit import net_benefit, treat_all
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.benefit_differences import differences
+from evalkit.statistics.thresholds import differences
 from evalkit.studies import classification, decision_curve
 
 RNG = np.random.default_rng(5)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from evalkit.statistics import independent, proportions, score_intervals
+from evalkit.statistics import independent, proportions
 from evalkit.statistics.intervals import tango
-from evalkit.statistics.score_intervals import difference_score, ratio_score
+from evalkit.statistics.proportions import difference_score, ratio_score
 
 # Newcombe, Statistics in Medicine 1998, 17:873, table II, method 5 (Mee)
 PUBLISHED = [
@@ -41,7 +41,7 @@ def test_the_likeliest_proportion_is_that_of_a_search():
 
         ends = max(0, d) + 1e-12, min(1, 1 + d) - 1e-12
         by_search = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-10}).x
-        assert score_intervals._likeliest(a / n, n, b / m, m, d) == pytest.approx(by_search, abs=1e-6)
+        assert proportions._likeliest(a / n, n, b / m, m, d) == pytest.approx(by_search, abs=1e-6)
 
 
 @settings(max_examples=150, deadline=None)

@@ -16,7 +16,7 @@ from scipy.stats import t as student
 from evalkit.catalogue import lookup
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference, intervals, spread
-from evalkit.statistics.auc_intervals import auc_interval
+from evalkit.statistics.closed_forms import auc_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 

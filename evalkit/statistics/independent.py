@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, codes, finite, minus, ratio, same_length
 from evalkit.metrics.sums import Sums
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.proportions import two_proportions
-from evalkit.statistics.score_intervals import ratio_score
+from evalkit.statistics.proportions import ratio_score, two_proportions
 from evalkit.statistics.significance import Comparison, agree, compare, error_t, rejected
 from evalkit.statistics.spread import Spread, bisect, satterthwaite
 

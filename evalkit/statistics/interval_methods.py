@@ -14,7 +14,7 @@ from evalkit.metrics.influence import auc_variance, widest
 from evalkit.metrics.rows import Rows
 from evalkit.metrics.sums import Sums
 from evalkit.statistics import bootstrap, closed_forms, independent, intervals, significance
-from evalkit.statistics.auc_intervals import auc_interval
+from evalkit.statistics.closed_forms import auc_interval
 from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import CHOSEN, JACKKNIFE, NONE, Options, flipped_sums

@@ -17,10 +17,10 @@ from evalkit.metrics import grid, kept
 from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Distinct, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.of_areas import Ranked
-from evalkit.statistics.of_cells import CellCounts, Counting
-from evalkit.statistics.of_moments import Terms
+from evalkit.statistics.class_areas import Ranked
+from evalkit.statistics.class_cells import CellCounts, Counting
 from evalkit.statistics.several_classes import SHARED, whole_weights
+from evalkit.statistics.summed import Terms
 
 SWEPT = (*SHARED, "hits", "predicted", "true")  # the first columns at a threshold
 CODED = 52  # labels up to which those of a row are one whole number

@@ -42,7 +42,7 @@ def wilcoxon(differences: ArrayLike) -> float:
 
 
 def ranked(values: ArrayLike) -> Ranked:
-    """Mean ranks of three systems or more, the largest value best, and two tests that all rank alike: units × systems in.
+    """Mean ranks of three systems or more, and two tests that all rank alike: units × systems in, the largest best.
 
     Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and by Iman and Davenport's
     F, (n − 1) χ² / (n (k − 1) − χ²), which is less conservative, doi:10.1080/03610928008827904. NaN where every unit is

@@ -21,11 +21,11 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Bundle, Distinct, Parted, Tally, Total
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.of_areas import OfArea, OfAreas, Ranked, Scores
-from evalkit.statistics.of_cells import CellCounts, Cells, Counting, Group, OfCells, of_system
-from evalkit.statistics.of_moments import OfMoments, Terms
-from evalkit.statistics.of_sums import Moments
+from evalkit.statistics.class_areas import OfArea, OfAreas, Ranked, Scores
+from evalkit.statistics.class_cells import CellCounts, Cells, Counting, Group, OfCells, of_system
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
+from evalkit.statistics.summed import OfMoments, Terms
+from evalkit.statistics.two_classes import Moments
 
 SHARED = ("rows", "weight")  # the first columns of an area
 LEAST = 2**12  # bins of the scores of a class or label at least

@@ -15,13 +15,13 @@ from evalkit.catalogue.metric import Chosen, Metric, Weighted
 from evalkit.metrics import cells, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
+from evalkit.statistics.class_areas import OfArea, OfLabels, OfTotals, Scores
+from evalkit.statistics.class_cells import Group, OfCells, of_system
 from evalkit.statistics.label_readings import ByLabel, ByMoves, Counted, Moved, Place
-from evalkit.statistics.of_areas import OfArea, OfLabels, OfTotals, Scores
-from evalkit.statistics.of_cells import Group, OfCells, of_system
-from evalkit.statistics.of_moments import OfMoments
-from evalkit.statistics.of_sums import Form, Moments
 from evalkit.statistics.several_classes import SHARE, Change, counted_by_score
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
+from evalkit.statistics.summed import OfMoments
+from evalkit.statistics.two_classes import Form, Moments
 
 STEPS = 41  # thresholds at most
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true

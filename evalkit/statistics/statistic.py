@@ -1,6 +1,6 @@
 """Statistic: one metric of one system on a sample, with all that intervals and tests ask of it.
 
-Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of what was kept of rows (`of_moments`, `of_sums`).
+Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of what was kept of rows (`summed`, `two_classes`).
 """
 
 from __future__ import annotations

@@ -25,11 +25,10 @@ from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice, of_groups
-from evalkit.statistics import bootstrap, chosen_threshold, consistency, inference, interval_methods
-from evalkit.statistics.binned_scores import BinnedScore
+from evalkit.statistics import bootstrap, consistency, inference, interval_methods
 from evalkit.statistics.consistency import UNKNOWN, Perfect
-from evalkit.statistics.of_sums import SummedRows
 from evalkit.statistics.statistic import HeldRows
+from evalkit.statistics.two_classes import BinnedScore, SummedRows
 from evalkit.studies import curve_points, reliability
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import Account, RowStudy, units_of
@@ -115,7 +114,7 @@ class BinaryStudy(RowStudy):
     def _redraw(self, rows: Rows) -> Callable[[], Counts] | None:
         """What is decided on bootstrap samples, which are those of all systems."""
         drawn = self.settings.limits.bands
-        redrawn = partial(chosen_threshold.redrawn, rows, self.rule.choose, rng=self.rng(7), samples=drawn)
+        redrawn = partial(bootstrap.redrawn, rows, self.rule.choose, rng=self.rng(7), samples=drawn)
         return cache(redrawn) if self.rechosen else None
 
     def units_held(self) -> Units:

@@ -18,9 +18,8 @@ from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions.scores import Scores
-from evalkit.statistics.binned_scores import BinnedScore, Columns, columns
-from evalkit.statistics.of_sums import ByColumns, ByScore, Scored, SummedRows
 from evalkit.statistics.statistic import HeldRows, Layout
+from evalkit.statistics.two_classes import BinnedScore, ByColumns, ByScore, Columns, Scored, SummedRows, columns
 from evalkit.studies import study, thresholds
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts
 from evalkit.studies.row_study import Account

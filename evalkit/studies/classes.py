@@ -32,11 +32,10 @@ from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.scores import Classes
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import bootstrap, consistency
+from evalkit.statistics.class_areas import ranked
+from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.of_areas import ranked
-from evalkit.statistics.of_cells import Counting
-from evalkit.statistics.of_moments import Terms
 from evalkit.statistics.several_classes import (
     LEAST,
     SHARE,
@@ -48,6 +47,7 @@ from evalkit.statistics.several_classes import (
     rows_of,
 )
 from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.summed import Terms
 from evalkit.studies import curve_points, reliability, study
 from evalkit.studies.binary import BINS
 from evalkit.studies.one_by_one import EachStudy, Of, among

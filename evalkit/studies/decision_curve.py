@@ -9,8 +9,8 @@ from evalkit.arrays import Floats
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.net_benefit import decision_curve, net_benefit, treat_all
-from evalkit.statistics.benefit_differences import Differences, differences
 from evalkit.statistics.statistic import HeldRows
+from evalkit.statistics.thresholds import Differences, differences
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.study import cached
 

@@ -30,14 +30,14 @@ from evalkit.reading.inputs.outcomes import MultiLabel
 from evalkit.reading.reductions.scores import Labels
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
+from evalkit.statistics.class_areas import ranked
+from evalkit.statistics.class_cells import Counting, OfCells
 from evalkit.statistics.label_readings import SWEPT as SHARED_SWEPT
 from evalkit.statistics.label_readings import ByLabel, ByMoves, Cut, Hits, Mean, Place, Sweep, labelled, rows_of
-from evalkit.statistics.of_areas import ranked
-from evalkit.statistics.of_cells import Counting, OfCells
-from evalkit.statistics.of_moments import Terms
 from evalkit.statistics.several_classes import LEAST, SHARE
 from evalkit.statistics.several_labels import STEPS, TOP, Decided, HeldLabels, SummedLabels, key_of, off, top_hits
 from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.summed import Terms
 from evalkit.studies import study
 from evalkit.studies.classes import BESIDE, nameless
 from evalkit.studies.diagnostics import Ends

@@ -14,8 +14,8 @@ from evalkit.metrics.counts import Counts
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import closed_forms
 from evalkit.statistics.intervals import Estimate, mean_of_counts, normal_quantile, wilson
-from evalkit.statistics.moving_cut import MovingCut, mean_cost
 from evalkit.statistics.statistic import HeldRows
+from evalkit.statistics.thresholds import MovingCut, mean_cost
 from evalkit.studies.binary import BinaryStudy
 
 MOST = 240  # thresholds of all systems together, beside those of least cost

@@ -37,8 +37,8 @@ from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import consistency, inference
-from evalkit.statistics.of_moments import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
+from evalkit.statistics.summed import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.studies import reliability, study
 from evalkit.studies.reliability import MeanReliability, window
 from evalkit.studies.row_study import Account, RowStudy, units_of

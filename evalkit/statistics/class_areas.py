@@ -15,11 +15,10 @@ from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
-from evalkit.statistics.binned_scores import places
-from evalkit.statistics.of_cells import image
-from evalkit.statistics.of_sums import Form, Moments, minus
+from evalkit.statistics.class_cells import image
 from evalkit.statistics.spread import Spread, freedom_of
 from evalkit.statistics.statistic import Layout, Piece, Statistic
+from evalkit.statistics.two_classes import Form, Moments, minus, places
 
 
 @dataclass(frozen=True, eq=False)
