@@ -196,29 +196,6 @@ def test_hostile_text_in_names_and_ids_stays_text():
         assert "<img" not in piece._repr_mimebundle_()["text/html"]
 
 
-def test_two_runs_write_the_same_bytes(sample_reports, tmp_path):
-    """Alone, and as one of several reports by one command."""
-    assert cli.main(["report", "ranking", "-o", str(tmp_path)]) == 0
-    for ending in ("html", "ipynb", "json"):
-        name = f"ranking.{ending}"
-        assert (tmp_path / name).read_bytes() == (sample_reports / name).read_bytes(), ending
-
-
-def test_the_bundled_page_is_small_and_loads_nothing(sample_reports):
-    text = (sample_reports / "ranking.html").read_text(encoding="utf-8")
-    assert len(text.encode()) < 300_000
-    assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""", text)
-    assert str(ROOT) not in text
-
-
-def test_the_json_is_what_the_schema_says(sample_reports):
-    results = json.loads((sample_reports / "ranking.json").read_text(encoding="utf-8"))
-    schema = json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator(schema).validate(results)
-    assert results["comparisons"]["unit"] == "query"
-    assert sum(one["rows"] for one in results["inputs"][:5]) == 25_000
-
-
 def column(c):
     """A column of the JSON as docs/python.md reads it."""
     if not isinstance(c, dict):
