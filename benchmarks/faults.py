@@ -363,7 +363,7 @@ FAULTS = (
         "studies/beyond_relevance.py", "np.nanmin(values, axis=0)", "values[1:].mean(axis=0)", "the lowest is the mean"
     ),
     Fault(
-        "studies/decision_curve.py",
+        "studies/score_curves.py",
         "study.costs.fp / (study.costs.fp + study.costs.fn)",
         "study.costs.fn / (study.costs.fp + study.costs.fn)",
         "threshold of the other cost",

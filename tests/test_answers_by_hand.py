@@ -11,7 +11,7 @@ from evalkit.metrics.counts import count
 from evalkit.offline import leakage
 from evalkit.offline.splits import by_column
 from evalkit.statistics.consistency import perfect
-from evalkit.studies import decision_curve, reliability
+from evalkit.studies import reliability, score_curves
 
 RNG = np.random.default_rng(60)
 N = 200
@@ -109,7 +109,7 @@ def test_queries_without_a_relevant_item_are_counted_as_undefined():
 
 def test_a_costly_false_positive_raises_the_threshold_of_the_decision_curve():
     study = ek.classification(pd.DataFrame({"id": range(N), "label": LABEL, "score": SCORE}), costs="fp=3,fn=1")
-    assert decision_curve.at_costs(study)["threshold"].unique().tolist() == [0.75]
+    assert score_curves.at_costs(study)["threshold"].unique().tolist() == [0.75]
 
 
 def test_a_score_on_the_border_of_two_bars_of_the_histogram_stands_in_the_upper():

@@ -6,7 +6,7 @@ import pytest
 
 from evalkit.metrics import curves
 from evalkit.pages import binary_page, page
-from evalkit.studies import classification, curve_points
+from evalkit.studies import classification, score_curves
 from evalkit.studies.binary import BinaryStudy
 
 SYSTEMS = page.CURVES + 2
@@ -31,7 +31,7 @@ def test_bands_are_made_once_for_both_curves_and_only_of_systems_that_are_drawn(
         own = every[every["system"].isin(study.order[2:4])].reset_index(drop=True)
         pd.testing.assert_frame_equal(own, some)
         drawn = resample(study, study.order[2])[1:]
-        alone = curve_points.band(study.order[2], drawn, kind, level=0.95)
+        alone = score_curves.band(study.order[2], drawn, kind, level=0.95)
         pd.testing.assert_frame_equal(alone, some[some["system"] == study.order[2]])
     assert sorted(resampled) == sorted(study.order)
 

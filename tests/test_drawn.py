@@ -17,7 +17,7 @@ from evalkit.metrics.net_benefit import net_benefit
 from evalkit.metrics.recalibration import expit
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import consistency
-from evalkit.studies import decision_curve, reliability, score_spread
+from evalkit.studies import reliability, score_curves
 
 SCALE = re.compile(r'data-([xy])="(\S+) (\S+) \S+"')
 
@@ -62,7 +62,7 @@ def test_reliability(c):
 
 @tables
 def test_distribution_functions(c):
-    frame, widest = score_spread.distribution("a", c), score_spread.distances({"a": c})
+    frame, widest = score_curves.distribution("a", c), score_curves.distances({"a": c})
     options = {"caption": "c", "size": (figures.WIDTH, 3.0), "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
     svg = figures.picture(curve_plots.distributions, frame, widest, **options).svg
     score = c.threshold[::-1]
@@ -73,15 +73,15 @@ def test_distribution_functions(c):
 
 @tables
 def test_decision_curve(c):
-    frame = decision_curve.drawn({"a": c})
+    frame = score_curves.decision_curves({"a": c})
     panel = Panel(frame, "t", "net benefit", reference=((0, 1), (0, 0)))
     options = {"caption": "c", "size": (figures.WIDTH, 3.3), "panels": (1, 1)}
     svg = figures.picture(curve_plots.panels, [panel], **options).svg
-    low, high = decision_curve.FINE[[0, -1]]
+    low, high = score_curves.CHANCES[[0, -1]]
     inside = c.threshold[(c.threshold > low) & (c.threshold < high)]
     t = np.unique(np.r_[np.linspace(low, high, 20_001), inside, np.nextafter(inside, 1)])
     y = net_benefit(c, t)
-    below = np.append(np.flatnonzero(y < decision_curve.LOWEST * c.positives / c.total), len(y))[0]
+    below = np.append(np.flatnonzero(y < score_curves.LOWEST * c.positives / c.total), len(y))[0]
     assert t[below - 1] > 0.9
     assert off(svg, plots.COLOURS[0], t[:below], y[:below]) < HALF
 

@@ -11,7 +11,7 @@ from large_tables import CASES, LESS, METRICS, SMALL, classified, frame, limited
 from evalkit.arrays import ParameterError
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, influence
-from evalkit.studies import binary_studies, classification
+from evalkit.studies import classification
 
 LAYOUTS = {"wide": frame, "long": lambda: long(frame())}
 
@@ -126,7 +126,7 @@ def test_metrics_within_units_are_those_of_memory(layout, given):
 
 
 def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
-    monkeypatch.setattr(binary_studies, "UNITS", 200)
+    monkeypatch.setattr(classification, "UNITS", 200)
     with pytest.raises(ParameterError, match="gauc needs the value of each user_id, of 200 at most, got 300"):
         classified(frame(), SMALL, metrics="gauc", unit="user_id")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.pages import classes_page
-from evalkit.studies import classification, classification_diagnostics
+from evalkit.studies import classification
 
 
 def guesses(classes, n=4000):
@@ -35,7 +35,7 @@ def test_forty_classes_are_all_drawn():
 
 def test_classes_drawn_together_keep_every_row():
     table = np.arange(50 * 50).reshape(50, 50)
-    together, names = classification_diagnostics.drawn_together(table, tuple(f"c{i}" for i in range(50)))
+    together, names = classification.drawn_together(table, tuple(f"c{i}" for i in range(50)))
     assert together.shape == (40, 40)
     assert together.sum() == table.sum()
     assert names == (*(f"c{i}" for i in range(11, 50)), "(11 others)")

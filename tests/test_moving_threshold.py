@@ -16,7 +16,7 @@ from evalkit.parameters import Classification
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics.thresholds import MovingCut, mean_cost
 from evalkit.studies import classification
-from evalkit.studies import moving_threshold as moving
+from evalkit.studies import score_curves as moving
 
 
 def frame(n=600, seed=3, **more):

@@ -8,7 +8,7 @@ from evalkit.metrics.counts import count
 from evalkit.metrics.net_benefit import net_benefit, treat_all
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.thresholds import differences
-from evalkit.studies import classification, decision_curve
+from evalkit.studies import classification, score_curves
 
 RNG = np.random.default_rng(5)
 CHANCE = np.array([0.05, 0.2, 0.5, 0.8])
@@ -78,7 +78,7 @@ def test_out_of_core_has_the_same_values_without_limits():
     summed = classification.study_of(
         parameters.Classification.of({"preds": frame, "systems": "a,b", "metrics": "roc_auc"}), large
     )
-    first, second = decision_curve.apart(held), decision_curve.apart(summed)
+    first, second = score_curves.apart(held), score_curves.apart(summed)
     np.testing.assert_allclose(first["value"], second["value"], atol=1e-12)
     assert first["low"].notna().all()
     assert second["low"].isna().all()

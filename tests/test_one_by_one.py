@@ -7,7 +7,7 @@ from scipy.stats import ks_2samp
 
 from evalkit.metrics.net_benefit import net_benefit
 from evalkit.pages import classes_page, classification_page
-from evalkit.studies import classification, one_by_one
+from evalkit.studies import classes, classification
 
 RNG = np.random.default_rng(9)
 CLASSES, ROWS = 9, 400
@@ -34,7 +34,7 @@ def labels():
 
 def test_the_worst_calibrated_are_drawn_and_the_others_named(study):
     drawn = list(study.one_by_one)
-    assert len(drawn) == one_by_one.MOST
+    assert len(drawn) == classes.MOST
     assert drawn == sorted(drawn)
     assert "kind 4" in drawn
     picture, left = classification_page.score_plot(study), ", ".join(name for name in NAMES if name not in drawn)

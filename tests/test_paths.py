@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evalkit.drawing import curve_plots, figures, plots
 from evalkit.drawing.curve_plots import STEPS, Panel
 from evalkit.metrics.counts import Counts, count
-from evalkit.studies import curve_points
+from evalkit.studies import score_curves
 
 STEP = re.compile(r"([MmLlHhVvz])([^MmLlHhVvz]*)")
 NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
@@ -101,8 +101,8 @@ def farthest(points, line):
 @pytest.mark.parametrize("table", [two_classes(600), two_classes(10_000), many(10**7)], ids=["600", "10,000", "10M"])
 @pytest.mark.parametrize(("kind", "steps"), [("roc", "default"), ("pr", STEPS), ("gain", "default")])
 def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps):
-    exact = curve_points.CURVES[kind](table)
-    panel = Panel(curve_points.points("a", exact), "x", "y", reference=((0, 1), (0, 1)), steps=steps)
+    exact = score_curves.CURVES[kind](table)
+    panel = Panel(score_curves.points("a", exact), "x", "y", reference=((0, 1), (0, 1)), steps=steps)
     svg = figures.picture(curve_plots.panels, [panel], caption="c", size=(4.5, 3.9), panels=(1, 1)).svg
     corners = line_of(svg, curve_plots.REFERENCE["color"])[[0, -1]]  # where (0, 0) and (1, 1) lie
     points = np.column_stack([exact.x, exact.y])

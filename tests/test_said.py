@@ -7,7 +7,7 @@ import pandas as pd
 
 from evalkit.pages import binary_page, page, rating_page, shared_findings
 from evalkit.studies import classification, diagnostics, ranking, rating
-from evalkit.studies.classification_diagnostics import Miscalibration, miscalibrated
+from evalkit.studies.classification import Miscalibration, miscalibrated
 
 
 def scores(**more):

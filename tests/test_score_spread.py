@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from evalkit.studies import classification, score_spread
+from evalkit.studies import classification, score_curves
 
 RNG = np.random.default_rng(6)
 LABEL = RNG.integers(0, 2, 400)
@@ -17,7 +17,7 @@ def study():
 
 
 def test_distances_equal_scipy(study):
-    rows = score_spread.distances(study.counts_by_system).set_index("system")
+    rows = score_curves.distances(study.counts_by_system).set_index("system")
     for name, score in SCORES.items():
         expected = ks_2samp(score[LABEL == 1], score[LABEL == 0]).statistic
         assert rows.loc[name, "value"] == pytest.approx(expected, abs=1e-12)
@@ -26,7 +26,7 @@ def test_distances_equal_scipy(study):
 
 
 def test_histograms_have_common_bins_and_hold_every_row(study):
-    frame = score_spread.histogram(study.counts_by_system, score_spread.edges(study, study.counts_by_system))
+    frame = score_curves.histogram(study.counts_by_system, score_curves.edges(study, study.counts_by_system))
     for _, part in frame.groupby("system"):
         assert part[["positive", "negative"]].sum().tolist() == pytest.approx([1, 1])
     low = frame.pivot(columns="system", values="low")
@@ -38,13 +38,13 @@ def test_histograms_have_common_bins_and_hold_every_row(study):
 
 def test_the_drawn_functions_are_those_of_the_rows(study):
     for name, score in SCORES.items():
-        part = score_spread.distribution(name, study.table(name))
+        part = score_curves.distribution(name, study.table(name))
         share = [np.mean(score[LABEL == 0] <= x) for x in part["x"]]
         np.testing.assert_allclose(part["negative"], share, atol=1e-12)
 
 
 def test_both_pictures_say_the_distance(study):
-    value = score_spread.distances(study.counts_by_system)["value"][0]
+    value = score_curves.distances(study.counts_by_system)["value"][0]
     for picture in (study.plot.score, study.plot.ks):
         assert f"a {value:.3f} just below" in picture.alt
 

@@ -9,7 +9,7 @@ import evalkit as ek
 from evalkit.arrays import ParameterError
 from evalkit.metrics.grouped import auc_by_group, weighted_auc_by_group
 from evalkit.pages import binary_page
-from evalkit.studies import classification_diagnostics as diagnostics
+from evalkit.studies import classification as diagnostics
 
 RNG = np.random.default_rng(7)
 

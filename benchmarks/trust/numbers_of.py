@@ -13,13 +13,12 @@ from world import Inputs, World
 from evalkit.studies import (
     beyond_relevance,
     classification,
-    classification_diagnostics,
-    decision_curve,
     diagnostics,
     interleaving,
     paired,
     ranking,
     rating,
+    score_curves,
     significance,
     validation,
 )
@@ -260,7 +259,7 @@ def _coins(of: Any) -> Iterator[Number]:
 
 def _within_units(of: Any) -> Iterator[Number]:
     """Of units that mean nothing: AUC over all rows and within units are the same."""
-    c = classification_diagnostics.within_units(of)
+    c = classification.within_units(of)
     yield Number("all rows", "within units", np.nan, c.difference.low, c.difference.high, c.p_value, 0.0)
 
 
@@ -278,7 +277,7 @@ def _reliability(of: Any) -> Iterator[Number]:
 
 def _benefits(of: Any) -> Iterator[Number]:
     """Differences in net benefit at some of the thresholds that are drawn."""
-    frame = decision_curve.apart(of)
+    frame = score_curves.apart(of)
     for row in frame[frame["x"].round(6).isin(THRESHOLDS)].itertuples():
         sides = (row.value, row.low, row.high) if row.first == FIRST else (-row.value, -row.high, -row.low)
         yield Number("net benefit", f"at {row.x:g}", *sides, truth=0.0)

@@ -19,24 +19,24 @@ from evalkit.numbers import counted, decimals, estimate, listed, number
 from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages.page import NO_LIMITS, if_perfect
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
-from evalkit.studies import classification_diagnostics as diagnostics
-from evalkit.studies import decision_curve as net_benefit
-from evalkit.studies import score_spread
+from evalkit.studies import classification as diagnostics
+from evalkit.studies import score_curves
+from evalkit.studies import score_curves as net_benefit
 from evalkit.studies.binary import FITTED, LEAST_COST, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.classification_diagnostics import (
+from evalkit.studies.classification import (
     Miscalibration,
     areas,
     at_other_rate,
     break_even,
-    classes,
     miscalibrated,
     operating_points,
+    two_classes,
     used_costs,
 )
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.moving_threshold import METRICS as TARGETS
-from evalkit.studies.moving_threshold import Moving, Plain, Varied, intervals, moving, used
+from evalkit.studies.score_curves import METRICS as TARGETS
+from evalkit.studies.score_curves import Moving, Plain, Varied, intervals, moving, used
 
 page.offered(__name__)
 
@@ -47,7 +47,7 @@ def title(study: BinaryStudy) -> Html:
     return first_screen.title(
         "Classification report",
         study,
-        f"{counted(study.facts.rows, 'row')}, {share(classes(study).base_rate)} positive",
+        f"{counted(study.facts.rows, 'row')}, {share(two_classes(study).base_rate)} positive",
         alone=f"How well does {study.leader} separate {what} from the rest",
         against=f"Does any system separate {what} from the rest better than {study.settings.baseline}",
         best=f"Which of {len(study.order)} systems best separates {what} from the rest",
@@ -138,8 +138,8 @@ def results(study: BinaryStudy) -> tables.Results:
             **page.records(crossings=study.crossings, base_rates=study.elsewhere, gains=study.gains),
             **page.records(thresholds=study.choices),
             "scores_by_class": {
-                "histogram": score_spread.histogram(of_systems, score_spread.edges(study, of_systems)).to_dict("list"),
-                "distances": score_spread.distances(of_systems).to_dict("records"),
+                "histogram": score_curves.histogram(of_systems, score_curves.edges(study, of_systems)).to_dict("list"),
+                "distances": score_curves.distances(of_systems).to_dict("records"),
             },
         }
     if study.probabilities:
@@ -174,7 +174,7 @@ def share(value: float) -> str:
 
 def _classes(study: BinaryStudy) -> Iterator[Finding]:
     """The two classes, and whether AUC over all rows is another than within units."""
-    of_two, column = diagnostics.classes(study), study.facts.account.columns["label"]
+    of_two, column = diagnostics.two_classes(study), study.facts.account.columns["label"]
     text = f"Base rate: {share(of_two.base_rate)} of the rows are positive, "
     text += (
         f"{shared_findings.class_named(study.facts.positive, column)}. Always predicting the larger class is right for "
@@ -277,7 +277,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
     if not study.both_classes:
         return Html("")
-    c, base = study.table(study.order[0]), classes(study).base_rate
+    c, base = study.table(study.order[0]), two_classes(study).base_rate
     n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
     points = {kind: page.drawn(study, operating_points(study, kind)) for kind in ("roc", "pr")}
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in ("roc", "pr")}
@@ -327,7 +327,7 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     if not study.both_classes:
         return Html("")
     name, rate = study.leader, study.other_rate
-    here = classes(study).base_rate
+    here = two_classes(study).base_rate
     titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:
@@ -570,7 +570,7 @@ def decision_curve(study: BinaryStudy) -> Figure | Html:
     """Net benefit of the systems, of predicting all rows positive and of predicting none."""
     if not (study.probabilities and study.both_classes):
         return Html("")
-    frame = net_benefit.drawn({name: study.table(name) for name in study.order[: page.CURVES]})
+    frame = net_benefit.decision_curves({name: study.table(name) for name in study.order[: page.CURVES]})
     at = net_benefit.at_costs(study)
     values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
     chance = number(at["threshold"].iloc[0], 2)
@@ -612,9 +612,9 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
         return Html("")
     names, c = study.order[:DRAWN], study.table(study.order[0])
     tables = study.counts_by_system
-    frame = score_spread.histogram({name: tables[name] for name in names}, score_spread.edges(study, tables))
+    frame = score_curves.histogram({name: tables[name] for name in names}, score_curves.edges(study, tables))
     caption = f"Scores by class ({counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}): the share of "
-    caption += f"each class in {score_spread.BINS} equal bins. The less the two overlap, the better a threshold can "
+    caption += f"each class in {score_curves.BINS} equal bins. The less the two overlap, the better a threshold can "
     caption += "separate them."
     labels = {"xlabel": "score", "ylabel": "share of the class"}
     alt = f"{caption} {_distances(study)}"
@@ -626,7 +626,7 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
     if not study.both_classes:
         return Html("")
     name = study.leader
-    frame, widest = score_spread.distribution(name, study.table(name)), score_spread.distances(study.counts_by_system)
+    frame, widest = score_curves.distribution(name, study.table(name)), score_curves.distances(study.counts_by_system)
     caption = f"{name}: share of each class at or below a score; the upright line marks the largest distance "
     caption += f"(Kolmogorov–Smirnov). {_distances(study)}"
     labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below"}
@@ -657,7 +657,7 @@ def _said(name: str, table: list[list[float]]) -> str:
 
 
 def _distances(study: BinaryStudy) -> str:
-    rows = score_spread.distances(study.counts_by_system).head(DRAWN)
+    rows = score_curves.distances(study.counts_by_system).head(DRAWN)
     places = decimals(rows["value"])
     words = (f"{row.system} {number(row.value, places)} just below {number(row.x)}" for row in rows.itertuples())
     return f"KS: {listed(words)}."

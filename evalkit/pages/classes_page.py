@@ -17,12 +17,12 @@ from evalkit.pages import first_screen, page
 from evalkit.pages.binary_page import DRAWN, THRESHOLD, reliability
 from evalkit.pages.page import NO_LIMITS, if_perfect
 from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
-from evalkit.studies import classification_diagnostics as diagnostics
-from evalkit.studies import decision_curve as net_benefit
-from evalkit.studies import one_by_one, score_spread
+from evalkit.studies import classes, score_curves
+from evalkit.studies import classification as diagnostics
+from evalkit.studies import score_curves as net_benefit
 from evalkit.studies.binary import BINS
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.classification_diagnostics import DOMINANT, drawn_together, worst_mistake
+from evalkit.studies.classification import DOMINANT, drawn_together, worst_mistake
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.row_study import DRAWN as CLASSES_DRAWN
 
@@ -232,9 +232,9 @@ def score_plot(study: Either) -> Figure | Html:
     """The histogram of the scores of each class: of its rows, and of the others."""
     if not study.one_by_one:
         return Html("")
-    edges = score_spread.edges(study, study.one_by_one, one_by_one.BINS)
-    frame, distances = score_spread.histogram(study.one_by_one, edges), _distances(study)
-    bins = f"{one_by_one.BINS} equal bins of the score"
+    edges = score_curves.edges(study, study.one_by_one, classes.BARS)
+    frame, distances = score_curves.histogram(study.one_by_one, edges), _distances(study)
+    bins = f"{classes.BARS} equal bins of the score"
     caption = f"{_of_each(study)}: {_pair(study)}, the share of each in {bins}. {distances}"
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share of rows", "sides": study.sides}
     figure = figures.row(curve_plots.histograms, frame, caption=caption, **_size(study), **labels)
@@ -246,11 +246,11 @@ def ks_plot(study: Either) -> Figure | Html:
     if not study.one_by_one:
         return Html("")
     tables = study.one_by_one
-    frame = pd.concat([score_spread.distribution(name, c, one_by_one.SMALL.curve) for name, c in tables.items()])
+    frame = pd.concat([score_curves.distribution(name, c, classes.SMALL.curve) for name, c in tables.items()])
     caption = f"{_of_each(study)}: {_pair(study)}, the share of each at or below a score; the upright line marks the "
     caption += "largest distance (Kolmogorov–Smirnov)."
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
-    data, alt = (frame, score_spread.distances(tables)), f"{caption} {_distances(study)}"
+    data, alt = (frame, score_curves.distances(tables)), f"{caption} {_distances(study)}"
     more = _size(study) | labels | {"sides": study.sides}
     figure = figures.row(curve_plots.distributions, *data, caption=caption, alt=alt, **more)
     return figure.folded(f"Distribution functions of the scores (KS), {study.noun} by {study.noun}")
@@ -287,12 +287,12 @@ def decision_curve(study: Either) -> Figure | Html:
 
 
 def _benefit(leader: str, name: str, c: Any) -> Panel:
-    frame = net_benefit.drawn({leader: c}, one_by_one.SMALL.curve)
+    frame = net_benefit.decision_curves({leader: c}, classes.SMALL.curve)
     return Panel(frame, THRESHOLD, "net benefit per row", name, reference=((0, 1), (0, 0)))
 
 
 def _corners(tables: Any) -> dict[str, list[str]]:
-    parts = one_by_one.parts(tables)
+    parts = classes.parts(tables)
     places = decimals([size for d, _ in parts.values() for size in (d.miscalibration, d.discrimination)])
     return {
         name: [
@@ -320,7 +320,7 @@ def _pair(study: Either) -> str:
 
 
 def _distances(study: Either) -> str:
-    rows = score_spread.distances(study.one_by_one)
+    rows = score_curves.distances(study.one_by_one)
     places = decimals(rows["value"])
     return f"KS: {listed(f'{row.system} {number(row.value, places)}' for row in rows.itertuples())}."
 
@@ -340,11 +340,11 @@ def recorded(study: Either) -> dict[str, Any]:
     tables = study.one_by_one
     if not tables:
         return {}
-    edges = score_spread.edges(study, tables, one_by_one.BINS)
+    edges = score_curves.edges(study, tables, classes.BARS)
     numbers: dict[str, Any] = {
         "scores": {
-            "histogram": score_spread.histogram(tables, edges).to_dict("list"),
-            "distances": score_spread.distances(tables).to_dict("records"),
+            "histogram": score_curves.histogram(tables, edges).to_dict("list"),
+            "distances": score_curves.distances(tables).to_dict("records"),
         }
     }
     if study.probabilities:

@@ -12,8 +12,8 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent
 from evalkit.pages import classes_page, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
-from evalkit.studies import classification_diagnostics, row_study
-from evalkit.studies import classification_diagnostics as diagnostics
+from evalkit.studies import classification, row_study
+from evalkit.studies import classification as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
 page.offered(__name__)
@@ -99,7 +99,7 @@ def confusion(study: LabelsStudy) -> Html:
 
 def definitions(study: LabelsStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    compared = shared_findings.compared(classification_diagnostics.stored(study))
+    compared = shared_findings.compared(classification.stored(study))
     decided = f"a label is predicted if its score is at least {study.threshold:.12g}, {compared}"
     return classes_page.defined(study, [("predicted", decided)])
 
@@ -114,7 +114,7 @@ def results(study: LabelsStudy) -> Results:
         **page.population(study.account),
         "labels": list(study.labels),
         "threshold": study.threshold,
-        "precision": {name: stored_in.name for name, stored_in in classification_diagnostics.stored(study).items()},
+        "precision": {name: stored_in.name for name, stored_in in classification.stored(study).items()},
         **page.records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
         **page.recorded(study),
         **classes_page.recorded(study),
@@ -133,7 +133,7 @@ def every_finding(study: LabelsStudy) -> list[Finding]:
 
 
 def _labels(study: LabelsStudy) -> Iterator[Finding]:
-    labels = diagnostics.labels(study)
+    labels = diagnostics.label_shares(study)
     shares = listed(f"{name} {share:.1%}" for name, share in labels.shares.items())
     text = f"Labels that are true: {shares}; {labels.per_row:.2f} per row, {labels.none:.1%} of the rows have none."
     yield kinds.CLASS_SHARES.note(text, len(labels.shares))
@@ -144,7 +144,7 @@ def _labels(study: LabelsStudy) -> Iterator[Finding]:
 
 
 def _scores(study: LabelsStudy) -> Iterator[Finding]:
-    loss, limits = diagnostics.labels(study).hamming_of_none, study.ends
+    loss, limits = diagnostics.label_shares(study).hamming_of_none, study.ends
     text = f"Threshold: {study.threshold:.12g} for every label. Predicting no label has Hamming loss {number(loss)}."
     yield kinds.THRESHOLD.note(text)
     yield from rounded(study.threshold, diagnostics.stored(study))

@@ -13,8 +13,8 @@ from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.studies import diagnostics
+from evalkit.studies.classes import EachStudy
 from evalkit.studies.diagnostics import Ends
-from evalkit.studies.one_by_one import EachStudy
 from evalkit.studies.ranking import by_system, total
 from evalkit.studies.study import Study
 

@@ -20,8 +20,10 @@ from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics import calibration, cells, counts, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
+from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
 from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions.blocks import Blocks
+from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice, of_groups
@@ -29,11 +31,60 @@ from evalkit.statistics import bootstrap, consistency, inference, interval_metho
 from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.statistic import HeldRows
 from evalkit.statistics.two_classes import BinnedScore, SummedRows
-from evalkit.studies import curve_points, reliability
+from evalkit.studies import reliability, score_curves
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import Account, RowStudy, units_of
-from evalkit.studies.thresholds import Costs, Rule
 from evalkit.studies.units import Units
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How the threshold is chosen.
+
+    fixed: the same number for every system, not chosen by the rows; else None. costs: those that it makes least.
+    """
+
+    text: str
+    choose: Callable[[Counts], float]
+    fixed: float | None = None
+    costs: Costs | None = None
+
+    def at(self, c: Counts, to: Precision) -> float:
+        """The threshold for a table of scores that were stored in this precision."""
+        return rules.rounded(self.choose(c), to)
+
+
+def rule_of(threshold: Threshold) -> Rule:
+    """Return the rule that a value of the parameter `threshold` stands for.
+
+    >>> rule_of(ReachRecall(0.9)).text
+    'recall ≥ 0.9'
+    """
+    match threshold:
+        case BestF1():
+            return Rule("best F1", curves.best_f)
+        case Costs():
+            return cheapest(threshold)
+        case ReachPrecision():
+            return _reaching(threshold, curves.for_precision)
+        case ReachRecall():
+            return _reaching(threshold, curves.for_recall)
+    return fixed(threshold)
+
+
+def fixed(number: float) -> Rule:
+    """The same threshold for every system."""
+    return Rule(f"{number:.12g}", lambda c: number, number)
+
+
+def cheapest(costs: Costs) -> Rule:
+    """The threshold of least cost."""
+    return Rule(f"least cost ({costs})", lambda c: curves.cheapest(c, costs.fp, costs.fn), costs=costs)
+
+
+def _reaching(reach: Reach, choose: Callable[[Counts, float], float]) -> Rule:
+    return Rule(f"{reach.metric} ≥ {reach.target:g}", lambda c: choose(c, reach.target))
+
 
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
@@ -306,8 +357,8 @@ class BinaryStudy(RowStudy):
         """The bands of one system by kind, none where nothing was resampled."""
         if name not in self._bands:
             drawn, level = self.resample(name)[1:], self.settings.level
-            kinds = curve_points.READ if drawn else ()
-            self._bands[name] = {kind: curve_points.band(name, drawn, kind, level=level) for kind in kinds}
+            kinds = score_curves.READ if drawn else ()
+            self._bands[name] = {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
         return self._bands[name]
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
@@ -326,11 +377,11 @@ class BinaryStudy(RowStudy):
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
         """The points of a kind of curve of every system: x, y, threshold. change: what becomes of the table first."""
         tables = {name: change(self.table(name)) for name in self.order}
-        return curve_points.curve(tables, kind)
+        return score_curves.curve(tables, kind)
 
     def recorded(self, kind: str) -> pd.DataFrame:
         """Some points of a kind of curve of every system: all are exact, and between two it moves by a 40th at most."""
-        return curve_points.curve(self.counts_by_system, kind, curve_points.RECORDED)
+        return score_curves.curve(self.counts_by_system, kind, score_curves.RECORDED)
 
     def bands(self, kind: str, systems: Sequence[str] | None = None) -> pd.DataFrame | None:
         """Pointwise limits of a kind of curve of systems on a grid; None where nothing was resampled.
@@ -344,7 +395,7 @@ class BinaryStudy(RowStudy):
     @cached_property
     def crossings(self) -> pd.DataFrame:
         """For every pair of the family, where along x two curves of a kind cross; who lies above where they do not."""
-        return curve_points.crossings(self.counts_by_system, self.pairs)
+        return score_curves.crossings(self.counts_by_system, self.pairs)
 
     @property
     def other_rate(self) -> float:

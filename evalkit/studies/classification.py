@@ -1,22 +1,190 @@
-"""The classification study: reads the input, finds its kind, and hands over to the study of that kind."""
+"""The classification study: reads the input, finds its kind, and hands over to the study of that kind.
+
+Two classes are made here, of rows at hand and of tables that are read block by block. Last what the findings of the
+reports are measured by.
+"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import lookup
+from evalkit.catalogue import lookup, row_metrics
+from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.row_metrics import GAUC, ROC_AUC
 from evalkit.limits import USUAL, Limits
+from evalkit.metrics import calibration, counts, curves, grid
+from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
+from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.engines import base
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
 from evalkit.reading.reductions import scores
+from evalkit.reading.reductions.scores import Scores
 from evalkit.reading.tables import sources
-from evalkit.studies import binary_studies, classes
+from evalkit.reading.tables.rules import Precision
+from evalkit.statistics import methods
+from evalkit.statistics.significance import Comparison
+from evalkit.statistics.statistic import HeldRows, Layout
+from evalkit.statistics.two_classes import BinnedScore, ByColumns, ByScore, Columns, Scored, SummedRows, columns
+from evalkit.studies import classes, study
 from evalkit.studies import labels as labels_study
-from evalkit.studies.row_study import RowStudy
-from evalkit.studies.study import check_columns
+from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts, Rule, rule_of
+from evalkit.studies.classes import ClassesStudy
+from evalkit.studies.diagnostics import Ends
+from evalkit.studies.labels import LabelsStudy
+from evalkit.studies.row_study import Account, RowStudy
+from evalkit.studies.study import Settings, check_columns
+
+OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
+NOTHING = counts.count([], [])
+UNITS = 2**23  # whose values are kept side by side, of a metric within units
+WITHIN = [Chosen(metric) for metric in row_metrics.COUNTS.values() if metric.needs == row_metrics.OF_UNITS]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the parameters ask of a binary study."""
+
+    settings: Settings
+    rule: Rule
+    costs: Costs
+    prevalence: float | None
+
+
+def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
+    """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
+    lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
+    lacks |= {} if p.unit else {"scores of units": OF_UNITS}
+    chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    study.check_systems(settings, systems)
+    usual: Threshold = BestF1() if outside else 0.5
+    rule = rule_of(usual if p.threshold is None else p.threshold)
+    return Asked(settings, rule, rule.costs or p.costs or EqualCosts(), p.prevalence)
+
+
+# Rows at hand ---------------------------------------------------------------------------------------------------------
+
+
+def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+    """The study of rows in memory."""
+    systems = data.rows.systems
+    a = asked(systems, _outside(data), p, limits)
+    attributes = attributes_of(data.rows, a.settings.attributes, a.settings.unit)
+    beside = {name: number_of(data.rows, name) for name in a.settings.columns}
+    unit = attributes[a.settings.unit] if a.settings.unit else None
+    shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "beside": beside}
+    held = HeldRows(
+        {name: Rows(data.label, score, **shared) for name, score in data.score.items()}, lambda: data.rows.id
+    )
+    facts = Facts(
+        account=Account.of_rows(data.rows),
+        positive=data.positive,
+        negative=data.negative,
+        positives=int(data.label.sum()),
+        weighted=data.weight is not None,
+        outside={name: int(((score < 0) | (score > 1)).sum()) for name, score in data.score.items()},
+        wrong={name: _wrong(data, name) for name in systems},
+        precision={name: own["score"] for name, own in data.rows.precision.items()},
+    )
+    return BinaryStudy(a.settings, systems, attributes, p.given, a.rule, a.costs, a.prevalence, facts, held, data)
+
+
+def _outside(data: Binary) -> str:
+    """The first score that is no probability."""
+    for name, score in data.score.items():
+        if not outcomes.are_probabilities(score):
+            row = int(np.flatnonzero((score < 0) | (score > 1))[0])
+            return f"got the score {score[row]:g} of {name} ({data.rows.place(row, name)})"
+    return ""
+
+
+def _wrong(d: Binary, name: str) -> int:
+    """Rows of a system that are certain of the other class."""
+    low, high = d.score[name] < calibration.EPSILON, d.score[name] > 1 - calibration.EPSILON
+    return int((low & (d.label == 1)).sum() + (high & (d.label == 0)).sum())
+
+
+# Blocks ---------------------------------------------------------------------------------------------------------------
+
+
+def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+    """The study of a table that is read twice: what moves a metric depends on all scores."""
+    t = of.table
+    a = asked(t.systems, of.outside, p, limits)
+    within = [chosen for chosen in a.settings.metrics if chosen in WITHIN]
+    for chosen in a.settings.metrics:
+        if not (chosen.base.metric.tabled or chosen in within):
+            why = f"computed from the column {' and '.join(chosen.metric.columns)}"
+            raise ParameterError(
+                f"metrics: {chosen.label} is {why}, which needs all rows in memory, got {t.rows:,} rows"
+            )
+    if within:  # the rows of a unit must meet
+        t = replace(t, schema=replace(t.schema, parted=False))
+    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in t.systems]
+    nameless = replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
+    scored = nameless.total(ByScore(of.scale, cuts, limits, t.ids_held, within, a.settings.metrics[0] in within))
+    rows, positives, *odd = scored.facts.sums.tolist()
+    t.check(rows, scored.ids.repeated if t.schema.id else 0)
+    if within and (n := scored.values[0].n) > UNITS:
+        of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
+        raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
+    tables, plain = _tables(of, a, scored), a.settings.unit is None and of.scale is None
+    second = ByColumns(of.scale, _models(a, tables, alone=plain and len(t.systems) == 1))
+    if not t.paired:
+        nameless = replace(nameless, schema=replace(nameless.schema, id=None))
+    moments = second.moments(nameless.total(second)) if second.models else {}
+    facts = Facts(
+        account=Account.of_table(t, rows),
+        positive=of.positive,
+        negative=of.negative,
+        positives=positives,
+        weighted=of.scale is not None,
+        outside=dict(zip(t.systems, odd[::2], strict=True)),
+        wrong=dict(zip(t.systems, odd[1::2], strict=True)),
+        precision=of.precision,
+    )
+    measured = SummedRows(tables, moments, Layout.SUMMED if plain else Layout.SUMMED_VARIED, within, scored.values)
+    return BinaryStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, measured, blocks=t)
+
+
+def _tables(of: Scores, a: Asked, scored: Scored) -> dict[int, dict[str, BinnedScore]]:
+    """The table of every system in every group."""
+    groups: dict[int, dict[str, BinnedScore]] = {}
+    scale = of.scale or 1.0
+    for (group, i), tally in sorted(scored.tallies.items()):
+        name, known = of.table.systems[i], None
+        if group:
+            cut = groups[0][name].threshold
+        else:
+            known = grid.counts(tally.whole, scale)
+            cut = a.rule.at(known, of.precision[name])
+        groups.setdefault(group, {})[name] = BinnedScore(name, tally.whole, scale, cut, known)
+    return groups
+
+
+def _models(a: Asked, tables: Mapping[int, Mapping[str, BinnedScore]], *, alone: bool) -> dict[int, list[Columns]]:
+    """The columns of the second reading by group; none where the tables tell everything."""
+    models = {}
+    for group, of in tables.items():
+        metrics = a.settings.metrics[:1] if group else a.settings.metrics
+        if alone:
+            metrics = tuple(chosen for chosen in metrics if chosen.base.metric.kind.centred)
+        metrics = tuple(chosen for chosen in metrics if chosen.base.metric.tabled)
+        if metrics:
+            models[group] = [columns(table, metrics) for table in of.values()]
+    return models
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band", "housing"]}
 
@@ -31,13 +199,13 @@ class ByKind:
 
 FOR_TWO, FOR_SEVERAL = dict.fromkeys(("costs", "prevalence"), "binary"), {"precision_target": "multi-class"}
 KINDS: Mapping[type, ByKind] = {
-    Binary: ByKind(binary_studies.of_rows, FOR_SEVERAL),
+    Binary: ByKind(binary_of_rows, FOR_SEVERAL),
     MultiClass: ByKind(classes.of_rows, FOR_TWO | {"threshold": "binary or multi-label"}),
     MultiLabel: ByKind(labels_study.of_rows, FOR_TWO | FOR_SEVERAL),
 }
 
 LARGE: Mapping[type, tuple[type, Callable[[Any, Classification, Limits], RowStudy]]] = {
-    scores.Scores: (Binary, binary_studies.of_blocks),
+    scores.Scores: (Binary, binary_of_blocks),
     scores.Classes: (MultiClass, classes.of_blocks),
     scores.Labels: (MultiLabel, labels_study.of_blocks),
 }
@@ -85,3 +253,268 @@ def _refuse_idle(p: Classification, idle: Mapping[str, str]) -> None:
     for name, kind in idle.items():
         if name in p.given:
             raise ParameterError(f"{name}: only for a {kind} table")
+
+
+# What findings are measured by ----------------------------------------------------------------------------------------
+
+SOME = 30  # rows of a class below which the page warns
+DOMINANT = 0.9  # the share of the larger class from which accuracy says little
+MOST = grid.MOST  # distinct scores that are counted apart
+
+LOG_LOSS = lookup.find("log_loss", "counts")
+TOGETHER = 40  # classes that a picture can show: its size grows with their square
+NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+
+
+class Miscalibration(Enum):
+    """How probabilities are wrong: the coefficient of the recalibration, and the side of its value if calibrated."""
+
+    OVERCONFIDENT = "slope", "below"
+    UNDERCONFIDENT = "slope", "above"
+    TOO_LOW = "intercept", "above"
+    TOO_HIGH = "intercept", "below"
+
+
+CALIBRATED = {"slope": 1.0, "intercept": 0.0}
+
+
+def miscalibrated(study: BinaryStudy) -> tuple[dict[Miscalibration, list[str]], list[str]]:
+    """The systems by how their probabilities are wrong, and those whose intervals hold both values of calibration."""
+    rows = study.calibration[study.calibration["part"].isin(CALIBRATED)].dropna(subset=["low", "high"])
+    wrong: dict[Miscalibration, list[str]] = {}
+    for row in rows.itertuples():
+        if row.high < CALIBRATED[row.part] or row.low > CALIBRATED[row.part]:
+            side = "below" if row.high < CALIBRATED[row.part] else "above"
+            wrong.setdefault(Miscalibration((row.part, side)), []).append(row.system)
+    every = {name for names in wrong.values() for name in names}
+    return wrong, [name for name in dict.fromkeys(rows["system"]) if name not in every]
+
+
+@dataclass(frozen=True)
+class TwoClasses:
+    """Share of positives, accuracy of always predicting the larger class, and rows of the smaller class."""
+
+    base_rate: float
+    majority: float
+    smaller: int
+
+
+def two_classes(study: BinaryStudy) -> TwoClasses:
+    """The two classes of the rows."""
+    c, smaller = study.table(study.order[0]), min(study.facts.positives, study.facts.rows - study.facts.positives)
+    return TwoClasses(counts.base_rate(c), counts.majority(c), smaller)
+
+
+def reversed_scores(study: BinaryStudy) -> dict[str, float]:
+    """The AUC of each system for which it is below 0.5."""
+    areas = {name: counts.auc(study.table(name)) for name in study.order}
+    return {name: area for name, area in areas.items() if area < 0.5}
+
+
+def within_units(study: BinaryStudy) -> Comparison | None:
+    """The leader's AUC of all rows − that within units (GAUC), the rows in units; None where these are not at hand."""
+    if study.settings.unit is None or study.layout is Layout.SUMMED_VARIED:
+        return None
+    pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (ROC_AUC, GAUC))
+    return methods.influence(pooled, within, study.inference_options(1))
+
+
+def pooled_and_within(study: BinaryStudy, difference: Comparison) -> tuple[float, float]:
+    """The leader's AUC of all rows and that within units, which lies below it by the difference."""
+    pooled = areas(study)[study.leader][0]
+    return pooled, pooled - difference.difference.value
+
+
+def clipped(study: BinaryStudy) -> dict[str, int]:
+    """The rows of each system whose probability log loss clips, without zeros; none where it is not asked for."""
+    if LOG_LOSS not in study.settings.metrics:
+        return {}
+    return {name: n for name in study.order if (n := study.clipped(name))}
+
+
+def unforeseen(study: BinaryStudy) -> dict[str, float]:
+    """The share of each system's log loss in rows that it gave hardly a chance, where that is much of it."""
+    if LOG_LOSS not in study.settings.metrics:
+        return {}
+    shares = {name: calibration.unforeseen(study.chances(name), HARDLY) for name in study.order}
+    return {name: part for name, part in shares.items() if part > MUCH}
+
+
+HARDLY, MUCH = 0.001, 0.1  # a probability; a share of the log loss
+
+
+TIED = 3  # rows of one score: of more, ties are likely
+MANY = 0.2  # the share of repeated rows above which they are warned of, unless ties are likely
+
+
+def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
+    """Rows whose label and scores another row has too, 0 if they are a hundredth or less; distinct scores if few.
+
+    Last whether the rows may be duplicates: they are many, and scores are not few.
+    """
+    rows, n = study.facts.rows, study.repeated or 0
+    values = [distinct_scores(study, name) for name in study.order]
+    few = max((value or rows for value in values), default=rows)
+    few = few if few * TIED < rows else 0
+    return (n if n > 0.01 * rows else 0), few, n > MANY * rows and not few
+
+
+def certain_included(study: BinaryStudy) -> bool:
+    """Whether limits of differences in log loss allow for certain predictions that are wrong."""
+    return study.layout is Layout.PLAIN
+
+
+def binned(study: BinaryStudy) -> list[dict[str, Any]]:
+    """The systems whose scores are counted in bins: their areas, and by how much the bins change each at most."""
+    rows = []
+    for name, (width, low, high) in study.binned.items():
+        area, precision = counts.auc(study.table(name)), counts.average_precision(study.table(name))
+        change = power_of_ten(max(high - precision, precision - low))
+        areas = {"auc": area, "auc_change": power_of_ten(width)}
+        rows.append({"system": name} | areas | {"average_precision": precision, "average_precision_change": change})
+    return rows
+
+
+def power_of_ten(value: float) -> float:
+    """A power of ten that is not smaller; 1e-16 for 0.
+
+    >>> power_of_ten(0.002)
+    0.01
+    """
+    return float(f"1e{int(np.ceil(np.log10(value)))}") if value > 0 else 1e-16
+
+
+def distinct_scores(study: BinaryStudy, name: str) -> int | None:
+    """The number of distinct scores of a system, None if they are binned."""
+    return None if name in study.binned else len(study.table(name).threshold)
+
+
+def score_ends(study: BinaryStudy) -> dict[str, Ends]:
+    """The lowest and the highest score of each system."""
+    return {
+        name: (float(study.table(name).threshold[-1]), float(study.table(name).threshold[0])) for name in study.order
+    }
+
+
+def unreachable(study: BinaryStudy) -> list[str]:
+    """The systems for which no threshold keeps the rule."""
+    return [name for name, threshold in study.thresholds.items() if np.isnan(threshold)]
+
+
+# What the figures mark
+
+
+def areas(study: BinaryStudy) -> dict[str, tuple[float, float]]:
+    """The areas under the two curves of each system: AUC and average precision."""
+    tables = {name: study.table(name) for name in study.order}
+    return {name: (counts.auc(c), counts.average_precision(c)) for name, c in tables.items()}
+
+
+def operating_points(study: BinaryStudy, kind: str) -> pd.DataFrame:
+    """Where the threshold of each system lies on its curve: system, x, y; kind: roc or pr."""
+    rows = []
+    for name in study.order:
+        d = counts.at(study.table(name), study.thresholds[name])
+        x = counts.false_positive_rate(d) if kind == "roc" else counts.recall(d)
+        y = counts.recall(d) if kind == "roc" else counts.precision(d)
+        rows.append({"system": name, "x": float(x), "y": float(y)})
+    return pd.DataFrame(rows).dropna()
+
+
+def break_even(study: BinaryStudy) -> pd.DataFrame:
+    """Where precision equals recall on the curve of each system: system, x, y."""
+    values = {name: float(curves.break_even(study.table(name))) for name in study.order}
+    return pd.DataFrame([{"system": name, "x": value, "y": value} for name, value in values.items()]).dropna()
+
+
+def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
+    """The curves if the base rate were another."""
+    return study.curve(kind, lambda c: curves.at_base_rate(c, study.other_rate))
+
+
+def used_costs(study: BinaryStudy) -> pd.DataFrame:
+    """The share predicted positive and the mean cost of each system at its threshold: system, x, y."""
+    d = study.decisions
+    predicted = (d["tp"] + d["fp"]) / (d["tp"] + d["fp"] + d["fn"] + d["tn"])
+    return pd.DataFrame({"system": d["system"], "x": predicted, "y": d["cost"]})
+
+
+def rows_by_class(study: ClassesStudy) -> dict[str, int]:
+    """The rows of each class."""
+    return dict(zip(study.classes, study.sizes.tolist(), strict=True))
+
+
+def rows_by_label(study: LabelsStudy) -> dict[str, int]:
+    """The rows on which each label is true."""
+    return dict(zip(study.labels, study.sizes.tolist(), strict=True))
+
+
+def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
+    """The classes that occur and that a system never predicts, by system."""
+    several = {}
+    for name in study.systems:
+        lacks = (study.sizes > 0) & (study.said(name) == 0)
+        several[name] = [c for c, lacking in zip(study.classes, lacks, strict=True) if lacking]
+    return {name: lacking for name, lacking in several.items() if lacking}
+
+
+def not_highest(study: ClassesStudy) -> dict[str, int]:
+    """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
+    return {name: rows for name, rows in study.lower.items() if rows}
+
+
+def unnormalised(study: ClassesStudy) -> dict[str, float]:
+    """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
+    return {name: value for name, value in study.off.items() if value > NORMAL}
+
+
+def incomplete_slices(study: ClassesStudy) -> list[str]:
+    """The slices that lack a class which other rows have."""
+    several = np.count_nonzero(study.sizes)
+    return [f"{p.column} {p.label}" for p in study.slices if np.count_nonzero(study.sizes_in(p)) < several]
+
+
+def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
+    """The most frequent mistake of the leader: the actual class, the predicted one, and the weight of such rows."""
+    table = study.confusion(study.leader).table
+    wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
+    i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return (study.classes[i], study.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+
+
+def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The table of at most `TOGETHER` classes, the rarest summed into one, and the names of the classes."""
+    if len(classes) <= TOGETHER:
+        return table, classes
+    kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[: TOGETHER - 1])
+    place = np.full(len(classes), TOGETHER - 1)
+    place[kept] = np.arange(TOGETHER - 1)
+    together = np.zeros((TOGETHER, TOGETHER), dtype=table.dtype)
+    np.add.at(together, (place[:, None], place[None, :]), table)
+    return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
+
+
+@dataclass(frozen=True)
+class LabelShares:
+    """The share of rows with each label, the mean number of labels of a row, and the share of rows with none."""
+
+    shares: dict[str, float]
+    per_row: float
+    none: float
+    hamming_of_none: float
+
+
+def label_shares(study: LabelsStudy) -> LabelShares:
+    """The labels of the rows."""
+    mean, none = study.per_row
+    shares = dict(zip(study.labels, study.shares.tolist(), strict=True))
+    return LabelShares(shares, mean, none, float(study.shares.mean()))
+
+
+def stored(study: LabelsStudy) -> dict[str, Precision]:
+    """The precision of each system's scores; of each of its labels if these differ."""
+    named: dict[str, Precision] = {}
+    for name, some in study.precision.items():
+        several = [f"{name}: {label}" for label in study.labels] if len(set(some)) > 1 else [name]
+        named |= dict(zip(several, some, strict=False))
+    return named

@@ -39,9 +39,8 @@ from evalkit.statistics.several_labels import STEPS, TOP, Decided, HeldLabels, S
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.statistics.summed import Terms
 from evalkit.studies import study
-from evalkit.studies.classes import BESIDE, nameless
+from evalkit.studies.classes import BESIDE, EachStudy, among, nameless
 from evalkit.studies.diagnostics import Ends
-from evalkit.studies.one_by_one import EachStudy, among
 from evalkit.studies.row_study import Account, with_limits
 from evalkit.studies.study import EVERY, Settings
 

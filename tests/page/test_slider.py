@@ -14,7 +14,7 @@ from evalkit.pages import binary_page
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics.intervals import mean
 from evalkit.studies import classification
-from evalkit.studies import moving_threshold as studied
+from evalkit.studies import score_curves as studied
 
 SLIDE = """
 const box = document.querySelector("[data-sweep]"), [slider, fp, fn] = $$(".sweep input", box), seen = {};

@@ -1,0 +1,437 @@
+"""What a table of scores shows over all thresholds, as pages draw it.
+
+ROC, precision-recall and gain curves, how scores are spread, decision curves, and what any threshold would decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from evalkit.arrays import ROUNDING, Floats, Ints, ratio
+from evalkit.catalogue import lookup
+from evalkit.metrics import calibration, counts, curves
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.curves import Curve
+from evalkit.metrics.influence import widest
+from evalkit.metrics.net_benefit import decision_curve, net_benefit, treat_all
+from evalkit.parameters.kinds import Costs
+from evalkit.statistics import bootstrap, closed_forms
+from evalkit.statistics.intervals import Estimate, mean_of_counts, normal_quantile, wilson
+from evalkit.statistics.statistic import HeldRows
+from evalkit.statistics.thresholds import Differences, MovingCut, differences, mean_cost
+from evalkit.studies.study import cached
+from evalkit.system import progress
+
+if TYPE_CHECKING:
+    from evalkit.studies.binary import BinaryStudy
+
+CURVES: dict[str, Callable[[Counts], Curve]] = {
+    "roc": curves.roc_curve,
+    "pr": curves.precision_steps,
+    "gain": curves.gain_curve,
+}
+CROSSED: dict[str, tuple[Callable[[Counts], Curve], Callable[[Counts], float]]] = {  # with the area below
+    "roc": (curves.roc_curve, counts.auc),
+    "pr": (curves.precision_recall_curve, counts.average_precision),
+}
+RECORDED = 40  # cells of a side for the points that the JSON holds
+FINE = np.linspace(0, 1, 1001)  # where it is seen which of two curves lies above
+GRID = np.linspace(0, 1, 41)  # where bands are known
+
+
+def points(name: str, curve: Curve, cells: int = curves.CELLS) -> pd.DataFrame:
+    """The points of a curve that its picture needs: x, y, threshold, and the name as `system`; see `curves.drawn`."""
+    keep = curves.drawn(curve.x, curve.y, cells)
+    columns = {"x": curve.x[keep], "y": curve.y[keep], "threshold": curve.threshold[keep]}
+    return pd.DataFrame({"system": name} | columns)
+
+
+def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) -> pd.DataFrame:
+    """The points of a kind of curve of every table, by the name of its system or class; cells: see `curves.drawn`."""
+    return pd.concat([points(name, CURVES[kind](c), cells) for name, c in tables.items()], ignore_index=True)
+
+
+def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """For every pair, where along x its two curves of a kind cross: curve, first, second, crossings, above.
+
+    first: the system with the larger area; above: the share of x at which its curve lies above the other.
+    """
+    rows = list[dict[str, Any]]()
+    with progress("curves crossed", len(CROSSED) * len(pairs), "curves") as draw:
+        for kind, (points_of, area_of) in CROSSED.items():
+            lines = {name: points_of(c) for name, c in tables.items()}
+            areas = {name: area_of(c) for name, c in tables.items()}
+            for pair in pairs:
+                draw(len(rows))
+                rows.append({"curve": kind} | _crossing(pair, lines, areas))
+    return pd.DataFrame(rows, columns=["curve", "first", "second", "crossings", "above"])
+
+
+def _crossing(pair: tuple[str, str], lines: Mapping[str, Curve], areas: Mapping[str, float]) -> dict[str, Any]:
+    first, second = sorted(pair, key=lambda name: areas[name], reverse=True)
+    high, low = lines[first], lines[second]
+    share = float(np.mean(np.interp(FINE, high.x, high.y) > np.interp(FINE, low.x, low.y)))
+    at = curves.crossings(*(lines[name] for name in pair))
+    return {"first": first, "second": second, "crossings": at.tolist(), "above": share}
+
+
+def band(name: str, resampled: Sequence[Counts], kind: str, *, level: float) -> pd.DataFrame:
+    """Pointwise limits of a kind of curve from the tables of resamples: x, low, high, and the name as `system`."""
+    low, high = bootstrap.band(resampled, READ[kind], level=level)
+    return pd.DataFrame({"system": name, "x": GRID, "low": low, "high": high})
+
+
+def _recall(c: Counts) -> Floats:
+    """Recall at the false positive rates of the grid, points joined by straight lines."""
+    roc = curves.roc_curve(c)
+    last = np.append(np.diff(roc.x) > 0, True)
+    return np.interp(GRID, roc.x[last], roc.y[last])
+
+
+def _precision(c: Counts) -> Floats:
+    """Precision at the recalls of the grid: at the first threshold that reaches it."""
+    pr = curves.precision_steps(c)
+    return pr.y[np.minimum(np.searchsorted(pr.x, GRID), len(pr.x) - 1)]
+
+
+READ: dict[str, Callable[[Counts], Floats]] = {"roc": _recall, "pr": _precision}
+
+
+# How scores are spread ------------------------------------------------------------------------------------------------
+
+BINS = 30
+
+
+def histogram(tables: Mapping[str, Counts], edges: Floats) -> pd.DataFrame:
+    """The share of each class in bins of the score: system, low, high, positive, negative.
+
+    Bins are closed on the left, the last on both sides.
+    """
+    return pd.concat([_binned(name, c, edges) for name, c in tables.items()], ignore_index=True)
+
+
+class Scored(Protocol):
+    """A study that knows whether all scores are probabilities."""
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether every score lies in 0..1."""
+
+
+def edges(study: Scored, tables: Mapping[str, Counts], bins: int = BINS) -> Floats:
+    """Edges of equal bins that hold all scores; of probabilities they go from 0 to 1."""
+    if study.probabilities:
+        return np.arange(bins + 1) / bins
+    ends = np.array([c.threshold[[-1, 0]] for c in tables.values()])
+    low, high = ends[:, 0].min(), ends[:, 1].max()
+    return np.linspace(low, high if high > low else low + max(1.0, abs(low) * ROUNDING), bins + 1)
+
+
+def _binned(name: str, c: Counts, edges: Floats) -> pd.DataFrame:
+    bins = len(edges) - 1
+    place = np.clip(np.searchsorted(edges, c.threshold, side="right") - 1, 0, bins - 1)
+    positive, negative = (np.bincount(place, rows, bins) / rows.sum() for rows in (c.positive, c.negative))
+    sides = {"positive": positive, "negative": negative}
+    return pd.DataFrame({"system": name, "low": edges[:-1], "high": edges[1:]} | sides)
+
+
+def distribution(name: str, c: Counts, cells: int = curves.CELLS) -> pd.DataFrame:
+    """The share of each class at or below a score, at the points that a picture needs.
+
+    Columns: system, x, positive, negative. cells: see `curves.drawn`.
+    """
+    above = np.array([np.append(0, c.tp[:-1]), np.append(0, c.fp[:-1])]) / [[c.positives], [c.negatives]]
+    frame = pd.DataFrame({"system": name, "x": c.threshold, "positive": 1 - above[0], "negative": 1 - above[1]})[::-1]
+    keep = [curves.drawn(frame["x"].to_numpy(), frame[side].to_numpy(), cells) for side in ("positive", "negative")]
+    return frame[keep[0] | keep[1]]
+
+
+def distances(tables: Mapping[str, Counts]) -> pd.DataFrame:
+    """The largest distance of the two functions (KS): system, x, and the share of each class below x; value."""
+    rows = []
+    for name, c in tables.items():
+        place, _ = widest(c)
+        sides = [1 - float(ratio(c.tp[place], c.positives)), 1 - float(ratio(c.fp[place], c.negatives))]
+        shares = {"positive": sides[0], "negative": sides[1], "value": abs(sides[0] - sides[1])}
+        rows.append({"system": name, "x": float(c.threshold[place])} | shares)
+    return pd.DataFrame(rows)
+
+
+# Decision curves ------------------------------------------------------------------------------------------------------
+
+ALL = "predict all positive"
+CHANCES = np.union1d(np.arange(1, 200) / 200, 1 - np.geomspace(0.005, 0.1, 40))  # of the picture: t / (1 − t) bends
+COARSE = np.arange(1, 50) / 50  # those of differences and of the JSON
+SIDE = 600  # cells of a side of the picture
+LOWEST = -0.25  # net benefit down to which is drawn, as a multiple of the base rate
+PAIRS = 3  # differences that one picture holds
+
+
+def benefits(tables: Mapping[str, Counts], chance: Floats) -> pd.DataFrame:
+    """Net benefit of every table and of predicting all rows positive at these probabilities: system, x, y."""
+    lines = {name: net_benefit(c, chance) for name, c in tables.items()}
+    lines[ALL] = treat_all(next(iter(tables.values())), chance)
+    return pd.concat(
+        [pd.DataFrame({"system": name, "x": chance, "y": y}) for name, y in lines.items()], ignore_index=True
+    )
+
+
+def decision_curves(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataFrame:
+    """The points of the lines of these tables, and of predicting all rows positive, that a picture needs: system, x, y.
+
+    Down to a little below 0: a line breaks where it is lower. cells: see `curves.drawn`.
+    """
+    first = next(iter(tables.values()))
+    lines = {name: decision_curve(c, CHANCES) for name, c in tables.items()} | {
+        ALL: (CHANCES, treat_all(first, CHANCES))
+    }
+    lowest = LOWEST * counts.base_rate(first)
+    return pd.concat([_seen(x, y, lowest, cells).assign(system=name) for name, (x, y) in lines.items()])
+
+
+def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
+    """The points of a line that a picture needs, down to a height; NaN where the line breaks."""
+    turn = np.flatnonzero(np.diff(y < lowest)) + 1  # where the line comes from the other side of that height
+    share = (lowest - y[turn - 1]) / (y[turn] - y[turn - 1])
+    x = np.insert(x, turn, x[turn - 1] + share * (x[turn] - x[turn - 1]))
+    y = np.insert(y, turn, lowest)
+    low = y < lowest
+    keep = ~(low & np.append(False, low[:-1]))
+    x, y = x[keep], np.where(low, np.nan, y)[keep]
+    thin = curves.drawn(x, y, cells)
+    return pd.DataFrame({"x": x[thin], "y": y[thin]})
+
+
+def at_costs(study: BinaryStudy) -> pd.DataFrame:
+    """Net benefit of each line at the threshold probability that the costs imply: system, threshold, value."""
+    chance = study.costs.fp / (study.costs.fp + study.costs.fn)
+    frame = benefits(study.counts_by_system, np.array([chance]))
+    return frame.rename(columns={"x": "threshold", "y": "value"})
+
+
+@cached
+def apart(study: BinaryStudy) -> pd.DataFrame:
+    """Differences in net benefit of the first pairs of the first screen: first, second, x, value, low, high.
+
+    Limits are NaN where the rows are not at hand.
+    """
+    pairs = list(study.headline[["first", "second"]].itertuples(index=False))[:PAIRS] if len(study.headline) else []
+    columns = ["first", "second", "x", "value", "low", "high"]
+    frames = []
+    for first, second in pairs:
+        d = _of_pair(study, first, second)
+        frames.append(pd.DataFrame({"first": first, "second": second, "x": COARSE} | vars(d)))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+
+def excluding(differences: pd.DataFrame) -> pd.DataFrame:
+    """By pair, in order: at how many thresholds the interval lies above 0, how many below, and of how many."""
+    sides = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0, of=True)
+    return sides.groupby(["first", "second"], sort=False)[["above", "below", "of"]].sum().reset_index()
+
+
+def _of_pair(study: BinaryStudy, first: str, second: str) -> Differences:
+    match study.sample:
+        case HeldRows(rows):
+            return differences(rows[first], rows[second], COARSE, level=study.settings.level)
+    value = net_benefit(study.table(first), COARSE) - net_benefit(study.table(second), COARSE)
+    return Differences(value, np.full_like(value, np.nan), np.full_like(value, np.nan))
+
+
+# A moving threshold ---------------------------------------------------------------------------------------------------
+
+MOST = 240  # thresholds of all systems together, beside those of least cost
+VARIED = 240  # of them times the systems, where each has intervals of its own
+SYSTEMS, FEW = 8, 4  # more than a reader compares while a slider moves; of these where each has intervals of its own
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """The counts of systems at the same thresholds, the first of which predicts nothing positive.
+
+    threshold: falling; each is the shortest number that decides as the score below which it lies.
+    """
+
+    threshold: Floats
+    tables: Mapping[str, Counts]
+
+    @property
+    def last(self) -> int:
+        """The place of the lowest threshold."""
+        return len(self.threshold) - 1
+
+    def named(self, threshold: float) -> str:
+        """The shortest number that decides like a threshold that was chosen on these scores."""
+        at = self.threshold[self.place(threshold) :][:1]
+        return (
+            "–" if not at.size else "∞" if np.isinf(at[0]) else repr(float(at[0])).removesuffix(".0").replace("-", "−")
+        )
+
+    def place(self, threshold: float) -> int:
+        """The place of the threshold that decides like one that was chosen on these scores."""
+        return int(np.sum(~(self.threshold <= threshold)))
+
+
+def systems(study: BinaryStudy) -> list[str]:
+    """The first systems of a study, whose decisions the slider moves."""
+    return study.order[: SYSTEMS if study.plain else FEW]
+
+
+def moving(study: BinaryStudy) -> Moving:
+    """The first systems of a study at some hundred thresholds.
+
+    Among them are those that were chosen, and all that are cheapest for any costs of the two errors.
+    """
+    tables = {name: study.table(name) for name in systems(study)}
+    most = MOST if study.plain else VARIED // len(tables)
+    marked = [*study.thresholds.values(), *study.choices["threshold"]]
+    chosen = [_thresholds(c, most // len(tables)) for c in tables.values()]
+    every = np.unique(np.concatenate([*chosen, marked]))
+    scores = np.unique(np.concatenate([c.threshold for c in tables.values()]))
+    threshold = np.append(np.inf, _shortened(every[np.isfinite(every)], scores)[::-1])
+    return Moving(threshold, {name: counts.at(c, threshold) for name, c in tables.items()})
+
+
+def _thresholds(c: Counts, most: int) -> Floats:
+    return np.concatenate([c.threshold[corners(c)], curves.thin(c, most).threshold])
+
+
+def corners(c: Counts) -> Ints:
+    """The places of the thresholds that some pair of costs makes the cheapest: the corners of the ROC curve's hull.
+
+    >>> from evalkit.metrics.counts import count
+    >>> corners(count([5, 4, 3, 2, 1], [1, 0, 1, 1, 0]))
+    array([0, 3, 4])
+    """
+    return np.flatnonzero(np.append(np.diff(calibration.recalibrate(c).threshold) != 0, True))
+
+
+def _shortened(thresholds: Floats, scores: Floats) -> Floats:
+    """The shortest numbers above the next lower score, which decide alike."""
+    below = np.append(-np.inf, scores)[np.searchsorted(scores, thresholds)]
+    return np.array([shortest(low, high) for low, high in zip(below, thresholds, strict=True)])
+
+
+def shortest(low: float, high: float) -> float:
+    """The number of fewest digits above `low` and at most `high`.
+
+    >>> shortest(0.7311, 0.73549), shortest(-2.0, -1.25), shortest(0.2, 0.2000001), shortest(-0.5, 0.0)
+    (0.735, -1.3, 0.2000001, 0.0)
+    >>> shortest(0.0, 3e-310)
+    3e-310
+    """
+    if high == 0:
+        return 0.0
+    top = math.floor(math.log10(abs(high)))
+    for places in range(-top, min(17 - top, 309)):  # 10.0**309 is infinite: numbers so small keep all their digits
+        number = float(f"{math.floor(high * 10.0**places) / 10.0**places:.{max(places, 0)}f}")
+        if low < number <= high:
+            return number
+    return high
+
+
+METRICS = ("precision", "recall", "f1", "predicted_rate")
+NONE = "none"  # no number, so that neither are the limits
+UNDEFINED = -1  # the limits of what has no value
+WHOLE = 1e6  # whole numbers in place of shares of the largest variance
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """Closed intervals, of rows that are independent and unweighted, or none (level: None)."""
+
+    level: float | None
+
+    def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
+        """What is read off the counts at one threshold; the mean cost is a mean of 0 and what each error costs."""
+        tp, fp, fn, tn = (float(cell) for cell in (c.tp, c.fp, c.fn, c.tn))
+        at = self.level or 0.95
+        of = {
+            "precision": wilson(tp, tp + fp, level=at),
+            "recall": wilson(tp, tp + fn, level=at),
+            "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at),
+            "predicted_rate": wilson(tp + fp, float(c.total), level=at),
+            "cost": mean_of_counts([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
+        }
+        return of if self.level else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
+
+    def quantiles(self) -> dict[str, float | str]:
+        """What intervals at any threshold are computed from: the quantile z of the normal distribution, or none."""
+        return {"z": normal_quantile(self.level) if self.level else NONE}
+
+    def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
+        """What a system adds to that: nothing."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Varied:
+    """The intervals of rows in units, or with weights: those of the study's own methods at each of the thresholds.
+
+    limits: of each system, for each threshold those of each of `METRICS`.
+    """
+
+    moves: Moving
+    cuts: Mapping[str, MovingCut]
+    limits: Mapping[str, Sequence[Sequence[Estimate]]]
+    level: float
+
+    @property
+    def units(self) -> float:
+        """Kish's number of units, the same for all systems."""
+        return next(iter(self.cuts.values())).units
+
+    def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
+        """What is read off the counts of a system at one of the thresholds."""
+        place = self.moves.place(float(c.threshold))
+        mean, top = float(curves.cost(c, costs.fp, costs.fn)), max(costs.fp, costs.fn)
+        variance = float(self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2])
+        cost = mean_cost(mean, top, variance, self.units, self.level)
+        return dict(zip(METRICS, self.limits[name][place], strict=True)) | {"cost": cost}
+
+    def quantiles(self) -> dict[str, float | str]:
+        """The quantiles of the normal distribution and, times the unit of each `spread`, of t; the number of units."""
+        from scipy.special import stdtrit
+
+        t = float(stdtrit(self.units - 1, (1 + self.level) / 2))
+        return {"z": normal_quantile(self.level), "q": t * (self._largest / WHOLE) ** 0.5, "units": self.units}
+
+    def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
+        """By threshold the limits of each of `METRICS`, rounded to so many decimals, and the spread of costs."""
+        return {
+            "spread": np.rint(self.cuts[name].spread * WHOLE / self._largest).astype(int).tolist(),
+            "limits": [[_limits(e, n) for e, n in zip(at, places, strict=False)] for at in self.limits[name]],
+        }
+
+    @property
+    def _largest(self) -> float:
+        return max(float(np.abs(cut.spread).max()) for cut in self.cuts.values()) or 1.0
+
+
+def _limits(e: Estimate, places: int) -> list[float]:
+    return [UNDEFINED if math.isnan(limit) else float(f"{limit:.{places}f}") for limit in (e.low, e.high)]
+
+
+def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
+    """The intervals of the decisions of a study; none of sums over rows that vary by unit or weight."""
+    if study.plain or not isinstance(study.sample, HeldRows):
+        return Plain(study.settings.level if study.plain else None)
+    options, chosen = study.inference_options(1), [lookup.find(name, "counts") for name in METRICS]
+    cuts = {name: MovingCut.of(study.sample.rows[name], c) for name, c in moves.tables.items()}
+    limits = {
+        name: [[cut.estimate(metric, place, options) for metric in chosen] for place in range(moves.last + 1)]
+        for name, cut in cuts.items()
+    }
+    return Varied(moves, cuts, limits, study.settings.level)
+
+
+def used(study: BinaryStudy, systems: Iterable[str]) -> list[Counts | None]:
+    """The counts of systems at the threshold that each uses; None where there is none."""
+    chosen = [(study.table(name), study.thresholds[name]) for name in systems]
+    return [None if math.isnan(threshold) else counts.at(c, threshold) for c, threshold in chosen]
