@@ -22,7 +22,7 @@ LINES = {
     "offline": 801,
     "online": 1_039,
     "page": 183,
-    "pages": 3_930,
+    "pages": 3_818,
     "parameters": 816,
     "reading": 6_943,
     "statistics": 4_951,

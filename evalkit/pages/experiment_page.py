@@ -108,13 +108,7 @@ def segments(study: Experiment) -> Html:
 
 def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
-    lift = "first / second − 1; with Fieller's interval for means and ratios, and for shares with Koopman's score "
-    lift += "interval, which contains 0 exactly if the interval of the difference does"
-    cuped = "the difference minus slope · the difference in a column from before the experiment; one slope within "
-    cuped += "arms. Deng, Xu, Kohavi, Walker 2013, doi:10.1145/2433396.2433413"
-    crossed = "users seen in several arms are left out of all arms and counted"
-    rest = [("test of the arms", study.tests_are), ("lift", lift), ("CUPED", cuped), ("users in both arms", crossed)]
-    return [*page.metric_definitions(study), *rest]
+    return [*page.metric_definitions(study), *page.meanings("users", tests=study.tests_are)]
 
 
 def answers(study: Experiment) -> dict[str, Any]:

@@ -101,15 +101,9 @@ def definitions(o: Online) -> Html:
     items = []
     if o.log:
         items += page.metric_definitions(o.log)
-        draft = "the rankers pick in turns from their lists, and a coin decides who is first; an outcome on an item "
-        draft += "credits the team that picked it; neutral items credit nobody"
-        test = f"{o.log.tests_are}; sessions are not independent: a sign test over sessions declares a winner between "
-        test += "two equal rankers in 47% of experiments with 2,000 users of the default simulated world"
-        users = plural(o.log.unit_name, 2)
-        win = f"{users} who gave the first arm more credit, both the same, the second more; session_wins: more sessions"
-        items += [("interleaving", draft), ("test of the log", test), (f"{users} won / tied / lost", win)]
+        items += page.meanings("log", tests=o.log.tests_are, users=plural(o.log.unit_name, 2))
     items += experiment_page.definitions(o.users) if o.users else []
-    items += words_of_planning() if o.planning else []
+    items += page.meanings("planning") if o.planning else []
     return tables.definitions(items)
 
 
@@ -308,15 +302,6 @@ def stages(study: Planning) -> Html:
     note += "the winner as a share of that of the best candidate."
     by_design = of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note)
     return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
-
-
-def words_of_planning() -> list[tuple[str, str]]:
-    """The words of this part."""
-    agree = "the number of users N with P(wrong sign) = 5%: 1.645² · sd² / effect², where sd² / N is the variance of "
-    agree += "the estimated effect; a two-sided test at 0.05 needs 2.90 times as many for 80% power, 4.80 times for 95%"
-    win = "interleaving, win: +½ or −½ by which ranker got more of the user's plays, 0 for a tie; share: the share − ½"
-    model = "Netflix Technology Blog, 29 November 2017, on personalization algorithms and interleaving, figures 5 and 6"
-    return [("95% agree", agree), ("win and share", win), ("model of the figures", model)]
 
 
 def planned(study: Planning) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 import inspect
 import math
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch, wraps
 from itertools import zip_longest
+from pathlib import Path
 from string import ascii_lowercase
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
@@ -438,6 +440,15 @@ def segment_plot(study: Study) -> Figure | Html:
     )
     label = study.primary.label
     return figures.picture(plots.multiples, frame, caption=caption, size=size, panels=(down, across), label=label)
+
+
+DEFINITIONS = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
+
+
+def meanings(part: str, **facts: object) -> list[tuple[str, str]]:
+    """The words of a part of definitions.toml and what they mean, with these facts of the study in them."""
+    texts = {name: " ".join(text.split()) for name, text in DEFINITIONS[part].items()}
+    return [(name.format_map(facts), text.format_map(facts)) for name, text in texts.items()]
 
 
 def metric_definitions(study: Study) -> list[tuple[str, str]]:

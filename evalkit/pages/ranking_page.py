@@ -29,12 +29,6 @@ MOVED = 500  # queries that a page lists
 NUMBERS = 700  # of all metrics of these queries, at least of one; of more queries fewer metrics
 OPENED = 50  # queries whose lists stand on the page, with so many items each
 TOP = 10
-OVERLAP = "items that both lists have among their first k / the items of the longer list, at most k"
-RBO = (
-    f"rank-biased overlap with p = {PERSISTENCE}: the mean share of common items at each depth, weighted towards the "
-    "top and extrapolated beyond the ends of the lists, which may differ in length (Webber, Moffat and Zobel 2010, "
-    f"equation 32); of at most {DEEPEST} rows of each list, tied items in the order of ranks"
-)
 
 
 def title(study: Ranking) -> Html:
@@ -137,22 +131,13 @@ def _list(system: str, items: Sequence[tuple[str, float]]) -> str:
 
 def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
-    items = page.metric_definitions(study)
-    relevant = f"a grade of at least {study.relevance_level:g}; items without a judgement are not relevant"
-    order = "score descending in double precision, equal scores by item id descending in UTF-8 bytes (trec_eval's rule)"
-    if "rank" in study.runs.columns:
-        order = "the ranks of the input; equal ranks by item id descending in UTF-8 bytes, at successive ranks; "
-        order += (
-            "gaps are closed" if study.ranks == RENUMBER else "a missing rank counts as an item that is not relevant"
-        )
-    population = "queries with a judgement; one that a run lacks counts 0, one on which the metric is undefined is "
-    population += "left out of its mean, one that has no judgements is left out"
-    detectable = "the smallest true difference that a t-test detects with 80% power on as many units, after Holm's "
-    detectable += "first step"
-    items += [("relevant", relevant), ("order of ranks", order), ("population", population)]
+    given, closed = "rank" in study.runs.columns, study.ranks == RENUMBER
+    gaps = "gaps are closed" if closed else "a missing rank counts as an item that is not relevant"
+    order = dict(page.meanings("ranking_order", gaps=gaps))["ranks" if given else "scores"]
+    items = [*page.metric_definitions(study), *page.meanings("ranking", level=study.relevance_level, order=order)]
     if len(study.likeness):
-        items += [(f"overlap@{study.depth}", OVERLAP), ("RBO", RBO)]
-    compared = [*tests, ("detectable difference", detectable)] if (tests := page.test_definitions(study)) else []
+        items += page.meanings("likeness", depth=study.depth, persistence=PERSISTENCE, deepest=DEEPEST)
+    compared = [*tests, *page.meanings("compared")] if (tests := page.test_definitions(study)) else []
     return tables.definitions([*items, *compared])
 
 
@@ -307,18 +292,6 @@ def _ties(study: Ranking) -> Iterator[Finding]:
     yield kinds.TIES.rated(WARNING if matters else NOTE, text + moved, total(study.runs.accounts, "tied"))
 
 
-MEANING = {
-    "diversity by category": "pairs of items of a list with different categories / all pairs (ILD, Hamming distance)",
-    "diversity by features": "mean cosine distance of two items of a list (ILD)",
-    "novelty by interactions": "mean of −log2 p in bits, where p is the interactions of an item / those of all items",
-    "novelty by users": "mean of −log2 p in bits, where p is the share of the users that had the item (MIUF)",
-    "coverage": "items that at least one list shows / items of the table; no interval if no list alone changes it",
-    "Gini of exposure": (
-        "how unevenly the items of the table are shown: 0 if all are shown in as many lists, near 1 if a few have all"
-    ),
-}
-
-
 def diversity(study: Ranking) -> Html:
     """Each measure of each system with its interval."""
     if study.catalogue is None:
@@ -328,9 +301,9 @@ def diversity(study: Ranking) -> Html:
         return paragraph(text)
     frame = beyond_relevance.measures(study)
     caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
-    names = dict.fromkeys(frame["metric"])
+    names, meaning = dict.fromkeys(frame["metric"]), dict(page.meanings("diversity"))
     table = tables.by_system(caption, frame, "metric", tables.limits("value"), _left_out(study.catalogue, frame))
-    return stack([table, paragraph(" ".join(f"{_capital(name)}: {MEANING[name]}." for name in names))])
+    return stack([table, paragraph(" ".join(f"{_capital(name)}: {meaning[name]}." for name in names))])
 
 
 def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:

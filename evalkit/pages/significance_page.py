@@ -48,19 +48,7 @@ def equivalence_of_shares(study: Shares) -> Html:
 
 def definitions_of_shares(study: Shares) -> Html:
     """The methods behind the numbers shown."""
-    items = page.metric_definitions(study)
-    items += [
-        (
-            "interval of a share",
-            "Wilson; for a difference Mee's score interval; for a difference from a null share Clopper–Pearson",
-        ),
-        (
-            "test",
-            "against a null share the exact binomial test; between systems the score test, with Fisher's exact "
-            "p beside it",
-        ),
-    ]
-    return tables.definitions([*items, ("adjusted p", "Holm over the family")])
+    return tables.definitions([*page.metric_definitions(study), *page.meanings("shares")])
 
 
 def null_of_shares(study: Shares) -> Figure | Html:
@@ -397,11 +385,6 @@ SENTENCES = {
     "wilcoxon": ("Wilcoxon p", "tests a pseudo-median, not the mean"),
     "sign": ("sign test p", "tests which system wins more often, not the mean"),
 }
-TEST = (
-    "two-sided sign-flip (Fisher randomisation) test of paired differences, exact where possible, small p-values "
-    "by importance sampling; its inversion gives the interval. Ratios of sums with different denominators: "
-    "jackknife t. Folds: Nadeau and Bengio's corrected t"
-)
 JOINT = "joint sign flips of the whole family"
 NORMAL = "normal draws for the whole family, with the covariance of joint sign flips"
 
@@ -609,19 +592,8 @@ def _looks() -> Html:
 @also(Shares, definitions_of_shares)
 def definitions(study: Significance) -> Html:
     """The methods behind the numbers shown."""
-    items = page.metric_definitions(study)
-    items += [
-        ("difference", "first − second on the same units; units that lack one of the two values are left out"),
-        ("test", TEST),
-        ("adjusted p", "Holm over the family: the probability of any false positive in it is at most 1 − level"),
-        (
-            "max-T p",
-            f"adjusted by {NORMAL if study.many else JOINT}, which accounts for the correlation of the comparisons",
-        ),
-        ("equivalent", "the interval at 1 − 2α lies inside the margin: two one-sided tests (TOST)"),
-        ("power", "power of a paired t-test with the observed standard deviation of the differences"),
-    ]
-    return tables.definitions(items)
+    methods = page.meanings("significance", joint=NORMAL if study.many else JOINT)
+    return tables.definitions([*page.metric_definitions(study), *methods])
 
 
 origin = page.origin

@@ -30,55 +30,6 @@ page.offered(__name__)
 EXAMPLES = 3
 TRUST = "how far to trust this evaluation: "
 LEAKS = "table-leakage"  # where the findings of the audit stand
-DEFINITIONS = [
-    ("out of fold", "predicted by a model that was fitted without the row's fold"),
-    (
-        "pooled",
-        "the metric of all out-of-fold rows together; accuracy with Wilson's interval, AUC with DeLong's, means "
-        "with t corrected for skewness; with a group column, whole groups are the units. A pooled AUC also compares "
-        "scores of different folds: a score that is constant within each fold then has an AUC below ½",
-    ),
-    (
-        "Nadeau–Bengio",
-        "t over J fold values whose variance is multiplied by 1/J + test/training rows, because the folds share "
-        "rows; doi:10.1023/A:1024068626366",
-    ),
-    ("McNemar", "asymptotic test on the rows that only one of two systems classifies correctly, with Tango's interval"),
-    (
-        "Cochran's Q",
-        "Σ (fold − mean)² / variance; about the number of folds − 1 if the folds are homogeneous. p by χ², or by "
-        "Welch's F if the variance is estimated within each fold",
-    ),
-    (
-        "verdict",
-        "fail: a severe finding; cannot tell: a warning, or groups, time or copied rows could not be checked; "
-        "pass: neither. The gate 'no severe finding' fails only on fail, even if checks could not be run; "
-        "'trusted' requires pass",
-    ),
-]
-OF_HOLDOUT = [
-    (
-        "training gap",
-        "of a holdout: the metric on its training rows minus that on its test rows. The interval combines those of "
-        "the two values (MOVER), doi:10.1002/sim.3095. A large gap shows overfitting, not a leak",
-    ),
-]
-OF_RESPLITS = [
-    (
-        "r × k-fold",
-        "repeated cross-validation: the mean over r draws of the folds. Its standard deviation is that of one draw "
-        "divided by √r",
-    ),
-    (
-        OUT_OF_BAG,
-        ".632 = 0.368 · training + 0.632 · out of bag; .632+ gives out of bag more weight the more the model overfits",
-    ),
-    (
-        ONE_OUT,
-        "each row is tested by a model fitted to all others. Its own class is then slightly rarer in training: a model "
-        "that predicts the majority class has accuracy 0 if the classes have equal size",
-    ),
-]
 
 
 def title(study: Validation) -> Html:
@@ -211,9 +162,11 @@ def _finding(study: Validation, finding: Finding) -> list[Cell | str]:
 
 def definitions(study: Validation) -> Html:
     """The metrics shown, then the words of this page."""
-    holdout = OF_HOLDOUT if study.training_gap is not None else []
-    resplits = OF_RESPLITS if study.other is not None or study.examples.repeats > 1 else []
-    return tables.definitions([*page.metric_definitions(study), *DEFINITIONS, *holdout, *resplits])
+    items = [*page.metric_definitions(study), *page.meanings("validation")]
+    items += page.meanings("holdout") if study.training_gap is not None else []
+    again = study.other is not None or study.examples.repeats > 1
+    items += page.meanings("resplits", out_of_bag=OUT_OF_BAG, one_out=ONE_OUT) if again else []
+    return tables.definitions(items)
 
 
 origin = page.origin
