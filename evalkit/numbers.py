@@ -298,3 +298,12 @@ def link(text: str, place: str, kind: str = "") -> str:
 def definition(name: str) -> str:
     """The id of the place where a name is defined."""
     return f"def-{anchor(name)}"
+
+
+def whole_units(units: float) -> int:
+    """The next whole number of units, but for rounding.
+
+    >>> whole_units(20.3), whole_units(20.0000000001)
+    (21, 20)
+    """
+    return math.ceil(round(units, 6))

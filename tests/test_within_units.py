@@ -82,7 +82,7 @@ def test_without_units_it_is_refused():
 def test_a_page_tells_where_users_carry_the_area():
     lean = ek.classification(table(3_000, 100, lean=2.0), unit="user", metrics="roc_auc", threshold=0.5)
     c = diagnostics.within_units(lean)
-    (finding,) = binary_page._within(lean)
+    (finding,) = [one for one in binary_page.every_finding(lean) if one.kind.code == "EK341"]
     assert c.p_value < 0.05
     assert c.difference.value > 0.1
     assert f"AUC of {lean.leader}: " in finding.message

@@ -311,6 +311,10 @@ class Bootstrap:
     error_632: float
     error_632_plus: float
 
+    def accuracy(self, rate: str) -> float:
+        """1 − an error rate."""
+        return 1.0 - float(getattr(self, rate))
+
 
 def strongest(features: pd.DataFrame, label: ArrayLike, k: int, kind: str) -> list[str]:
     """The k columns with the largest F statistic against the label, each column alone, in the order of the table.

@@ -137,7 +137,7 @@ def design(study: Experiment) -> Iterator[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
     if n := study.crossed:
         text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
-        yield kinds.CROSSED.rated(WARNING if n > experiment.MANY_CROSSED * study.users else NOTE, text, n)
+        yield kinds.CROSSED.rated(WARNING if study.many_crossed else NOTE, text, n)
     if study.sample_ratio is None:
         yield kinds.SAMPLE_RATIO.note("Sample ratio: not tested, because the planned shares are unknown.")
     else:

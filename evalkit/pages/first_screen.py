@@ -204,7 +204,7 @@ def _alone(study: Study) -> Html:
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
     names = rows["system"].tolist()
     lines = [(f"{shortened(name)}: ", page.metric_link(study.primary), f" {_value(study, name)}") for name in names]
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    more = f" and {len(names[SHOWN:]):,} more" if names[SHOWN:] else ""
     main = [part for i, line in enumerate(lines[:SHOWN]) for part in ("; " if i else "", *line)]
     over = numbers.sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
     how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "

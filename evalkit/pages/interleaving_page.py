@@ -156,7 +156,7 @@ def _log(study: Interleaving) -> Iterator[Finding]:
     yield kinds.ROWS_READ.note(text, study.items)
     if study.silent:
         text = f"{counted(study.silent, study.unit_name)} credited no arm; they are left out of shares of credit, and "
-        severity = WARNING if study.silent > study.users / 2 else NOTE
+        severity = WARNING if study.mostly_silent else NOTE
         yield kinds.NO_CREDIT.rated(severity, f"{text}their sessions are ties in session_wins.", study.silent)
     by_user, of_credit, turned = interleaving.estimands(study)
     text = f"The most active tenth of the {plural(study.unit_name, 2)} gave {study.heavy:.0%} of the credit. Two "

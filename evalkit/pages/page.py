@@ -494,7 +494,7 @@ def tiers(study: Study) -> Html:
 def _two_digits(units: float) -> str:
     """A number of units to two digits; a dash for none.
 
-    >>> _count(337_153.0), _count(22.0)
+    >>> _two_digits(337_153.0), _two_digits(22.0)
     ('340,000', '22')
     """
     return "–" if math.isnan(units) else f"{float(f'{units:.2g}'):,.0f}"

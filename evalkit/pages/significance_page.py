@@ -1,6 +1,5 @@
 """The words, tables and figures of the significance page, of values by unit and of successes and trials."""
 
-import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -12,13 +11,22 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, Results, each, named, of_rows, pair, text, value, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
+from evalkit.numbers import (
+    counted,
+    interval,
+    listed,
+    number,
+    p_value,
+    percent,
+    plural,
+    signed,
+    signed_percent,
+    whole_units,
+)
 from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
-from evalkit.statistics import multiplicity, proportions
-from evalkit.statistics.flip_tail import TAIL
-from evalkit.studies import lessons, paired
+from evalkit.studies import diagnostics, lessons, paired
 from evalkit.studies.diagnostics import FEW, alpha, equivalence_level, most_units, rank_tiers
 from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
@@ -87,7 +95,7 @@ def _trials(study: Shares) -> Iterator[Finding]:
         yield kinds.FEW_UNITS.warning(f"Fewer than {FEW} trials: {listed(small)}.", len(small))
     if study.alternative == "two-sided" and (pairs := study.beyond_exact):
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
-        text = f"Above {proportions.EXACT:,} trials the score test replaces {exact}, from which it differs"
+        text = f"Above {study.most_exact:,} trials the score test replaces {exact}, from which it differs"
         yield kinds.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))
     rows = study.two_answers.to_dict("records")
     ends = [interval(row["low"], row["high"], signed) for row in rows]
@@ -120,7 +128,7 @@ def every_finding(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
-    floor = f" No exact p below {p_value(2.0 ** (1 - least))} is possible." if study.flips else ""
+    floor = f" No exact p below {p_value(diagnostics.least_p(least))} is possible." if study.flips else ""
     units = [
         *_clusters(study),
         *shared_findings.few_units(study, least, floor),
@@ -201,7 +209,7 @@ def _equal(study: Significance) -> Iterator[Finding]:
 
 def _tests(study: Significance) -> Iterator[Finding]:
     """p-values by importance sampling; whether sign flips and t agree; tests of ranks that answer differently."""
-    if n := int(study.comparisons["method"].str.contains(TAIL, regex=False).sum()):
+    if n := paired.estimated_tails(study):
         text = f"{n:,} of {len(study.comparisons):,} p-values are too small for plain Monte Carlo draws and were "
         yield kinds.SMALL_P.note(f"{text}estimated by importance sampling, with a relative error of a few percent.", n)
     tests, threshold = paired.agreement(study), f"{alpha(study):g}"
@@ -224,12 +232,12 @@ def _tests(study: Significance) -> Iterator[Finding]:
 
 def _looked(study: Significance) -> Iterator[Finding]:
     if study.looks > 1:
-        rate = multiplicity.false_positive_rate(study.looks, level=study.settings.level)
+        rate = paired.false_positives(study)
         text = (
             f"{study.looks} analyses of growing data: at {alpha(study):.2g} each, {rate:.1%} of experiments without a "
         )
         text += "difference would be significant. Here every p and interval is corrected: each analysis has level "
-        yield kinds.LOOKS.warning(f"{text}{1 - study.test_level:.2g}.", study.looks)
+        yield kinds.LOOKS.warning(f"{text}{study.test_alpha:.2g}.", study.looks)
 
 
 def _pair(study: Either) -> str:
@@ -301,9 +309,8 @@ def ranks(study: Significance) -> Figure | Html:
     means = every if k <= page.DRAWN else dict(sorted(every.items(), key=lambda item: item[1])[: page.DRAWN])
     listed = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     more = f" The figure shows the {page.DRAWN} best." if len(means) < k else ""
-    rough = (
-        f" With k · n below {paired.LITTLE} both p-values are rough approximations." if k * n < paired.LITTLE else ""
-    )
+    rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
+    rough = rough if diagnostics.rough_ranks(k, n) else ""
     caption = f"Mean ranks by {study.primary.label} of k = {k} systems over n = {n:,} {plural(study.unit_name, n)} "
     caption += f"(Friedman p {p_value(summary['friedman'])}, Iman–Davenport p {p_value(summary['iman_davenport'])}); "
     caption += f"bars join systems within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} "
@@ -323,7 +330,7 @@ def power(study: Significance) -> Figure | Html:
         return Html("")
     of = study.paired(study.primary, study.opponents)
     caption = f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
-    caption += f"{1 - study.family_level:.2g} (Holm's first step), from the spread of these differences (standard "
+    caption += f"{study.family_alpha:.2g} (Holm's first step), from the spread of these differences (standard "
     caption += f"deviation {number(of.spread)}); n = {of.n:,} {plural(study.unit_name, of.n)} as here, a quarter, four "
     caption += "times as many. Horizontal: 80%."
     drawn: dict[str, Any] = {
@@ -339,7 +346,7 @@ def duality(study: Significance) -> Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
     if not len(study.headline) or not study.flips:
         return Html("")
-    row, each = study.headline.iloc[0], 1 - study.test_level
+    row, each = study.headline.iloc[0], study.test_alpha
     test = "t" if study.many else "sign flips"
     zero = "outside" if float(row["p"]) < alpha(study) else "inside"
     caption = f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {each:.4g} "
@@ -499,13 +506,13 @@ def needed(study: Significance) -> Html:
         f"{units} for 90%": tables.count("n_90", _count),
     }
     caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, at α = "
-    caption += f"{1 - study.family_level:.2g} (Holm's first step over all comparisons)"
+    caption += f"{study.family_alpha:.2g} (Holm's first step over all comparisons)"
     note = "Plan for a difference that would matter: the observed one is as uncertain as the verdict."
     return of_rows(caption, frame, columns, note)
 
 
 def _count(n: float) -> str:
-    return f"{math.ceil(round(n, 6)):,}"
+    return f"{whole_units(n):,}"
 
 
 def teaching(study: Either) -> Html:

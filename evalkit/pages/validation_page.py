@@ -5,10 +5,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from evalkit.arrays import codes
 from evalkit.drawing import curve_plots, figures, plots, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.plots import COLOURS, GREY
@@ -20,6 +18,7 @@ from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.tables import rules
+from evalkit.studies import validation
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, OUTSIDE, Validation
 from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG, Unfitted
@@ -44,7 +43,7 @@ def _extent(study: Validation) -> str:
         return f"{counted(study.rows.size, 'test row')} of one holdout"
     repeats = study.examples.repeats
     if repeats > 1:
-        return f"{study.distinct:,} ids, {repeats} repeats of {folds / repeats:g} folds"
+        return f"{study.distinct:,} ids, {repeats} repeats of {study.folds_of_repeat:g} folds"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
@@ -230,12 +229,11 @@ def _rows(study: Validation) -> Iterator[Finding]:
         reason = REASONS[part.kind].format(n=part.count, names=names, of=part.of)
         yield part.kind.warning(f"Left out: {reason}.", part.count)
     if not e.classes:
-        label = e.label
-        text = f"The label is a number from {label.min():g} to {label.max():g}, mean {label.mean():.4g}."
+        low, high, mean = study.label_range
+        text = f"The label is a number from {low:g} to {high:g}, mean {mean:.4g}."
         yield kinds.TARGET_VALUES.note(text, n)
         return
-    counts = np.bincount(e.label.astype(np.int64)).tolist()
-    shares = listed(f"{name}: {of_class:,}" for name, of_class in zip(e.classes, counts, strict=True))
+    shares = listed(f"{name}: {of_class:,}" for name, of_class in zip(e.classes, study.class_counts, strict=True))
     two = f" Class 1 is {class_named(e.classes[1], e.columns['label'])}." if len(e.classes) == 2 else ""
     yield kinds.CLASS_SHARES.note(f"Classes: {shares}.{two}", n)
 
@@ -269,13 +267,12 @@ def _folds(study: Validation) -> Iterator[Finding]:
     """Folds drawn several times, rows that no fold tests, and few rows pooled, with what was simulated."""
     e = study.examples
     if e.repeats > 1:
-        times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
-        least, most = int(times.min()), int(times.max())
+        least, most = study.times_of_ids
         each = f"{least}" if least == most else f"{least} to {most}"
         once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
         text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.distinct:,} ids, each of them "
         yield kinds.REPEATED_FOLDS.note(f"{text}in {each} rows.{once}", e.repeats)
-    if n := len(e) - study.rows.size:
+    if n := study.untested:
         yield kinds.UNTESTED_ROWS.note(f"Used for training only, tested by no fold: {counted(n, 'row')}.", n)
     if study.pooled_of_folds:
         text = f"{counted(study.distinct, study.row_name)} pooled from {len(study.tests)} folds. {measured.POOLED}"
@@ -356,7 +353,7 @@ def by_fold(study: Validation) -> Html:
     means = [number_cell(mean[label], same[label]) for label in labels]
     if gap is not None:
         places = same[study.primary.label]
-        rest = [number_cell(mean["on_train"], places), number_cell(float(np.mean(gap)), places, signed)]
+        rest = [number_cell(mean["on_train"], places), number_cell(validation.mean_gap(gap), places, signed)]
     rows.append(["mean of folds", "", "", "", *means, *rest])
     apart = [label for label, whole, mean in zip(labels, pooled, means, strict=True) if whole.text != mean.text]
     return tables.table(f"{study.subject}, fold by fold", head, rows, f"{_unlike(study)}{_apart(study, apart)}")
@@ -449,8 +446,7 @@ def folds(study: Validation) -> Figure:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
     frame, label = study.by_fold, study.primary.label
     sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
-    values = study.fold_values(study.subject)
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    low, high = validation.fold_range(study)
     if study.holdout:
         caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
     else:
@@ -544,7 +540,7 @@ def _bootstrap(study: Validation) -> list[Html]:
         "error_632_plus": ".632+",
         "no_information": "with features that carry no information",
     }
-    rows: list[list[Cell | str]] = [[text, number_cell(1 - getattr(b, name))] for name, text in items.items()]
+    rows: list[list[Cell | str]] = [[text, number_cell(b.accuracy(name))] for name, text in items.items()]
     return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
 
 
@@ -565,7 +561,7 @@ def _ignoring(study: Validation) -> list[Html]:
             Cell(f"rows at random, {what} ignored", tag="s"),
             replace(with_interval(blind.value, blind.low, blind.high), tag="s"),
         ],
-        ["difference", number_cell(blind.value - honest.value, show=signed)],
+        ["difference", number_cell(validation.optimism(blind, honest), show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
     return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]

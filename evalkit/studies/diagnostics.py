@@ -305,3 +305,16 @@ def complete(sides: Sequence[OfUnits]) -> Floats:
         return values[keep]
     sums = [intervals.by_unit(column, unit[keep]) for column in values[keep].T]
     return np.column_stack([total / count for total, count in sums])
+
+
+def least_p(units: int) -> float:
+    """The smallest p of an exact two-sided sign-flip test on so many units."""
+    return 2.0 ** (1 - units)
+
+
+LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
+
+
+def rough_ranks(systems: int, units: int) -> bool:
+    """True if the χ² of Friedman's test is no approximation."""
+    return systems * units < LITTLE

@@ -194,6 +194,11 @@ class Experiment(Study):
         """Users seen in several arms, who are left out."""
         return self.table.assigned.crossed
 
+    @property
+    def many_crossed(self) -> bool:
+        """True if so many users were seen in several arms that the assignment is in doubt."""
+        return self.crossed > MANY_CROSSED * self.users
+
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a user of the arm."""
         own = self._in[system]

@@ -349,6 +349,35 @@ class Validation(Shown, Study):
         return not self.holdout and self.distinct < FEW_POOLED
 
     @property
+    def untested(self) -> int:
+        """Rows that no fold tests."""
+        return len(self.examples) - self.rows.size
+
+    @property
+    def folds_of_repeat(self) -> float:
+        """How many folds each repeat has."""
+        return len(self.tests) / self.examples.repeats
+
+    @property
+    def label_range(self) -> tuple[float, float, float]:
+        """The lowest label, the highest, and the mean, of labels that are numbers."""
+        label = self.examples.label
+        return float(label.min()), float(label.max()), float(label.mean())
+
+    @property
+    def class_counts(self) -> list[int]:
+        """The rows of each class."""
+        counts: list[int] = np.bincount(self.examples.label.astype(np.int64)).tolist()
+        return counts
+
+    @property
+    def times_of_ids(self) -> tuple[int, int]:
+        """In how many rows each id is, at least and at most."""
+        e = self.examples
+        times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
+        return int(times.min()), int(times.max())
+
+    @property
     def pooled_of_folds(self) -> bool:
         """Whether rows are pooled over several folds' models, and not so many that pooled tests hold all the same."""
         return not self.holdout and self.distinct < 10 * FEW_POOLED

@@ -22,6 +22,7 @@ from evalkit.reading.inputs.units import UnitValues
 from evalkit.reading.tables.parts import Source
 from evalkit.statistics import intervals, methods, multiplicity, power, proportions, ranks, signflip, significance
 from evalkit.statistics.bootstrap import resampled_each
+from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options, Paired
 from evalkit.statistics.multiplicity import Pairs
@@ -501,7 +502,18 @@ def needed(study: Significance) -> pd.DataFrame:
 SCALE = 30  # times as large, from which two systems could have two units
 TIED = 0.5  # share of equal units from which few of them decide
 CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
-LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
+
+
+def estimated_tails(study: Significance) -> int:
+    """How many p-values are estimated by importance sampling."""
+    return int(study.comparisons["method"].str.contains(TAIL, regex=False).sum())
+
+
+def false_positives(study: Significance) -> float:
+    """How often the analyses of growing data would find a difference that is not there, each at the level asked for."""
+    return multiplicity.false_positive_rate(study.looks, level=study.settings.level)
+
+
 RANKED = ("wilcoxon", "sign")
 
 

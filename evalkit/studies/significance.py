@@ -184,8 +184,9 @@ def values_of(kind: str, cells: Cells, p: parameters.Significance, reading: Read
         data = reading_units.read_long(cells, p.columns, unit=p.unit, reading=reading, **asked)
     else:
         if len(p.metrics) > 1:
-            several = f"a wide table holds one metric, got {len(p.metrics)}; a long table has a metric column"
-            raise ParameterError(f"metrics: {several}")
+            raise ParameterError(
+                f"metrics: a wide table holds one metric, got {len(p.metrics)}; a long table has a metric column"
+            )
         metric = p.metrics[0] if p.metrics else reading_units.VALUE
         data = reading_units.read_wide(cells, p.columns, unit=p.unit, systems=p.systems, metric=metric, reading=reading)
     usual = dict.fromkeys(data.metrics, "high") if kind == "trec_eval" else {}
@@ -404,6 +405,11 @@ class Shares(Shown, Study):
             return self.comparisons
         outside = (self.comparisons["low"] > 0) | (self.comparisons["high"] < 0)
         return self.comparisons[(self.comparisons["p"] < alpha(self)) != outside]
+
+    @property
+    def most_exact(self) -> int:
+        """The trials up to which tests are exact."""
+        return proportions.EXACT
 
     @property
     def beyond_exact(self) -> list[str]:

@@ -188,6 +188,16 @@ class Study(ABC):
         """The level at which one of them alone is shown whatever the others are: Holm's first step."""
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
+    @property
+    def test_alpha(self) -> float:
+        """The significance level of each test."""
+        return 1 - self.test_level
+
+    @property
+    def family_alpha(self) -> float:
+        """The significance level of Holm's first step."""
+        return 1 - self.family_level
+
     def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
         """The smallest true difference that the verdict shows with 80% power, after the correction for the others."""
         first, second = (self.measure(chosen, name) for name in pair)

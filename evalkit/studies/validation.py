@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evalkit import parameters
-from evalkit.arrays import InputError, Ints, ParameterError
+from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import Metric
@@ -27,6 +27,7 @@ from evalkit.reading.inputs.folds import Examples, LeftOut, Use
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns, rules, sources
 from evalkit.reading.tables.table import Slice
+from evalkit.statistics.intervals import Estimate
 from evalkit.studies import resplits
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 from evalkit.studies.resplits import Setting
@@ -344,3 +345,19 @@ def _needs(chosen: Chosen) -> tuple[str, ...]:
         return ("predict",)
     ranks = chosen.metric.needs == "scores" and chosen.metric.structure == "counts"
     return ("predict_proba", "decision_function") if ranks else ("predict_proba",)
+
+
+def mean_gap(gap: Floats) -> float:
+    """How much better the primary metric is on training rows, as the mean of the folds."""
+    return float(np.mean(gap))
+
+
+def fold_range(study: Validation) -> tuple[float, float]:
+    """The lowest and the highest value of the subject over the folds."""
+    values = study.fold_values(study.subject)
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def optimism(blind: Estimate, honest: Estimate) -> float:
+    """How much better a split looks that ignores what the folds keep apart."""
+    return blind.value - honest.value
