@@ -13,7 +13,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.findings.kinds import NOTE
 from evalkit.metrics import counts
-from evalkit.pages import binary_page, classification_page, first_screen, page
+from evalkit.pages import binary_page, classification_page, first_screen, page, threshold_page
 from evalkit.studies import classification
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
@@ -421,7 +421,7 @@ def test_the_cost_curve_and_its_caption_have_the_least_cost_of_the_table():
     assert least["cost"] == pytest.approx(exact, abs=1e-15)
     assert study.sweep["cost"].min() == least["cost"]
     assert study.sweep["f1"].max() == study.choices[study.choices["rule"] == "best F1"]["f1"].item()
-    caption = binary_page.cost_plot(study).caption
+    caption = threshold_page.cost_plot(study).caption
     assert f"Lowest: system {exact:.3f} at threshold {least['threshold']:.3f}." in caption
 
 
@@ -429,8 +429,8 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
     label = np.repeat([1, 0], [10, 990])
     study = classification.read(pd.DataFrame({"label": label, "score": 0.3}), threshold=0.5)
     assert study.sweep[["predicted", "cost"]].to_numpy().tolist() == [[0.0, 0.01], [1.0, 0.99]]
-    assert "Lowest: system 0.0100 with no row predicted positive" in binary_page.cost_plot(study).caption
-    assert "inf" not in binary_page.threshold_plot(study).svg
+    assert "Lowest: system 0.0100 with no row predicted positive" in threshold_page.cost_plot(study).caption
+    assert "inf" not in threshold_page.threshold_plot(study).svg
 
 
 @pytest.mark.parametrize("systems", [["good"], ["good", "weak"]])

@@ -11,7 +11,7 @@ from large_forecasts import CASES, METRICS, SHARDS, frame, held, long, summed
 from evalkit.arrays import ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
-from evalkit.pages import first_screen, page, rating_page
+from evalkit.pages import explorer, first_screen, page, rating_page
 from evalkit.statistics.statistic import HeldRows
 from evalkit.studies import rating, reliability
 
@@ -180,7 +180,7 @@ def test_the_page_says_the_same():
     given = {"metrics": "mae,bias,median_absolute_error,rmse", "segments": "country"}
     kept, reduced = held(frame(), **given), summed(frame(), **given)
     assert words(reduced) == words(kept)
-    assert page.recorded(reduced) == {}
+    assert explorer.recorded(reduced) == {}
     by_unit = summed(frame(), Limits(reading=SHARDS, drawn=300), unit="user_id")
     assert "Bands of the reliability diagrams: none" in rating_page.findings(by_unit).text
     assert "Grey" not in rating_page.reliability_plot(by_unit).alt

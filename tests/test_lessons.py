@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from significance_tables import wide
 
-from evalkit.pages import significance_page
+from evalkit.pages import lessons_page, significance_page
 from evalkit.statistics import multiplicity
 from evalkit.studies import lessons, significance
 
@@ -53,6 +53,6 @@ def test_the_figures_of_the_lessons_are_in_the_results():
     assert sum(recorded["coin"]["chance"]) == pytest.approx(1)
     every = zip(recorded["hundred"]["method"], recorded["hundred"]["covers"], strict=True)
     missed = [method for method, covers in every if not covers]
-    caption = significance_page.hundred().caption
+    caption = lessons_page.hundred().caption
     assert f"the {missed.count('t')} (t) and {missed.count('z with s')} (z with s) that miss" in caption
     assert recorded["looks"]["looks"] == [1, 2, 5, 10, 20]

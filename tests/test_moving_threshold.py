@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, curves
-from evalkit.pages import binary_page
+from evalkit.pages import threshold_page
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics.thresholds import MovingCut, mean_cost
@@ -36,7 +36,7 @@ SMALL = Limits(reading=Reading(rows=100, shard=100))
 
 def data_of(study):
     """What the script of the page reads."""
-    text = re.search(r'data-sweep="(.*?)">', binary_page.moving_threshold_table(study).html, re.S)[1]
+    text = re.search(r'data-sweep="(.*?)">', threshold_page.moving_threshold_table(study).html, re.S)[1]
     return json.loads(text.replace("&quot;", '"'))
 
 
@@ -138,7 +138,7 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
 
 def test_the_page_has_the_limits_of_units_as_they_are_shown():
     study = study_of(frame(user=np.arange(600) // 3), unit="user", threshold=0.4)
-    data, html = data_of(study), binary_page.moving_threshold_table(study).html
+    data, html = data_of(study), threshold_page.moving_threshold_table(study).html
     at = data["named"].split().index("0.4")
     for name, system in zip(study.order, data["systems"], strict=True):
         assert len(system["limits"]) == len(system["spread"]) == len(system["tp"])
@@ -151,12 +151,12 @@ def test_the_page_has_the_limits_of_units_as_they_are_shown():
 def test_sums_of_units_have_no_intervals():
     study = study_of(frame(user=np.arange(600) // 3), SMALL, unit="user")
     assert data_of(study)["z"] == "none"
-    assert "[" not in binary_page.moving_threshold_table(study).text
-    assert "No intervals: sums over rows" in binary_page.moving_threshold_table(study).html
+    assert "[" not in threshold_page.moving_threshold_table(study).text
+    assert "No intervals: sums over rows" in threshold_page.moving_threshold_table(study).html
 
 
 def test_a_study_of_one_class_has_no_slider():
-    assert binary_page.moving_threshold_table(study_of(frame().assign(label=1))).html == ""
+    assert threshold_page.moving_threshold_table(study_of(frame().assign(label=1))).html == ""
 
 
 def test_weights_that_are_no_whole_numbers_stay_exact():

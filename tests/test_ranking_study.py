@@ -14,7 +14,7 @@ import pytest
 from evalkit import __main__ as cli
 from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import tables
+from evalkit.drawing.exports import plain
 from evalkit.pages import first_screen, page, ranking_page
 from evalkit.studies import beyond_relevance, provenance, ranking
 from evalkit.studies.diagnostics import rank_tiers
@@ -206,7 +206,7 @@ def column(c):
 
 
 def read_again(frame):
-    columns = json.loads(json.dumps(tables.plain(page.columns(frame))))
+    columns = json.loads(json.dumps(plain(page.columns(frame))))
     return columns, pd.DataFrame({name: column(c) for name, c in columns.items()})
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evalkit.limits import Limits, Reading
-from evalkit.pages import classification_page, page
+from evalkit.pages import classification_page, explorer
 from evalkit.parameters import Classification
 from evalkit.studies import classification, rating, row_study
 
@@ -18,7 +18,7 @@ def binary(n=80, seed=2, **more):
 
 
 def rows_of(study):
-    (frame,) = page.explorer(study).to_frames()
+    (frame,) = explorer.explorer(study).to_frames()
     return frame
 
 
@@ -43,10 +43,10 @@ def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
     first, apart = off[study.leader], np.abs(off["a"] - off["b"])
     assert {*np.argsort(-first)[:20], *np.argsort(-apart)[:20]} <= {*m.rows}
     assert len(m.rows) == 40
-    piece = page.explorer(study)
+    piece = explorer.explorer(study)
     listed = len(piece.to_frames()[0])
-    assert 60 < listed <= page.MOST
-    assert len(piece.html) < 1.2 * page.ROOM
+    assert 60 < listed <= explorer.MOST
+    assert len(piece.html) < 1.2 * explorer.ROOM
     assert f"The {listed} rows that are missed most, or differently" in piece.html
     assert (
         "The rows, out of 3,000, that a misses most, and those where the misses of a and b differ most." in piece.html
@@ -66,7 +66,7 @@ def test_each_segment_has_its_most_missed_rows():
     few = np.arange(2980, 3000)
     worst = few[np.argsort(-m.misses.off["a"][few])]
     assert {*worst[:6]} <= {*m.rows}
-    assert "of all and of each segment" in page.explorer(study).html
+    assert "of all and of each segment" in explorer.explorer(study).html
 
 
 def test_a_row_opens_to_its_other_columns(tmp_path):
@@ -79,8 +79,8 @@ def test_a_row_opens_to_its_other_columns(tmp_path):
         assert {**others, **({"age": others["age"].removesuffix(".0")} if row % 2 else {})} == (
             {"city": f"<b>{row}</b>"} | age
         )
-    html = page.explorer(classification.read(table)).html
-    assert html.count("<details><summary>r") == page.OPENED
+    html = explorer.explorer(classification.read(table)).html
+    assert html.count("<details><summary>r") == explorer.OPENED
     assert "city: &lt;b&gt;" in html
 
 
@@ -112,7 +112,7 @@ def test_forecasts_are_missed_by_their_error():
     frame = rows_of(study)
     errors = (table["forecast"] - table["actual"]).abs().sort_values(ascending=False)
     assert frame.filter(like="miss").iloc[:, 0].tolist() == pytest.approx(errors.tolist(), abs=0.051)
-    assert "shop: s1" in page.explorer(study).html
+    assert "shop: s1" in explorer.explorer(study).html
 
 
 @pytest.mark.parametrize("name, truth", [("penguins", "class"), ("digit_traits", "labels")])

@@ -16,21 +16,21 @@ LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_486,
     "commands": 442,
-    "drawing": 1_380,
+    "drawing": 1_387,
     "findings": 76,
     "metrics": 2_359,
-    "offline": 801,
+    "offline": 803,
     "online": 1_039,
     "page": 183,
-    "pages": 3_818,
+    "pages": 3_882,
     "parameters": 816,
     "reading": 6_943,
     "statistics": 4_951,
-    "studies": 6_076,
-    "top": 994,
+    "studies": 6_128,
+    "top": 996,
 }
-MODULES = 172
-TESTS = 25_696
+MODULES = 177
+TESTS = 25_697
 
 
 @cache

@@ -3,6 +3,7 @@
 import numpy as np
 
 from evalkit.drawing import tables
+from evalkit.drawing.exports import plain
 from evalkit.drawing.tables import Cell
 from evalkit.findings.kinds import Kind
 
@@ -27,6 +28,6 @@ def test_a_table_reads_as_text_in_a_terminal():
 
 
 def test_plain_has_no_nan_and_no_numpy():
-    found = tables.plain({"a": np.float64("nan"), "b": np.int64(3), "c": [np.array([True])[0], float("inf")], 1: None})
+    found = plain({"a": np.float64("nan"), "b": np.int64(3), "c": [np.array([True])[0], float("inf")], 1: None})
     assert found == {"a": None, "b": 3, "c": [True, None], "1": None}
     assert type(found["b"]) is int

@@ -20,7 +20,8 @@ import numpy as np
 
 from evalkit import system
 from evalkit.arrays import Bools, ParameterError
-from evalkit.drawing.tables import Html, escape, folded, writable
+from evalkit.drawing.exports import writable
+from evalkit.drawing.tables import Html, escape, folded
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",

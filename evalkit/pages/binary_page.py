@@ -1,28 +1,28 @@
 """The words, tables and figures of the classification page on two classes, each from the study's frames."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from evalkit import numbers
 from evalkit.catalogue.row_metrics import ROC_AUC
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.drawing.curve_plots import FROM_ABOVE, STEPS, Panel
+from evalkit.drawing.curve_plots import STEPS, Panel
+from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, by_system, count, escape, limits, of_rows, text, value, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import counted, decimals, estimate, listed, number
+from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
 from evalkit.pages import first_screen, page, shared_findings
-from evalkit.pages.page import NO_LIMITS, if_perfect
+from evalkit.pages.explorer import recorded
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
 from evalkit.studies import classification as diagnostics
 from evalkit.studies import score_curves
 from evalkit.studies import score_curves as net_benefit
-from evalkit.studies.binary import FITTED, LEAST_COST, BinaryStudy
+from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification import (
     Miscalibration,
@@ -32,11 +32,24 @@ from evalkit.studies.classification import (
     miscalibrated,
     operating_points,
     two_classes,
-    used_costs,
 )
 from evalkit.studies.diagnostics import alpha
-from evalkit.studies.score_curves import METRICS as TARGETS
-from evalkit.studies.score_curves import Moving, Plain, Varied, intervals, moving, used
+
+NO_LIMITS = (
+    "Estimates of miscalibration, discrimination and ECE are biased upwards, so they have no valid interval. "
+    "If perfect: the mean of the metric if labels are drawn from the scores; p: how often it is then at least as large."
+)
+
+
+def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
+    """What the metric would be on average if every score were right, with so many decimals, and the p of that.
+
+    Empty where it is unknown.
+    """
+    if math.isnan(expected):
+        return ()
+    return (f"if perfect {number(expected, places)},\np {p_value(p)}",)
+
 
 page.offered(__name__)
 
@@ -113,7 +126,7 @@ def definitions(study: BinaryStudy) -> Html:
 origin = page.origin
 
 
-def results(study: BinaryStudy) -> tables.Results:
+def results(study: BinaryStudy) -> Results:
     """Every number of the page, unrounded."""
     rows = study.facts.account
     population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": study.facts.positives}
@@ -126,7 +139,7 @@ def results(study: BinaryStudy) -> tables.Results:
         "precision": {name: stored_in.name for name, stored_in in study.facts.precision.items()},
         **page.records(decisions=study.decisions),
         "thresholds": [],
-        **page.recorded(study),
+        **recorded(study),
     }
     if study.binned:
         names = ("system", "roc_auc_change", "average_precision_low", "average_precision_high")
@@ -344,48 +357,6 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     return curves.folded("Curves at another base rate")
 
 
-def threshold_plot(study: BinaryStudy) -> Figure | Html:
-    """The leader's precision, recall and F1 along the threshold, and the mean cost of every system."""
-    if not study.both_classes:
-        return Html("")
-    own = _of(study.sweep, study.leader)
-    own = own[own["threshold"].abs() < float("inf")]
-    lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
-    used = study.thresholds[study.leader]
-    mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
-    left = Panel(
-        pd.concat(lines),
-        "threshold",
-        f"metric of {study.leader}",
-        f"{study.leader} by threshold",
-        reference=mark,
-        steps=FROM_ABOVE,
-    )
-    caption = f"{study.leader}: precision, recall and F1 of predicting positive at or above each threshold (n = "
-    caption += f"{counted(study.table(study.leader).total, 'row')}). Dotted: the threshold used, {number(used)}."
-    return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
-
-
-def cost_plot(study: BinaryStudy) -> Figure | Html:
-    """The mean cost of a row along the share of rows predicted positive."""
-    if not study.both_classes:
-        return Html("")
-    frame = page.drawn(study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"]))
-    points = page.drawn(study, used_costs(study))
-    panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=points)
-    best = study.choices[study.choices["rule"] == LEAST_COST]
-    lowest = listed(
-        (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples()), page.CURVES, "; "
-    )
-    caption = f"Mean cost per row ({study.costs}) against the share predicted positive. Lowest: {lowest}. Marks: the "
-    caption += f"threshold used.{page.few(study)}"
-    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
-
-
-def _where(threshold: float) -> str:
-    return "with no row predicted positive" if threshold == float("inf") else f"at threshold {number(threshold)}"
-
-
 def top_plot(study: BinaryStudy) -> Figure | Html:
     """Share of the positives found against the share of rows looked at."""
     if not study.both_classes:
@@ -458,27 +429,6 @@ def base_rate(study: BinaryStudy) -> Html:
         note += " No interval of average precision: at this rate it depends on the few highest-scoring negatives."
     table = tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
     return tables.folded("Metrics at another base rate", table)
-
-
-def thresholds(study: BinaryStudy) -> Html:
-    """What other ways to choose the threshold would give: of the leader, and folded of the others."""
-    if not study.both_classes:
-        return Html("")
-    note = f"{study.costs.said} The thresholds were chosen on the rows that they are evaluated on: expect worse "
-    note += "results on new rows."
-    own = study.choices["system"] == study.leader
-    leader = study.choices[own].assign(name=study.choices["rule"])
-    first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
-    if own.all():
-        return first
-    others = study.choices[~own].assign(name=study.choices["system"] + ": " + study.choices["rule"])
-    rest = _choices(others, "Ways to choose the threshold of the others", "")
-    return tables.stack([first, tables.folded("The other systems", rest)])
-
-
-def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
-    columns = "chosen by=name | threshold # | predicted positive=predicted # | precision # | recall # | f1 # | "
-    return of_rows(caption, frame, f"{columns}mean cost=cost #", note)
 
 
 DRAWN = 4  # systems with a square of their own
@@ -563,49 +513,6 @@ def _part(rows: tables.Rows) -> list[Cell]:
     return [replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells]
 
 
-THRESHOLD = "threshold probability"
-
-
-def decision_curve(study: BinaryStudy) -> Figure | Html:
-    """Net benefit of the systems, of predicting all rows positive and of predicting none."""
-    if not (study.probabilities and study.both_classes):
-        return Html("")
-    frame = net_benefit.decision_curves({name: study.table(name) for name in study.order[: page.CURVES]})
-    at = net_benefit.at_costs(study)
-    values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
-    chance = number(at["threshold"].iloc[0], 2)
-    caption = f"Decision curve (n = {study.facts.rows:,}). Net benefit: true positives per row less false positives "
-    caption += "per row times t / (1 − t), where t is the probability from which a case is acted on; higher is better. "
-    caption += f"Dotted line at 0: no case is acted on. At t = {chance}, which the costs imply ({study.costs}): "
-    caption += f"{values}.{LOW if frame['y'].isna().any() else ''}{page.few(study)}"
-    panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
-    return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
-
-
-def decision_difference(study: BinaryStudy) -> Figure | Html:
-    """Differences in net benefit of the pairs of the first screen, with intervals."""
-    if not (study.probabilities and study.both_classes) or not len(frame := net_benefit.apart(study)):
-        return Html("")
-    frame = frame.assign(system=frame["first"] + " − " + frame["second"], y=frame["value"])
-    banded = bool(frame["low"].notna().any())
-    bands = f"Bands: pointwise {study.settings.level:.0%} intervals from the paired rows. {_apart(frame)}"
-    caption = f"Differences in net benefit by threshold probability. {bands if banded else NO_BANDS}"
-    panel = Panel(frame, THRESHOLD, "difference per row", "", frame if banded else None, None, ((0, 1), (0, 0)))
-    picture = figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
-    return picture.folded("Differences in net benefit")
-
-
-LOW = f" Values below −{-net_benefit.LOWEST:g} times the base rate are not drawn."
-NO_BANDS = "Without intervals, as the rows are not in memory."
-
-
-def _apart(frame: pd.DataFrame) -> str:
-    """How many thresholds each pair's interval excludes 0 at."""
-    ends = net_benefit.excluding(frame).itertuples()
-    words = (f"{row.first} − {row.second} above at {row.above} and below at {row.below} of {row.of}" for row in ends)
-    return f"Thresholds whose interval excludes 0: {listed(words, joint='; ')}."
-
-
 def score_plot(study: BinaryStudy) -> Figure | Html:
     """The histogram of the scores of each class, one square a system."""
     if not study.both_classes:
@@ -661,112 +568,3 @@ def _distances(study: BinaryStudy) -> str:
     places = decimals(rows["value"])
     words = (f"{row.system} {number(row.value, places)} just below {number(row.x)}" for row in rows.itertuples())
     return f"KS: {listed(words)}."
-
-
-CELLS = ("tp", "fp", "fn", "tn")
-METRICS = {
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "f1",
-    "predicted_rate": "predicted positive",
-    "cost": "mean cost",
-}
-
-
-def moving_threshold_table(study: BinaryStudy) -> Html:
-    """Counts, and metrics of counts, of every system at its threshold; on the page at any other one."""
-    if not study.both_classes:
-        return Html("")
-    moves = moving(study)
-    decided = {name: c for name, c in zip(moves.tables, used(study, moves.tables), strict=True) if c is not None}
-    limits = intervals(study, moves)
-    cells = {name: limits.estimates(name, c, study.costs) for name, c in decided.items()}
-    places = [_places([of[metric] for of in cells.values()]) for metric in METRICS]
-    cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[["threshold", "cost"]]
-    rows: list[list[Cell | str]] = [
-        [
-            Cell(name),
-            Cell(moves.named(float(c.threshold)), numbers=(float(c.threshold),)),
-            *(_count_cell(float(getattr(c, cell))) for cell in CELLS),
-            *(_cell(cells[name][metric], same) for metric, same in zip(METRICS, places, strict=True)),
-            f"{moves.named(best)} ({number(cost, places[-1])})",
-        ]
-        for (name, c), (best, cost) in zip(decided.items(), cheapest.loc[list(decided)].to_numpy(), strict=True)
-    ]
-    heads = ["system", "threshold", *(cell.upper() for cell in CELLS), *METRICS.values(), "least cost at (cost)"]
-    caption = f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
-    piece = tables.table(caption, heads, rows, _moving_note(study, limits, len(moves.tables)))
-    controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
-    data = escape(_data(moves, limits, _whole(study), places))
-    whole = f'<div id="{numbers.SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
-    return Html(whole, piece.text, piece.tables)
-
-
-def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
-    """The slider, the costs and the target, which only the script shows. used: by each system; one is the slider's."""
-    costs = (("false positive costs", study.costs.fp), ("false negative costs", study.costs.fn))
-    number = '<input type="number" min="0" step="any"'
-    fields = "".join(f'<label>{text} {number} value="{cost:g}"></label>' for text, cost in costs)
-    metrics = "".join(f"<option>{METRICS[metric]}</option>" for metric in TARGETS)
-    target = f'<label>Least cost with <select>{metrics}</select></label><label>of at least {number} max="1"></label>'
-    at = "".join(used) if len(used) == 1 else ""
-    slider = f'<input type="range" min="0" max="{last}">'
-    return (
-        f'<div class="tools sweep" hidden><label>Threshold {slider}</label><output>{at}</output>{fields}{target}</div>'
-    )
-
-
-def _places(of_systems: Sequence[Any]) -> int:
-    return decimals(*([getattr(e, side) for e in of_systems] for side in ("value", "low", "high")))
-
-
-def _cell(e: Any, places: int) -> Cell:
-    return with_interval(e.value, e.low, e.high, places=places)
-
-
-def _whole(study: BinaryStudy) -> list[int]:
-    """The decimals of the four counts."""
-    return [2 if study.facts.weighted else 0 for _ in CELLS]
-
-
-def _count_cell(weight: float) -> Cell:
-    return tables.number_cell(weight, 0 if weight.is_integer() else 2)
-
-
-def _moving_note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
-    first = f" The first {systems} of {len(study.order)} systems." if systems < len(study.order) else ""
-    none = (
-        ""
-        if limits.level
-        else " No intervals: sums over rows that are clustered or weighted tell those of one threshold."
-    )
-    return (
-        f"The table opens at the threshold used ({study.rule.text}). {study.costs.said} Intervals are for a threshold "
-        f"that was not chosen on these rows.{none}{first}"
-    )
-
-
-def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: Sequence[int]) -> str:
-    """What the script of the page computes from: the counts at each threshold, and what their intervals need.
-
-    counts, places: the decimals of the counts and of the metrics.
-    """
-    columns = {
-        name: {"tp": _column(c.tp), "fp": _column(c.fp)} | limits.of_system(name, places)
-        for name, c in moves.tables.items()
-    }
-    systems = [  # thresholds rise to the right
-        {"P": c.positives, "N": c.negatives} | {key: column[::-1] for key, column in columns[name].items()}
-        for name, c in moves.tables.items()
-    ]
-    named = " ".join(map(moves.named, moves.threshold[::-1]))
-    return json.dumps(
-        {"named": named, "places": [*counts, *places], "systems": systems} | limits.quantiles(),
-        separators=(",", ":"),
-        ensure_ascii=False,
-    )
-
-
-def _column(column: Any) -> list[float]:
-    """The numbers of a column, whole ones as such."""
-    return [int(value) if float(value).is_integer() else float(f"{value:.9g}") for value in column.tolist()]

@@ -8,15 +8,16 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import STEPS, Panel
+from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Column, Html, Results, by_system, count, each, limits, named, of_rows, value
+from evalkit.drawing.tables import Cell, Column, Html, by_system, count, each, limits, named, of_rows, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, listed, number, plural
-from evalkit.pages import first_screen, page
-from evalkit.pages.binary_page import DRAWN, THRESHOLD, reliability
-from evalkit.pages.page import NO_LIMITS, if_perfect
+from evalkit.pages import explorer, first_screen, page
+from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
+from evalkit.pages.threshold_page import THRESHOLD
 from evalkit.studies import classes, score_curves
 from evalkit.studies import classification as diagnostics
 from evalkit.studies import score_curves as net_benefit
@@ -171,7 +172,7 @@ def results(study: ClassesStudy) -> Results:
         "classes": list(study.classes),
         "confusion": {name: study.confusion(name).table.tolist() for name in study.systems},
         **page.records(by_class=study.by_class, coverage=study.covered, confused=study.confused),
-        **page.recorded(study),
+        **explorer.recorded(study),
         **recorded(study),
     }
     if study.scored:

@@ -6,7 +6,8 @@ from typing import Any
 from evalkit.drawing import curve_plots, figures
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html
-from evalkit.pages import binary_page, classes_page, first_screen, labels_page, page
+from evalkit.pages import binary_page, classes_page, first_screen, labels_page, page, threshold_page
+from evalkit.pages.explorer import explorer
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
@@ -15,15 +16,20 @@ from evalkit.studies.study import Study
 page.offered(__name__)
 
 ALONE = (4.9, 3.9)  # inches of one panel of curves
-KINDS: dict[type, Any] = {BinaryStudy: binary_page, ClassesStudy: classes_page, LabelsStudy: labels_page}
+KINDS: dict[type, tuple[Any, ...]] = {
+    BinaryStudy: (binary_page, threshold_page, page),
+    ClassesStudy: (classes_page, page),
+    LabelsStudy: (labels_page, page),
+}
 
 
 def _piece(name: str) -> Callable[[Study], Any]:
     """The piece of this name on the page of the study's kind, or of every page; nothing where it has none."""
-    made = next(getattr(kind, name) for kind in (*KINDS.values(), page) if hasattr(kind, name))
+    of = {kind: next((getattr(m, name) for m in modules if hasattr(m, name)), None) for kind, modules in KINDS.items()}
+    made = next(piece for piece in of.values() if piece is not None)
 
     def piece(study: Study) -> Any:
-        return getattr(KINDS[type(study)], name, getattr(page, name, page.nothing))(study)
+        return (of[type(study)] or page.nothing)(study)
 
     piece.__name__, piece.__doc__ = name, made.__doc__
     piece.__annotations__["return"] = made.__annotations__["return"]
@@ -39,7 +45,7 @@ calibration_plot, calibration = map(_piece, ("calibration_plot", "calibration"))
 class_calibration_plot = _piece("class_calibration_plot")
 decision_curve, decision_difference = map(_piece, ("decision_curve", "decision_difference"))
 top_plot, top, confusion_plot, confusion = map(_piece, ("top_plot", "top", "confusion_plot", "confusion"))
-explorer, definitions, origin, results = map(_piece, ("explorer", "definitions", "origin", "results"))
+definitions, origin, results = map(_piece, ("definitions", "origin", "results"))
 
 
 def roc(study: Study) -> Figure | Html:

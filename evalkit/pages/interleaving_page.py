@@ -5,8 +5,9 @@ from functools import partial, wraps
 from typing import Any
 
 from evalkit.drawing import claim_plots, figures, plots, tables
+from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Column, Html, Results, count, each, escape, named, of_rows, text
+from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, named, of_rows, text
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent

@@ -5,12 +5,13 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import Panel
+from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Html, Results, of_rows
+from evalkit.drawing.tables import Html, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent
-from evalkit.pages import classes_page, page, shared_findings
+from evalkit.pages import classes_page, explorer, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
 from evalkit.studies import classification, row_study
 from evalkit.studies import classification as diagnostics
@@ -116,7 +117,7 @@ def results(study: LabelsStudy) -> Results:
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in classification.stored(study).items()},
         **page.records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
-        **page.recorded(study),
+        **explorer.recorded(study),
         **classes_page.recorded(study),
     }
     return page.results(study, every_finding(study), more)

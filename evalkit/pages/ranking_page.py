@@ -7,13 +7,14 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
+from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, Rows, escape, number_cell, of_rows, paragraph, stack, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
 from evalkit.pages import first_screen, page
-from evalkit.pages.page import Explored
+from evalkit.pages.explorer import Explored, listing
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Stock
@@ -84,7 +85,7 @@ def explorer(study: Ranking) -> Html:
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
     note = " ".join(_explained(study, len(frame), every, len(list(filter(None, opened)))))
     of = " and ".join(study.shown)
-    return page.listing(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
+    return listing(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
 
 
 def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
@@ -144,7 +145,7 @@ def definitions(study: Ranking) -> Html:
 origin = page.origin
 
 
-def results(study: Ranking) -> tables.Results:
+def results(study: Ranking) -> Results:
     """Every number of the page, unrounded."""
     differences = study.differences() if len(study.headline) else pd.Series(dtype=float)
     accounts = [{"system": name} | vars(account) for name, account in study.runs.accounts.items()]

@@ -6,13 +6,15 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Html, Results, of_rows, text, value
+from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, measured
 from evalkit.numbers import counted, decimals, listed, number, plural, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.binary_page import DRAWN
+from evalkit.pages.explorer import explorer, recorded
 from evalkit.pages.shared_findings import beaten, few_units, of_sample, power, rows_read, weights
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, HEAVY, Rating, bin_widths
@@ -122,7 +124,7 @@ origin = page.origin
 def results(study: Rating) -> Results:
     """Every number of the page, unrounded."""
     frames = page.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
-    more = page.population(study.account) | frames | {"forecasts": _forecasts(study)} | page.recorded(study)
+    more = page.population(study.account) | frames | {"forecasts": _forecasts(study)} | recorded(study)
     return page.results(study, every_finding(study), more)
 
 
@@ -285,6 +287,6 @@ def _first(study: Rating) -> str:
 SUMMARY = (verdict, estimates, page.comparisons)
 PIECES = (
     *(title, verdict, findings, estimates, page.differences, page.comparisons, actual_plot, error_plot),
-    *(error_histogram_plot, spread, extremes, page.explorer, reliability_plot, decomposition, bias_plot, tenths),
+    *(error_histogram_plot, spread, extremes, explorer, reliability_plot, decomposition, bias_plot, tenths),
     *(page.segment_plot, page.segments, definitions, origin),
 )

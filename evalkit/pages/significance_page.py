@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import claim_plots, figures, tables
+from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Column, Html, Results, each, named, of_rows, pair, text, value, words
+from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pair, value, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import (
@@ -24,6 +25,7 @@ from evalkit.numbers import (
     whole_units,
 )
 from evalkit.pages import first_screen, page, shared_findings
+from evalkit.pages import lessons_page as lesson
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
 from evalkit.studies import diagnostics, lessons, paired
@@ -361,26 +363,6 @@ def duality(study: Significance) -> Figure | Html:
     return figures.picture(claim_plots.duality, study.p_curve(), caption=caption, size=WIDE, **drawn)
 
 
-def hundred() -> Figure:
-    """A hundred simulated intervals by t and by z with s."""
-    frame = lessons.hundred()
-    missed = frame[~frame["covers"]].groupby("method", sort=False).size()
-    caption = f"95% intervals of the mean of {lessons.FEW} heights from N({lessons.MEAN:g}, {lessons.SIGMA:g}²), "
-    caption += f"{lessons.SAMPLES} samples; red: the {missed['t']} (t) and {missed['z with s']} (z with s) that miss "
-    caption += "the mean."
-    drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
-    return figures.row(claim_plots.hundred, frame, caption=caption, height=WIDE[1], panels=2, **drawn)
-
-
-def coin() -> Figure:
-    """Heads of ten flips of a fair coin."""
-    frame, flips = lessons.coin(), lessons.FLIPS
-    caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
-    k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
-    drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
-    return figures.picture(claim_plots.null_shares, k, chance, caption=caption, size=(figures.WIDTH, 2.4), **drawn)
-
-
 SENTENCES = {
     "t": ("t p", "paired t"),
     "bh": (
@@ -479,7 +461,7 @@ def _equivalence(study: Significance) -> Html:
     inside = percent(equivalence_level(study))
 
     def within(row: Mapping[str, Any], side: int) -> Cell:
-        return _word("yes" if paired.within_margin(study, row)[side] else "not established")
+        return lesson.word("yes" if paired.within_margin(study, row)[side] else "not established")
 
     columns: dict[str, Column] = {
         "first − second": pair,
@@ -518,47 +500,13 @@ def _count(n: float) -> str:
 def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
     parts = [
-        tables.folded("Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", _coin()),
-        tables.folded("What 95% confidence means: a hundred intervals, some of which miss", _hundred()),
+        tables.folded("Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", lesson.on_coin()),
+        tables.folded("What 95% confidence means: a hundred intervals, some of which miss", lesson.on_hundred()),
         tables.folded("A test and its interval say the same (duality)", _duality(study)),
-        tables.folded("Common mistakes and their error rates", _wrong()),
-        tables.folded("Repeated analyses of growing data (sequential testing)", _looks()),
+        tables.folded("Common mistakes and their error rates", lesson.on_mistakes()),
+        tables.folded("Repeated analyses of growing data (sequential testing)", lesson.on_looks()),
     ]
     return tables.stack([part for part in parts if part.html])
-
-
-def _coin() -> Html:
-    frame = lessons.coin()
-    rows = [
-        [tables.number_cell(r["heads"], 0), *_rejected(r["one_sided"]), *_rejected(r["two_sided"])]
-        for r in frame[frame["heads"] >= 7].to_dict("records")
-    ]
-    heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
-    text = "p is the probability that a fair coin gives this many heads or more (one-sided), or any result as unlikely "
-    text += "(two-sided, for the question 'is it fair?'). It is not the probability that the coin is fair. A coin that "
-    text += "is not rejected has not been proved fair. Choosing the side after seeing the heads halves p without "
-    text += "justification. Flipping until the result is convincing means testing many times: see the last lesson."
-    return tables.stack(
-        [
-            tables.table("Ten flips of a fair coin, exactly", heads, rows),
-            coin(),
-            tables.paragraph(text),
-        ]
-    )
-
-
-def _rejected(p: float) -> tuple[Cell, Cell]:
-    return tables.number_cell(p, 4), Cell("rejected" if p < 0.05 else "not rejected", kind="text")
-
-
-def _hundred() -> Html:
-    listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
-    text = "A point estimate alone does not say how far off it may be. The 95% describes the procedure: 95 of 100 such "
-    text += "intervals contain the fixed, unknown mean; a single interval either does or does not. With σ known, M ± "
-    text += f"1.96 σ/√n has exactly this coverage. With s in place of σ the z interval covers too rarely ({listed}); "
-    text += "Student's t corrects that. The mean of a new sample falls into an earlier interval in "
-    text += f"{lessons.replicate():.1%} of cases, not in 95%."
-    return tables.stack([hundred(), tables.paragraph(text)])
 
 
 def _duality(study: Either) -> Html:
@@ -567,33 +515,6 @@ def _duality(study: Either) -> Html:
     text += "from different methods, such as a pooled z-test with an unpooled interval. If p is exact and the limits "
     text += "are simulated, p decides on which side of the limit 0 lies."
     return tables.stack([piece for piece in (duality(study), tables.paragraph(text)) if piece.html])
-
-
-def _wrong() -> Html:
-    rows: list[page.Row] = [
-        [r["setting"], *(part for way in ("wrong", "right") for part in (_word(r[way]), f"{r[f'{way}_rate']:.0%}"))]
-        for r in lessons.wrong().to_dict("records")
-    ]
-    heads = ["situation (nominal error rate 5%)", "wrong method", "error rate", "better method", "error rate"]
-    near = f"rates are accurate to about {lessons.noise():.0f} percentage points"
-    note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
-    return tables.table("Error rates of common mistakes", heads, rows, note)
-
-
-def _word(text: str) -> Cell:
-    return Cell(text, kind="text")
-
-
-def _looks() -> Html:
-    columns = named(
-        "analyses=looks i | false positives at 0.05 each=rate share | Pocock: p at each analysis=pocock four | "
-        "O'Brien–Fleming: p at the last=obrien_fleming four",
-        share=partial(text, show="{:.1%}".format),
-        four=lambda name: each(lambda row: tables.number_cell(row[name], 4)),
-    )
-    note = "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses "
-    caption = "False positives from repeated analyses, and the bounds that correct for them"
-    return of_rows(caption, lessons.looks(), columns, f"{note}are assumed.")
 
 
 @also(Shares, definitions_of_shares)

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from evalkit.metrics import counts, curves
 from evalkit.numbers import estimate, number
 from evalkit.page import ReportExporter
-from evalkit.pages import binary_page
+from evalkit.pages import threshold_page
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics.intervals import mean
 from evalkit.studies import classification
@@ -115,7 +115,7 @@ def test_the_slider_shows_the_intervals_of_units(tmp_path):
     table = pd.DataFrame({"user": np.arange(300) // 2, "label": label, **scores})
     metrics = "precision,recall,f1,predicted_rate"
     study = classification.read(table, unit="user", metrics=metrics)
-    output = new_output("display_data", data={"text/html": binary_page.moving_threshold_table(study).html})
+    output = new_output("display_data", data={"text/html": threshold_page.moving_threshold_table(study).html})
     whole = ReportExporter().from_notebook_node(new_notebook(cells=[new_code_cell("", outputs=[output])]))[0]
     seen = quiet(ask(whole, SLIDE % [5, 40, 80], tmp_path))
     moves = studied.moving(study)

@@ -1,0 +1,64 @@
+"""What leaves the page: text files, and the results as JSON has them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import ParameterError
+
+
+def written(text: str, path: str | PathLike[str] | None) -> str:
+    """The text, written to the path if there is one."""
+    if path is not None:
+        writable(path).write_text(text, encoding="utf-8", newline="\n")
+    return text
+
+
+def writable(path: str | PathLike[str]) -> Path:
+    """The path of a file to write, whose folder is made if it is missing.
+
+    Raises ParameterError for a path without a name, and where the folder cannot be.
+    """
+    file = Path(path)
+    if not file.name:
+        raise ParameterError(f"path must name a file, such as 'figure.pdf' or 'table.csv', got {str(path)!r}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"path: cannot write to {file.parent}: {error.strerror}") from None
+    return file
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the last cell publishes: every number of the page, unrounded, for `evalkit report` to write as JSON."""
+
+    results: Mapping[str, Any]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"application/vnd.evalkit+json": plain(self.results), "text/plain": ""}
+
+
+PLAIN = (str, int, bool, type(None))  # what JSON has as it is: most of what many comparisons hold
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: no numpy types; NaN and infinity, which JSON lacks, are null."""
+    if type(value) in PLAIN:
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(part) for part in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return str(value)

@@ -1,0 +1,94 @@
+"""Lessons of statistics, computed live: a coin, a hundred intervals, common mistakes, repeated analyses."""
+
+from functools import partial
+from typing import Any
+
+from evalkit.drawing import claim_plots, figures, tables
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.tables import Cell, Html, each, named, of_rows, text
+from evalkit.numbers import (
+    number,
+)
+from evalkit.pages import page
+from evalkit.studies import lessons
+
+
+def hundred() -> Figure:
+    """A hundred simulated intervals by t and by z with s."""
+    frame = lessons.hundred()
+    missed = frame[~frame["covers"]].groupby("method", sort=False).size()
+    caption = f"95% intervals of the mean of {lessons.FEW} heights from N({lessons.MEAN:g}, {lessons.SIGMA:g}²), "
+    caption += f"{lessons.SAMPLES} samples; red: the {missed['t']} (t) and {missed['z with s']} (z with s) that miss "
+    caption += "the mean."
+    drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
+    return figures.row(claim_plots.hundred, frame, caption=caption, height=2.9, panels=2, **drawn)
+
+
+def coin() -> Figure:
+    """Heads of ten flips of a fair coin."""
+    frame, flips = lessons.coin(), lessons.FLIPS
+    caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
+    k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
+    drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
+    return figures.picture(claim_plots.null_shares, k, chance, caption=caption, size=(figures.WIDTH, 2.4), **drawn)
+
+
+def on_coin() -> Html:
+    frame = lessons.coin()
+    rows = [
+        [tables.number_cell(r["heads"], 0), *_rejected(r["one_sided"]), *_rejected(r["two_sided"])]
+        for r in frame[frame["heads"] >= 7].to_dict("records")
+    ]
+    heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
+    text = "p is the probability that a fair coin gives this many heads or more (one-sided), or any result as unlikely "
+    text += "(two-sided, for the question 'is it fair?'). It is not the probability that the coin is fair. A coin that "
+    text += "is not rejected has not been proved fair. Choosing the side after seeing the heads halves p without "
+    text += "justification. Flipping until the result is convincing means testing many times: see the last lesson."
+    return tables.stack(
+        [
+            tables.table("Ten flips of a fair coin, exactly", heads, rows),
+            coin(),
+            tables.paragraph(text),
+        ]
+    )
+
+
+def _rejected(p: float) -> tuple[Cell, Cell]:
+    return tables.number_cell(p, 4), Cell("rejected" if p < 0.05 else "not rejected", kind="text")
+
+
+def on_hundred() -> Html:
+    listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
+    text = "A point estimate alone does not say how far off it may be. The 95% describes the procedure: 95 of 100 such "
+    text += "intervals contain the fixed, unknown mean; a single interval either does or does not. With σ known, M ± "
+    text += f"1.96 σ/√n has exactly this coverage. With s in place of σ the z interval covers too rarely ({listed}); "
+    text += "Student's t corrects that. The mean of a new sample falls into an earlier interval in "
+    text += f"{lessons.replicate():.1%} of cases, not in 95%."
+    return tables.stack([hundred(), tables.paragraph(text)])
+
+
+def on_mistakes() -> Html:
+    rows: list[page.Row] = [
+        [r["setting"], *(part for way in ("wrong", "right") for part in (word(r[way]), f"{r[f'{way}_rate']:.0%}"))]
+        for r in lessons.wrong().to_dict("records")
+    ]
+    heads = ["situation (nominal error rate 5%)", "wrong method", "error rate", "better method", "error rate"]
+    near = f"rates are accurate to about {lessons.noise():.0f} percentage points"
+    note = f"Simulated with a fixed seed, {lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS}): {near}."
+    return tables.table("Error rates of common mistakes", heads, rows, note)
+
+
+def word(text: str) -> Cell:
+    return Cell(text, kind="text")
+
+
+def on_looks() -> Html:
+    columns = named(
+        "analyses=looks i | false positives at 0.05 each=rate share | Pocock: p at each analysis=pocock four | "
+        "O'Brien–Fleming: p at the last=obrien_fleming four",
+        share=partial(text, show="{:.1%}".format),
+        four=lambda name: each(lambda row: tables.number_cell(row[name], 4)),
+    )
+    note = "Set the parameter looks to the number of times the data were tested as they grew. Equally spaced analyses "
+    caption = "False positives from repeated analyses, and the bounds that correct for them"
+    return of_rows(caption, lessons.looks(), columns, f"{note}are assumed.")
