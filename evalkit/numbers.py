@@ -252,7 +252,7 @@ LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes
 
 
 def column(values: np.ndarray) -> Any:
-    """A list, null where undefined; of more than `LONG` numbers `packed`."""
+    """A list, null where undefined; of more than `LISTED_UP_TO` numbers `packed`."""
     return packed(values) if values.size > LISTED_UP_TO and values.dtype.kind in "biuf" else values.tolist()
 
 

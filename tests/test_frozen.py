@@ -147,7 +147,7 @@ def test_packed_columns_are_read_as_lists(monkeypatch):
     assert compare.is_packed(packed["value"])
     assert compare.is_packed(packed["first"]["at"])
     with monkeypatch.context() as longer:
-        longer.setattr(numbers, "LONG", 10_000)
+        longer.setattr(numbers, "LISTED_UP_TO", 10_000)
         written = page.columns(frame)
     assert isinstance(written["value"], list)
     written["value"] = [None if np.isnan(value) else value for value in written["value"]]  # as JSON has it
