@@ -24,7 +24,6 @@ from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, Reach
 from evalkit.reading.inputs.outcomes import Binary
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import bootstrap, consistency, inference, interval_methods
@@ -141,11 +140,6 @@ class BinaryStudy(RowStudy):
     def listed_under(self) -> str:  # type: ignore[override]
         """The heading under which the page lists rows, where they are at hand."""
         return "Row by row" if self.data else ""
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.facts.account.sources
 
     @cached_property
     def sample(self) -> HeldRows | SummedRows:

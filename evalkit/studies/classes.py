@@ -32,7 +32,6 @@ from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.scores import Classes
-from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import bootstrap, consistency, inference
 from evalkit.statistics.class_areas import ranked
@@ -155,11 +154,6 @@ class EachStudy(RowStudy):
         """By how much counting scores in bins changes an AUC and an average precision at most."""
         bounds: Floats = self.measured.bounds
         return bounds
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.account.sources
 
     # Tables of scores
 
@@ -450,7 +444,7 @@ def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> Clas
     held, target = HeldClasses(every, lambda: rows.id), p.precision_target or TARGET
     known: dict[str, Any] = {"measured": held, "account": Account.of_rows(rows), "data": data}
     asks = target, bool(data.score), data.classes, outside
-    return ClassesStudy(settings, rows.systems, attributes, p.given, *asks, **known)
+    return ClassesStudy(settings, rows.systems, attributes, p.given, rows.sources, *asks, **known)
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
@@ -473,7 +467,7 @@ def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> Classes
         measured = replace(measured, second=second, areas=nameless(of.table).total(second))
     t, rows, target = of.table, int(measured.counted.facts.sums[0]), p.precision_target or TARGET
     known: dict[str, Any] = {"measured": measured, "account": Account.of_table(t, rows), "blocks": t}
-    return ClassesStudy(settings, t.systems, {}, p.given, target, of.scored, of.names, of.outside, **known)
+    return ClassesStudy(settings, t.systems, {}, p.given, t.sources(), target, of.scored, of.names, of.outside, **known)
 
 
 def _seen(measured: SummedClasses, c: int) -> bool:

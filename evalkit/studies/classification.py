@@ -95,7 +95,8 @@ def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> B
         wrong={name: _wrong(data, name) for name in systems},
         precision={name: own["score"] for name, own in data.rows.precision.items()},
     )
-    return BinaryStudy(a.settings, systems, attributes, p.given, a.rule, a.costs, a.prevalence, facts, held, data)
+    rule = (a.rule, a.costs, a.prevalence)
+    return BinaryStudy(a.settings, systems, attributes, p.given, facts.account.sources, *rule, facts, held, data)
 
 
 def _outside(data: Binary) -> str:
@@ -153,7 +154,8 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
         precision=of.precision,
     )
     measured = SummedRows(tables, moments, Layout.SUMMED if plain else Layout.SUMMED_VARIED, within, scored.values)
-    return BinaryStudy(a.settings, t.systems, {}, p.given, a.rule, a.costs, a.prevalence, facts, measured, blocks=t)
+    rule = (a.rule, a.costs, a.prevalence)
+    return BinaryStudy(a.settings, t.systems, {}, p.given, t.sources(), *rule, facts, measured, blocks=t)
 
 
 def _tables(of: Scores, a: Asked, scored: Scored) -> dict[int, dict[str, BinnedScore]]:

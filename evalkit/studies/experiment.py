@@ -23,7 +23,7 @@ from evalkit.parameters.kinds import UNKNOWN
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
@@ -66,11 +66,6 @@ class Experiment(Study):
     compares: ClassVar[str] = "arm"
 
     # What the page asks
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.table.sources
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -329,7 +324,8 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, 
                 f"metrics: {chosen.label} has no value for {missing:,} users; an A/B test compares all of an arm"
             )
     settings = replace(own_settings(shared, logs.column_names(data), table.assigned.arms), metrics=metrics)
-    return Experiment(settings, table.assigned.arms, table.attributes, {}, o, table, logs.holds(table.sources, SAMPLE))
+    arms, read = table.assigned.arms, table.sources
+    return Experiment(settings, arms, table.attributes, {}, read, o, table, logs.holds(read, SAMPLE))
 
 
 def check_metrics(data: list[Part], o: parameters.Interleaving) -> None:

@@ -67,11 +67,6 @@ class Interleaving(Study):
     # What the page asks
 
     @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.table.sources
-
-    @property
     def columns(self) -> Mapping[str, str]:
         """The columns by role."""
         return self.table.columns
@@ -349,4 +344,4 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
         raise InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")
     own = experiment.own_settings(shared, there, table.kept.arms)
     simulated = logs.holds(table.sources, str(SAMPLE["log"]))
-    return Interleaving(own, table.kept.arms, table.kept.attributes, {}, table, simulated)
+    return Interleaving(own, table.kept.arms, table.kept.attributes, {}, table.sources, table, simulated)

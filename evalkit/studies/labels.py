@@ -231,8 +231,10 @@ def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> Labe
     shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "beside": beside}
     every = {name: Rows(data.actual, of, cuts_of(threshold, stored[name]), **shared) for name, of in data.score.items()}
     held = HeldLabels(every, lambda: rows.id)
-    known: dict[str, Any] = {"measured": held, "account": Account.of_rows(rows), "data": data}
-    return LabelsStudy(settings, rows.systems, attributes, p.given, threshold, data.labels, stored, sure, **known)
+    known: dict[str, Any] = {"sure": sure, "measured": held, "account": Account.of_rows(rows), "data": data}
+    return LabelsStudy(
+        settings, rows.systems, attributes, p.given, rows.sources, threshold, data.labels, stored, **known
+    )
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
@@ -257,8 +259,8 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     measured = SummedLabels(t.systems, first, counted, design)
     second = _second(measured, settings, of)
     measured = replace(measured, second=second, moved=nameless(t).total(second))
-    known: dict[str, Any] = {"measured": measured, "account": Account.of_table(t, rows), "blocks": t}
-    return LabelsStudy(settings, t.systems, {}, p.given, threshold, of.names, of.precision, of.sure, **known)
+    known: dict[str, Any] = {"sure": of.sure, "measured": measured, "account": Account.of_table(t, rows), "blocks": t}
+    return LabelsStudy(settings, t.systems, {}, p.given, t.sources(), threshold, of.names, of.precision, **known)
 
 
 def _summed(chosen: Chosen) -> bool:

@@ -22,7 +22,6 @@ from evalkit.offline import leakage
 from evalkit.offline.fitting import Fit
 from evalkit.offline.splits import Folds
 from evalkit.reading.inputs.folds import Examples
-from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate, mean_t, mover
@@ -164,11 +163,6 @@ class Validation(Shown, Study):
             return list(range(len(self.tests)))
         by_first = {int(test[0]): pair for pair, test in enumerate(self.folds.tests)}
         return [by_first.get(int(self.rows[fold.member[0]])) for fold in self.tests]
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.examples.sources
 
     @property
     def unit_name(self) -> str:

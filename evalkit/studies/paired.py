@@ -19,7 +19,6 @@ from evalkit.metrics.sums import Sums, both
 from evalkit.numbers import plural, unit_noun
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.units import UnitValues
-from evalkit.reading.tables.parts import Source
 from evalkit.statistics import intervals, methods, multiplicity, power, proportions, ranks, signflip, significance
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.flip_tail import TAIL
@@ -176,11 +175,6 @@ class Significance(Shown, Study):
         options: dict[str, Any] = {"rng": self.rng(5), "resamples": RESAMPLES}
         drawn = resampled_each(rows, rng=lambda: self.rng(5), resamples=RESAMPLES)
         return [test(*columns.T, sums=sums, **options).p_value for columns, sums in zip(rows, drawn, strict=True)]
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.data.sources
 
     @property
     def unit_name(self) -> str:

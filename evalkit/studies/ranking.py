@@ -34,7 +34,6 @@ from evalkit.reading.reductions.sharded import (
     WorstTies,
 )
 from evalkit.reading.tables import rules, sources
-from evalkit.reading.tables.parts import Source
 from evalkit.statistics import inference, methods
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
@@ -95,7 +94,8 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     data = sharded.read(ranked, _asks(shared, cuts, relevant), budget)
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)
-    ranking = Ranking(shared, data.systems, data.attributes, p.given, data, cuts, relevant, p.ranks, catalogue)
+    read = (*data.sources, *(catalogue.sources if catalogue else ()))
+    ranking = Ranking(shared, data.systems, data.attributes, p.given, read, data, cuts, relevant, p.ranks, catalogue)
     return _check_defined(ranking)
 
 
@@ -155,11 +155,6 @@ class Ranking(Shown, Study):
     relevance_level: float
     ranks: str = rows.AS_GIVEN
     catalogue: Stock | None = None
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return (*self.runs.sources, *(self.catalogue.sources if self.catalogue else ()))
 
     @property
     def unit_name(self) -> str:

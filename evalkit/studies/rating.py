@@ -34,7 +34,6 @@ from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.schema import WEIGHT
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
@@ -193,11 +192,6 @@ class Rating(RowStudy):
     def sample(self) -> HeldRows | Summed:
         """All systems on the same rows."""
         return self.measured
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.account.sources
 
     @cached_property
     def slices(self) -> list[Slice]:
@@ -475,9 +469,8 @@ def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rat
     terms = Terms((), [(centre, centre)] * len(systems), {}, 0, off, len(systems))
     asked = Asked(terms, replace(limits, bins=max(limits.bins, n), drawn=n))
     weighted = data.weight is not None
-    return Rating(
-        settings, systems, attributes, given, Account.of_rows(rows), asked, asked(block), held, weighted, data
-    )
+    read, kept = Account.of_rows(rows), asked(block)
+    return Rating(settings, systems, attributes, given, rows.sources, read, asked, kept, held, weighted, data)
 
 
 def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Rating:
@@ -496,7 +489,7 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     summed = Summed(t.systems, asked.terms, kept, design)
     summed.refuse_unlike()
     counted = Account.of_table(t, rows)
-    made = Rating(settings, t.systems, {}, given, counted, asked, kept, summed, bool(weight), table=t)
+    made = Rating(settings, t.systems, {}, given, counted.sources, counted, asked, kept, summed, bool(weight), table=t)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
     roles_of.refuse_missing(made.target.values, made.target.rows, actual, where)
     return made

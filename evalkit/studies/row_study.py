@@ -1,7 +1,7 @@
 """A study whose systems speak of the same rows; the units are rows, or the unit that was named.
 
-With it the account of what was read, the file of rows that are read again, the numbers and curves of one class against
-the rest, or of one label, and the rows that systems miss by most.
+With it the account of what was read, the rows that are read again as their file is written, and those that systems miss
+by most.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from evalkit.reading.inputs.units import Trials, UnitValues
 from evalkit.reading.reductions import blocks, losses
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import Part
 from evalkit.statistics import proportions
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -160,7 +160,7 @@ def _study(values: Input, p: parameters.Significance, limits: Limits) -> Signifi
     if p.test_to_train and unit:
         raise ParameterError(SEVERAL)
     return Significance(
-        shared, data.systems, {}, p.given, data, p.test_to_train, p.looks, values.accounts, values.alone
+        shared, data.systems, {}, p.given, data.sources, data, p.test_to_train, p.looks, values.accounts, values.alone
     )
 
 
@@ -289,11 +289,6 @@ class Shares(Shown, Study):
     differences_are: ClassVar[str] = "Differences"
     value_is: ClassVar[str] = "Share"
 
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
-        return self.data.sources
-
     @classmethod
     def of(cls, data: Trials, p: parameters.Significance) -> "Shares":
         """The study of a table; raises ParameterError for parameters that do not go together, or an unknown metric."""
@@ -317,7 +312,7 @@ class Shares(Shown, Study):
         p = replace(p, baseline=cls.label(null) if null else p.baseline)
         shared = study.settings(p, [Chosen(metric)])
         study.check_systems(shared, systems)
-        return cls(shared, systems, {}, p.given, data, null, p.alternative)
+        return cls(shared, systems, {}, p.given, data.sources, data, null, p.alternative)
 
     @staticmethod
     def label(null: float | None) -> str:

@@ -117,12 +117,13 @@ def _seeds(*key: int) -> np.random.SeedSequence:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(ABC):
-    """One evaluation of several systems on the same units. Frames have one row a result."""
+    """One evaluation of several systems on the same units. Frames have one row a result. sources: what was read."""
 
     settings: Settings
     systems: tuple[str, ...]
     attributes: Mapping[str, Any]
     given: Mapping[str, Any]
+    sources: tuple[Source, ...]
 
     report: ClassVar[str]
     differences_are: ClassVar[str] = "Paired differences"
@@ -138,11 +139,6 @@ class Study(ABC):
     @abstractmethod
     def unit_name(self) -> str:
         """What varies from sample to sample, as a noun: query, row, user."""
-
-    @property
-    @abstractmethod
-    def sources(self) -> tuple[Source, ...]:
-        """What was read."""
 
     @abstractmethod
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:

@@ -205,6 +205,7 @@ def _given(e: Examples, column: FoldColumn, shared: Settings, p: parameters.Vali
         systems=tuple(systems),
         attributes=_attributes(e, rows),
         given=p.given,
+        sources=e.sources,
         described=(),
         threshold=p.threshold if e.classes else None,
         examples=e,
@@ -279,18 +280,18 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         wide = Learner(again, e.candidates, e.label, len(e.classes))
         both = resplits.reselected(setting, wide, subject)
         pooled |= {name: _pooled(some, order) for name, some in zip((OUTSIDE, INSIDE), both, strict=True)}
-    place = np.argsort(order, kind="stable")
-    ends = np.cumsum(folds.sizes[1])[:-1]
+    tests = np.split(np.argsort(order, kind="stable"), np.cumsum(folds.sizes[1])[:-1])
     return Validation(
         settings=shared,
         systems=tuple(models),
         attributes=_attributes(e, rows[order]),
         given=p.given,
+        sources=e.sources,
         examples=e,
         folds=folds,
         pooled=pooled,
         rows=rows[order],
-        tests=_slices(labels, np.split(place, ends)),
+        tests=_slices(labels, tests),
         fits=fits,
         refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
         described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
