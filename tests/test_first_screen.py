@@ -67,7 +67,7 @@ def answer(study) -> str:
             {"a": 1, "b": 2, "c": 3, "d": 2},
             {"baseline": "b"},
             r"Against b, by mae: a is better than it; c is worse than it; the data do not show whether d is better or "
-            r"worse\. Of the two best, a is better than d\.",
+            r"worse\. a is better than d, the second best\.",
         ),
     ],
 )
@@ -92,8 +92,8 @@ def test_many_systems_are_a_tally_and_five_cards():
     assert "5 of 8 comparisons are listed here" in shown.html
     against = rating.read(table, metrics="mae", baseline="m3")
     assert answer(against) == (
-        "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it. Of the two best, best is "
-        "better than m0."
+        "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it. best is "
+        "better than m0, the second best."
     )
     cards = first_screen.verdict(against)
     assert cards.html.count('class="verdict') == first_screen.SHOWN

@@ -132,7 +132,7 @@ def test_very_many_units_are_drawn_from_the_limit_of_sign_flips(given):
     reach = np.linspace(-0.01, 0.01, 5) + kept.headline.iloc[0]["difference"]
     np.testing.assert_allclose(many.p_of(reach), kept.p_of(reach), atol=0.02)
     unit = "users" if given else "questions"
-    assert any(text.startswith(f"Of more than 150 {unit} differences are tested by t") for text in told(many))
+    assert any(text.startswith(f"With more than 150 {unit}, differences are tested by t") for text in told(many))
     in_memory, of_many = words(kept), words(many)
     for says in ("bootstrap p", "random sign vectors"):
         assert says in in_memory

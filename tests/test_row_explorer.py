@@ -47,9 +47,10 @@ def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
     listed = len(piece.to_frames()[0])
     assert 60 < listed <= explorer.MOST
     assert len(piece.html) < 1.2 * explorer.ROOM
-    assert f"The {listed} rows that are missed most, or differently" in piece.html
+    assert f"The {listed} rows with the largest or most unlike errors" in piece.html
     assert (
-        "The rows, out of 3,000, that a misses most, and those where the misses of a and b differ most." in piece.html
+        "Of 3,000 rows, those with the largest errors of a, "
+        "and those where the errors of a and b differ most." in piece.html
     )
 
 
@@ -66,7 +67,7 @@ def test_each_segment_has_its_most_missed_rows():
     few = np.arange(2980, 3000)
     worst = few[np.argsort(-m.misses.off["a"][few])]
     assert {*worst[:6]} <= {*m.rows}
-    assert "of all and of each segment" in explorer.explorer(study).html
+    assert "overall and per segment" in explorer.explorer(study).html
 
 
 def test_a_row_opens_to_its_other_columns(tmp_path):

@@ -227,7 +227,10 @@ def test_latex_has_intervals_marks_and_escaped_names(study):
     assert r"\textless" not in latex
     assert r"$<$script$>$alert(1)$<$/script$>$ a\_b \& 5\% $|$ x$^{a}$" in latex
     assert r"$^{b}$ {\footnotesize [" in latex
-    assert "Superscripts: significantly better than that system, adjusted p below 0.05." in latex
+    assert (
+        "A superscript letter marks a significant win over the system with that letter (adjusted p below 0.05)."
+        in latex
+    )
     assert latex.count("{") == latex.count("}")
     comparisons = study.tables.comparisons.to_latex()
     assert r"$^{*}$ {\footnotesize [$" in comparisons or r"$^{*}$ {\footnotesize [+" in comparisons

@@ -29,12 +29,12 @@ CUT = 80  # letters of a cell
 
 
 MISSES = {
-    By.PROBABILITY: "A miss is how far the probability is from the label, 0 or 1.",
-    By.RANK: "A miss is how far the rank of the score, as a share of the rows, is from the label, 0 or 1.",
-    By.CLASS: "A miss is 1 − the probability of the true class.",
-    By.DECISION: "A miss is 1 where another class is predicted.",
-    By.LABELS: "A miss is the mean distance of the scores from the labels, 0 or 1; the worst label is farthest off.",
-    By.ERROR: "A miss is |forecast − actual|.",
+    By.PROBABILITY: "Error: the distance between the probability and the label (0 or 1).",
+    By.RANK: "Error: the distance between the rank of the score, as a share of the rows, and the label (0 or 1).",
+    By.CLASS: "Error: 1 − the probability of the true class.",
+    By.DECISION: "Error: 1 if another class is predicted, else 0.",
+    By.LABELS: "Error: the mean distance between the scores and the labels (0 or 1); the worst label has the largest.",
+    By.ERROR: "Error: |forecast − actual|.",
 }
 
 
@@ -96,11 +96,13 @@ def explorer(study: RowStudy) -> Html:
 
 def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
     total, (first, *others) = len(m.aligned), m.pair
-    kind = "rows that are missed most, or differently" if others else "most missed rows"
+    kind = "rows with the largest or most unlike errors" if others else "rows with the largest errors"
     which = f"All {counted(total, 'row')}" if len(m.rows) == total else f"The {len(m.rows)} {kind}"
-    slices = ", of all and of each segment" if m.study.slices else ""
-    unlike = f", and those where the misses of {first} and {others[0]} differ most" if others else ""
-    note = f"The rows, out of {total:,}, that {first} misses most{slices}{unlike}. " if len(m.rows) < total else ""
+    slices = ", overall and per segment" if m.study.slices else ""
+    unlike = f", and those where the errors of {first} and {others[0]} differ most" if others else ""
+    note = (
+        f"Of {total:,} rows, those with the largest errors of {first}{slices}{unlike}. " if len(m.rows) < total else ""
+    )
     beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
     names, note = m.aligned.id[m.rows].tolist(), f"{note}{MISSES[m.misses.by]}"
     return Explored(which, " and ".join(m.pair), "row", names, beside, _said(m), opened, note)

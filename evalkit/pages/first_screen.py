@@ -174,8 +174,8 @@ def _of_best_two(study: Study) -> str:
         case "equivalent":
             return f" The two best, {first} and {second}, are equivalent."
         case "cannot tell":
-            return f" Of the two best, the data do not show whether {first} or {second} is better."
-    return f" Of the two best, {first} is {row['verdict']} than {second}."
+            return f" The data do not show which of the two best, {first} or {second}, is better."
+    return f" {first} is {row['verdict']} than {second}, the second best."
 
 
 def _several(study: Study, names: Sequence[str], last: str = "and") -> str:

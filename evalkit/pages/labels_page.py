@@ -136,8 +136,8 @@ def every_finding(study: LabelsStudy) -> list[Finding]:
 def _labels(study: LabelsStudy) -> Iterator[Finding]:
     labels = diagnostics.label_shares(study)
     shares = listed(f"{name} {share:.1%}" for name, share in labels.shares.items())
-    text = f"Labels that are true: {shares}; {labels.per_row:.2f} per row, {labels.none:.1%} of the rows have none."
-    yield kinds.CLASS_SHARES.note(text, len(labels.shares))
+    text = f"Share of rows with each label: {shares}. A row has {labels.per_row:.2f} labels on average; "
+    yield kinds.CLASS_SHARES.note(f"{text}{labels.none:.1%} of the rows have none.", len(labels.shares))
     yield from weights(study.weighted)
     if constant := [name for name, share in labels.shares.items() if share in (0.0, 1.0)]:
         text = f"Labels that are never or always true, whose AUC is undefined: {listed(constant)}."

@@ -169,8 +169,8 @@ def beaten(study: Study) -> Marks:
         if row.verdict in sides:
             winner, loser = sides[row.verdict]
             wins[row.metric, winner].add(loser)
-    than = f"Superscripts: significantly better than that {study.compares}"
-    words = f"{than}, adjusted p below {diagnostics.alpha(study):.2g}."
+    than = f"A superscript letter marks a significant win over the {study.compares} with that letter"
+    words = f"{than} (adjusted p below {diagnostics.alpha(study):.2g})."
     letters = dict(zip(study.order, ascii_lowercase, strict=False))
     return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
 
@@ -483,8 +483,8 @@ def tiers(study: Study) -> Html:
     note = f"Rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all "
     note += "pairs), a joint test that may separate other systems than the verdicts, which are by Holm correction. "
     note += "Systems of one tier do not differ significantly; those of neighbouring tiers need not either. The last "
-    note += "column is for 80% power after Holm's first step over these pairs, as if the observed difference were the "
-    note += "true one."
+    note += "column is the number needed for 80% power at Holm's first step over these pairs, if the true difference "
+    note += "equals the observed one."
     if study.settings.baseline:
         note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"

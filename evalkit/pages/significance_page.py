@@ -183,8 +183,10 @@ def _many(study: Significance) -> Iterator[Finding]:
     """What takes the place of methods that visit every unit many times."""
     if study.many:
         most = f"{study.settings.limits.reading.listed:,} {plural(study.unit_name, 2)}"
-        text = f"Of more than {most} differences are tested by t, and max-T and the distribution under the null are "
-        text += "draws from the normal distribution that sign flips have; the bootstrap test is left out, and single "
+        text = (
+            f"With more than {most}, differences are tested by t. Max-T and the distribution under the null are drawn "
+        )
+        text += "from the normal approximation of sign flips, the bootstrap test is left out, and single "
         yield kinds.VERY_MANY_UNITS.note(f"{text}differences are not listed.", study.units)
 
 

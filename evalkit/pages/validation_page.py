@@ -430,7 +430,7 @@ def estimates(study: Validation) -> Html:
 def fold_map(study: Validation) -> Figure:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
     along, frame = ALONG[study.axis], study.stretches(BINS)
-    both = "; both: of neighbouring rows some are tested and some train, none does both"
+    both = "; both: some of these rows are in the training set, others in the test set, and no row is in both"
     mixed = both if "both" in set(frame["kind"]) else ""
     n, folds = len(study.examples), counted(len(study.tests), "fold")
     caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."

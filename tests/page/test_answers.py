@@ -112,7 +112,7 @@ def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
 
 
 MISSED = """
-const table = captioned("missed most"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
+const table = captioned("unlike errors"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
 const cue = getComputedStyle(fold.querySelector("summary"), "::after").content, closed = fold.open;
 fold.open = true;
 type(filter, "housing rent"); fold.querySelector(".scroll + .tools button").click();
@@ -143,7 +143,7 @@ def test_rows_that_are_missed_by_most_are_filtered_by_segment_and_open(tmp_path)
 
 def test_a_slice_opens_its_rows(tmp_path):
     script = """
-    const link = $$("a.slice").find(each => each.text === "housing rent "), table = captioned("missed most");
+    const link = $$("a.slice").find(each => each.text === "housing rent "), table = captioned("unlike errors");
     link.click(); await wait();
     const fold = table.closest("details");
     return [fold.open, $$("[type=search]", fold)[0].value, lines(table), fold.getBoundingClientRect().top];
