@@ -15,6 +15,7 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.class_metrics import against_rest
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Chosen, Metric
+from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics import counts, grid, kept
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
@@ -298,16 +299,16 @@ class ByArea:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedClasses:
-    """All systems on the same rows, which were read once or twice. design: how rows lie."""
+class OneAgainstRest:
+    """All systems on the same rows, whose scores for each class or label are counted. design: how rows lie.
+
+    first: the first reading, and counted what it counted: moments, cells and scores.
+    """
 
     systems: tuple[str, ...]
-    first: ByClass
-    counted: Counted
-    groups: Mapping[int, Group]
+    first: Any
+    counted: Any
     design: Layout
-    second: ByArea | None = None
-    areas: Areas | None = None
 
     @property
     def layout(self) -> Layout:
@@ -319,6 +320,45 @@ class SummedClasses:
         """Whether rows carry weights."""
         return self.first.counting.scale is not None
 
+    def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
+        """A metric that follows from sums over rows."""
+        moments = replace(self.counted.moments[group].moments, each=None)
+        place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
+        return OfMoments(chosen, moments, place, self.design)
+
+    def scores(self, group: int, system: int, c: int) -> Scores:
+        """The scores of a class or label."""
+        key = (group, system, c)
+        if key not in self._scores:
+            self._scores[key] = Scores(self.counted.scores[key].whole, self.first.counting.scale)
+        return self._scores[key]
+
+    @cached_property
+    def _scores(self) -> dict[tuple[int, int, int], Scores]:
+        return {}
+
+    def kish(self, of: Group) -> float:
+        """Kish's number of the units of a group, or the number of its rows."""
+        return float(of.n) if self.design is Layout.PLAIN else of.kish(np.ones(len(of.each[0].weight)))
+
+    def area(self, chosen: Chosen, of: Group, positive: int, tables: Tables, moments: Any, column: str) -> OfArea:
+        """A metric of the scores of one class, `positive` among the cells, against the rest."""
+        kind: Any = chosen.metric.kind
+        side = of.each[0].actual == positive
+        kish = min(of.kish(one.astype(np.float64)) for one in (side, ~side))
+        kish = float(of.n) if self.design is Layout.PLAIN else kish
+        value, form = kind.read(kind.source(tables)), {column: 1.0}
+        return OfArea(chosen, moments, self.layout, value, form, column, tables=tables, size=of.n, kish=kish)
+
+
+@dataclass(frozen=True, eq=False)
+class SummedClasses(OneAgainstRest):
+    """Several classes, whose rows were read once or twice."""
+
+    groups: Mapping[int, Group]
+    second: ByArea | None = None
+    areas: Areas | None = None
+
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
@@ -327,12 +367,6 @@ class SummedClasses:
         if chosen.base.metric.kind.decided:
             return of_system(chosen, self.groups[group], i)
         return self._mean(chosen, group, i)
-
-    def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
-        """A metric that follows from sums over rows."""
-        moments = replace(self.counted.moments[group].moments, each=None)
-        place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
-        return OfMoments(chosen, moments, place, self.design)
 
     def derived(self, metric: Metric, system: str, change: Change) -> OfCells:
         """A metric of the rows of a system with other things in the place of what is and is said."""
@@ -344,16 +378,8 @@ class SummedClasses:
         return self._area(Chosen(metric), 0, self.systems.index(system), c)
 
     def _area(self, chosen: Chosen, group: int, i: int, c: int) -> OfArea:
-        of, column = self.groups[group], f"{i} {c}"
-        kind: Any = chosen.metric.kind
-        sides = [of.each[0].actual == c, of.each[0].actual != c]
-        plain = self.design is Layout.PLAIN
-        kish = float(of.n) if plain else min(of.kish(side.astype(float)) for side in sides)
-        tables = self.scores(group, i, c)
         moments: Any = self._moments.get((group, chosen.label))
-        value = kind.read(kind.source(tables))
-        form = {column: 1.0}
-        return OfArea(chosen, moments, self.layout, value, form, column, tables=tables, size=of.n, kish=kish)
+        return self.area(chosen, self.groups[group], c, self.scores(group, i, c), moments, f"{i} {c}")
 
     def _mean(self, chosen: Chosen, group: int, i: int) -> OfAreas:
         kind: Any = chosen.metric.kind
@@ -363,9 +389,8 @@ class SummedClasses:
         assert self.areas is not None
         n = len(self.systems)
         strata = self.areas.strata[at].sums.reshape(-1, n, n) if plain else None
-        kish = float(of.n) if plain else of.kish(np.ones(len(of.each[0].weight)))
         columns = [one.column for one in classes]
-        known: Any = (chosen, self._moments[at], self.layout, shares, classes, columns, i, of.n, kish)
+        known: Any = (chosen, self._moments[at], self.layout, shares, classes, columns, i, of.n, self.kish(of))
         known += (strata, self.sizes(group))
         return OfAreas(*known)
 
@@ -377,17 +402,6 @@ class SummedClasses:
         return {at: Moments.of(self.second.names, one.moments) for at, one in self.areas.moments.items()}
 
     # Tables
-
-    def scores(self, group: int, system: int, c: int) -> Scores:
-        """The scores of a class."""
-        key = (group, system, c)
-        if key not in self._scores:
-            self._scores[key] = Scores(self.counted.scores[key].whole, self.first.counting.scale)
-        return self._scores[key]
-
-    @cached_property
-    def _scores(self) -> dict[tuple[int, int, int], Scores]:
-        return {}
 
     def sizes(self, member: Any) -> Ints:
         """The rows of each class in a group; a slice is all rows."""

@@ -15,11 +15,11 @@ from evalkit.catalogue.metric import Chosen, Metric, Weighted
 from evalkit.metrics import cells, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.class_areas import OfArea, OfLabels, OfTotals, Scores
+from evalkit.statistics.class_areas import OfLabels, OfTotals
 from evalkit.statistics.class_cells import Group, OfCells, of_system
-from evalkit.statistics.label_readings import ByLabel, ByMoves, Counted, Moved, Place
-from evalkit.statistics.several_classes import SHARE, Change, counted_by_score
-from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
+from evalkit.statistics.label_readings import ByMoves, Moved, Place
+from evalkit.statistics.several_classes import SHARE, Change, OneAgainstRest, counted_by_score
+from evalkit.statistics.statistic import HeldRows, OfRows, Statistic
 from evalkit.statistics.summed import OfMoments
 from evalkit.statistics.two_classes import Form, Moments
 
@@ -201,25 +201,11 @@ def key_of(chosen: Chosen) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedLabels:
-    """All systems on the same rows, which were read twice. design: how rows lie."""
+class SummedLabels(OneAgainstRest):
+    """Several labels, whose rows were read twice."""
 
-    systems: tuple[str, ...]
-    first: ByLabel
-    counted: Counted
-    design: Layout
     second: ByMoves | None = None
     moved: Moved | None = None
-
-    @property
-    def layout(self) -> Layout:
-        """Whether rows count alike."""
-        return Layout.SUMMED if self.design is Layout.PLAIN else Layout.SUMMED_VARIED
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-        return self.first.counting.scale is not None
 
     @property
     def labels(self) -> range:
@@ -242,17 +228,6 @@ class SummedLabels:
     def _cells(self) -> dict[tuple[int, int | str], Group]:
         return {}
 
-    def scores(self, group: int, system: int, label: int) -> Scores:
-        """The scores of a label."""
-        key = group, system, label
-        if key not in self._scores:
-            self._scores[key] = Scores(self.counted.scores[key].whole, self.first.counting.scale)
-        return self._scores[key]
-
-    @cached_property
-    def _scores(self) -> dict[tuple[int, int, int], Scores]:
-        return {}
-
     # Metrics
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
@@ -266,13 +241,12 @@ class SummedLabels:
 
     def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
         """A metric that follows from sums over rows."""
-        moments, terms = replace(self.counted.moments[group].moments, each=None), self.first.terms
-        place = terms.place(group, terms.metrics.index(chosen.base), i)
+        whole = super().loss(chosen, group, i)
         shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
         if shared is None:
-            return OfMoments(chosen, moments, place, self.design)
+            return whole
         pairs = dict(zip(combinations(range(len(self.systems)), 2), shared.sums, strict=True))
-        return OfShared(chosen, moments, place, self.design, number=i, shared=pairs)
+        return OfShared(chosen, whole.moments, whole.place, self.design, number=i, shared=pairs)
 
     def _hits(self, chosen: Chosen, group: int, i: int) -> OfCells:
         """A share of rows, of which the cells tell whether they count and are hits."""
@@ -289,7 +263,7 @@ class SummedLabels:
         powers = None if self.moved is None else self.moved.powers.get(at)
         pairs = {} if powers is None else dict(zip(combinations(range(len(self.systems)), 2), powers.sums, strict=True))
         known: Any = (chosen, moments, self.layout, share[there].tolist(), each, [f"{i} {j}" for j in there], i)
-        known += (size, self._kish(group), f"{i} shares" if isinstance(kind, Weighted) else "", pairs)
+        known += (size, self.kish(self.cells(group, 0)), f"{i} shares" if isinstance(kind, Weighted) else "", pairs)
         return OfLabels(*known)
 
     def shares_in(self, kind: Any, group: int) -> Floats:
@@ -304,26 +278,13 @@ class SummedLabels:
         every = [self.cells(group, j).each[0] for j in self.labels]
         return np.array([one.weight[one.actual == 1].sum() for one in every], float)
 
-    def _kish(self, group: int) -> float:
-        """Kish's number of units, or the number of rows."""
-        of = self.cells(group, 0)
-        return float(of.n) if self.design is Layout.PLAIN else of.kish(np.ones(len(of.each[0].weight)))
-
     def part(self, metric: Metric, group: int, i: int, label: int, moments: Moments | None) -> Any:
         """A metric of one label. moments: of how much rows move the metric of each label, where they are known."""
         kind: Any = metric.kind
         if kind.decided:
             return of_system(Chosen(metric), self.cells(group, label), i)
-        return self._of_table(metric, group, label, moments, self.scores(group, i, label), f"{i} {label}")
-
-    def _of_table(self, metric: Metric, group: int, label: int, moments: Any, tables: Any, column: str) -> OfArea:
-        """A metric of the table of one label's scores."""
-        of, kind = self.cells(group, label), metric.kind
-        sides = [of.each[0].actual == 1, of.each[0].actual == 0]
-        kish = float(of.n) if self.design is Layout.PLAIN else min(of.kish(side.astype(np.float64)) for side in sides)
-        known: Any = kind
-        sums: Any = (moments, self.layout, known.read(known.source(tables)), {column: 1.0}, column)
-        return OfArea(Chosen(metric), *sums, tables=tables, size=of.n, kish=kish)
+        scores = self.scores(group, i, label)
+        return self.area(Chosen(metric), self.cells(group, label), 1, scores, moments, f"{i} {label}")
 
     @cached_property
     def _moments(self) -> dict[Place, Moments]:
@@ -388,9 +349,9 @@ class SummedLabels:
         kind: Any = chosen.metric.kind
         i, columns = self.second.sweep.system, [f"{j}" for j in self.labels]
         tables = [Decided(self.scores(0, i, j).counts, threshold) for j in self.labels]
-        each = [self._of_table(kind.of, 0, j, moments, tables[j], columns[j]) for j in self.labels]
+        each = [self.area(Chosen(kind.of), self.cells(0, j), 1, tables[j], moments, columns[j]) for j in self.labels]
         known: Any = (chosen, moments, self.layout, self.shares_in(kind, 0).tolist(), each, columns, i)
-        known += (self.cells(0, 0).n, self._kish(0), "", {})
+        known += (self.cells(0, 0).n, self.kish(self.cells(0, 0)), "", {})
         return OfLabels(*known)
 
     # Tables

@@ -508,7 +508,7 @@ def _counted(of: Classes, settings: Settings) -> SummedClasses:
     layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
     groups = {group: first.counting.group(cells, layout) for group, cells in counted.cells.items()}
     design = Layout.PLAIN if plain else Layout.WEIGHTED if of.scale is not None else Layout.CLUSTERED
-    measured = SummedClasses(t.systems, first, counted, groups, design)
+    measured = SummedClasses(t.systems, first, counted, design, groups)
     for chosen in first.terms.metrics:  # which rows of two systems are left out only the rows tell
         sides = [measured.loss(chosen, 0, i) for i in range(len(t.systems))]
         if isinstance(chosen.metric.kind, Loss) and min(one.totals[1] for one in sides) < sides[0].moments.totals[0]:
