@@ -22,7 +22,7 @@ LINES = {
     "offline": 803,
     "online": 1_039,
     "page": 183,
-    "pages": 3_886,
+    "pages": 3_887,
     "parameters": 816,
     "reading": 6_943,
     "statistics": 4_926,

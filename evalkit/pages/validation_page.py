@@ -220,7 +220,8 @@ def every_finding(study: Validation) -> list[Finding]:
 def of_data(study: Validation) -> list[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
     data = [*_rows(study), *_threshold(study), *_features(study), *_folds(study), *_fits(study)]
-    return [*data, *picked(study, [name for name in study.systems if name != study.baseline]), *skewed(study)]
+    chosen = picked(study, [name for name in study.systems if name != study.baseline])
+    return [*data, *chosen, *([] if study.few_pooled else skewed(study))]
 
 
 def _rows(study: Validation) -> Iterator[Finding]:
