@@ -62,7 +62,7 @@ def test_weighted_rows_are_told_as_repeated_rows(data):
 
 def test_what_weighted_rows_are_told_to_hold_is_their_share():
     weighted, repeated = weighted_and_repeated(traits())
-    for start in ("Labels that are true", "Threshold"):
+    for start in ("Share of rows with each label", "Threshold"):
         line = [
             next(one for one in shown(s, "findings").splitlines() if one.startswith(start))
             for s in (weighted, repeated)
