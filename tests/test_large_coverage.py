@@ -72,7 +72,7 @@ def test_a_big_file(tmp_path):
     pq.write_table(pa.table({"label": label.astype(np.int8), "score": score}), path)
     study = classification.read(str(path), memory="300MB", metrics="roc_auc,average_precision,ks,f1")
     exact = counts.count(score, label)
-    (width, low, high) = study.binned["system"]
+    width, low, high = study.binned["system"].moved
     assert abs(study.estimate(study.primary, "system").value - counts.auc(exact)) <= width < 1e-5
     assert low <= counts.average_precision(exact) <= high
     assert study.facts.rows == len(label)

@@ -14,23 +14,23 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_486,
+    "catalogue": 1_487,
     "commands": 442,
     "drawing": 1_387,
     "findings": 76,
-    "metrics": 2_359,
+    "metrics": 2_369,
     "offline": 803,
     "online": 1_039,
     "page": 183,
-    "pages": 3_887,
+    "pages": 3_889,
     "parameters": 816,
     "reading": 6_943,
-    "statistics": 4_926,
-    "studies": 6_099,
+    "statistics": 4_937,
+    "studies": 6_101,
     "top": 996,
 }
 MODULES = 177
-TESTS = 25_701
+TESTS = 25_706
 
 
 @cache

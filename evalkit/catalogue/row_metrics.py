@@ -88,7 +88,7 @@ ROC_AUC = described("roc_auc", "counts", Area(counts.auc, influence.auc_bins))
 AVERAGE_PRECISION = described(
     "average_precision",
     "counts",
-    Order(counts.average_precision, average_precision_bins, average_precision_moves, average_precision_bias),
+    Order(counts.average_precision, average_precision_bins, average_precision_moves, bias=average_precision_bias),
 )
 _ACCURACY = described("accuracy", "counts", _share(lambda y, d: (np.ones_like(y), y == d)))
 RECALL = described("recall", "counts", _share(lambda y, d: (y, d)))
@@ -105,7 +105,7 @@ COUNTS = rows_of(
         "average_precision": AVERAGE_PRECISION,
         "average_precision_interpolated": Order(curves.average_precision_interpolated),
         "pr_auc_davis_goadrich": Order(curves.pr_auc_davis_goadrich),
-        "pr_auc_trapezoid": Order(curves.pr_auc_trapezoid),
+        "pr_auc_trapezoid": Order(curves.pr_auc_trapezoid, rises=False),
         "partial_auc_mcclish_10": Order(lambda c: curves.partial_auc_mcclish(c, 0.1)),
         "break_even": Order(curves.break_even),
         "ks": Gap(counts.ks, influence.ks_bins),
@@ -113,8 +113,8 @@ COUNTS = rows_of(
         "brier": _loss(losses.brier),
         "brier_skill": Skill(calibration.brier_skill, calibration.brier_skill_bins),
         "calibration_in_the_large": _loss(lambda label, probability: probability - label),
-        "ece_10": Calibration(calibration.ece_10),
-        "miscalibration": Calibration(calibration.miscalibration),
+        "ece_10": Calibration(calibration.ece_10, rises=False),
+        "miscalibration": Calibration(calibration.miscalibration, rises=False),
         "accuracy": _ACCURACY,
         "error_rate": _one_minus(_ACCURACY),
         "balanced_accuracy": _BALANCED,

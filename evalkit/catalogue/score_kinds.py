@@ -41,12 +41,14 @@ class Curve(OfTable):
 
     of: the metric of a table. terms: what a positive (first row) and a negative (second) at each threshold adds to it
     to first order, in closed form; None for numerical derivatives. moves: the same for a run of thresholds at a time,
-    the lowest first, of a table whose value is known; None where nothing is saved by it.
+    the lowest first, of a table whose value is known; None where nothing is saved by it. rises: whether it never falls
+    where a positive's score goes up or a negative's down.
     """
 
     of: Number
     terms: Callable[[Counts], Floats] | None = None
     moves: Callable[[Counts, float], Iterator[tuple[Step, Floats]]] | None = None
+    rises: bool = True
     summed: ClassVar[bool] = True
 
     def at(self, c: Counts, threshold: float) -> float:

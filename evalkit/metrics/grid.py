@@ -222,6 +222,28 @@ def spread(g: Grid) -> Bools:
     return ~g.exact[(g.positive + g.negative) > 0][::-1]
 
 
+def ends(g: Grid) -> tuple[Grid, Grid]:
+    """The scores before binning at their worst and at their best: positives have the lowest or the highest of a bin.
+
+    What rises where a positive goes up and a negative down lies between its values for the two.
+
+    >>> worst, best = ends(reduce(np.array([1.0, 1.1, 3.0]), np.array([True, False, True]), most=2))
+    >>> counts(worst).fp, counts(best).fp
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    shared = ~g.exact
+    code = np.concatenate([g.low, g.high[shared]])
+    order = np.argsort(code, kind="stable")
+
+    def split(column: Ints, *, up: bool) -> Ints:
+        moved = column[shared]
+        return np.concatenate([np.where(shared & up, 0, column), moved if up else 0 * moved])[order]
+
+    made = [(split(g.positive, up=best), split(g.negative, up=not best)) for best in (False, True)]
+    worst, best = (Grid(0, code[order], code[order], *columns, g.cut) for columns in made)
+    return worst, best
+
+
 def auc_width(c: Counts, spread: Bools) -> float:
     """The largest possible error of AUC from binning: half the pairs that share a bin / all pairs.
 

@@ -143,7 +143,7 @@ def results(study: BinaryStudy) -> Results:
     }
     if study.binned:
         names = ("system", "roc_auc_change", "average_precision_low", "average_precision_high")
-        more["binning"] = [dict(zip(names, (name, *ends), strict=True)) for name, ends in study.binned.items()]
+        more["binning"] = [dict(zip(names, (name, *t.moved), strict=True)) for name, t in study.binned.items()]
     if study.both_classes:
         of_systems = study.counts_by_system
         more |= {
@@ -236,6 +236,14 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.FEW_ROWS_DOMINATE.warning(text + measured.FAR_SCORES)
 
 
+def _changes(changes: Mapping[str, float]) -> str:
+    """By how much bins can change each metric of a system."""
+    return listed(
+        f"{label} by {'an amount that nothing bounds' if math.isnan(change) else f'less than {power(change)}'}"
+        for label, change in changes.items()
+    )
+
+
 def _ties(study: BinaryStudy) -> Iterator[Finding]:
     """Distinct scores, by how much bins can move the areas, and rows whose label and scores another row has too."""
     most = f"more than {diagnostics.MOST:,}"
@@ -243,13 +251,10 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
     amounts = listed(f"{name} {most if n is None else f'{n:,}'}" for name, n in distinct.items())
     yield kinds.DISTINCT_SCORES.note(f"Distinct scores: {amounts} of {counted(study.facts.rows, 'row')}.")
     if systems := diagnostics.binned(study):
-        areas = [
-            f"{r['system']}: AUC {number(r['auc'])}, binning changes it by less than {power(r['auc_change'])}, average "
-            f"precision {number(r['average_precision'])} by less than {power(r['average_precision_change'])}"
-            for r in systems
-        ]
-        text = f"M{most[1:]} distinct scores are counted in bins; metrics at the threshold stay exact."
-        yield kinds.BINNED_SCORES.note(f"{text} {listed(areas, joint='; ')}.", len(systems))
+        moved = [f" Binning changes {name}'s {_changes(changes)}." for name, changes in systems.items() if changes]
+        text = f"M{most[1:]} distinct scores are counted in bins; metrics at the threshold and mean losses stay exact."
+        text += "".join(moved)
+        yield kinds.BINNED_SCORES.note(text, len(systems))
     n, few, many = diagnostics.repeated(study)
     if n:
         why = (

@@ -15,6 +15,8 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, ParameterError, ratio
 from evalkit.catalogue.kinds import Loss, RatioOfRows
 from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION
+from evalkit.catalogue.score_kinds import Curve
 from evalkit.limits import Limits
 from evalkit.metrics import calibration, cells, grid, kept
 from evalkit.metrics.block import Block
@@ -403,6 +405,17 @@ class BinnedScore:
     def moved(self) -> tuple[float, float, float]:
         """The most that shared bins move AUC, and the limits of average precision."""
         return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(self.counts, self.shared)
+
+    def changed(self, chosen: Chosen) -> float:
+        """The most that shared bins move a metric of the whole table; NaN where nothing bounds it."""
+        kind = chosen.base.metric.kind
+        if not isinstance(kind, Curve) or not kind.rises:
+            return np.nan
+        value, tables = chosen.at(self.chances), [replace(self, bins=bins, known=None) for bins in grid.ends(self.bins)]
+        ends = [chosen.at(t.chances) for t in tables]
+        if chosen.base.metric is AVERAGE_PRECISION:
+            ends = [*self.moved[1:]]
+        return max(abs(end - value) for end in ends)
 
     @property
     def rows(self) -> float:

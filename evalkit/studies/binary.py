@@ -194,10 +194,10 @@ class BinaryStudy(RowStudy):
         return {name: self.table(name) for name in self.order}
 
     @cached_property
-    def binned(self) -> Mapping[str, tuple[float, float, float]]:
-        """Of systems whose scores share bins, the most that moves AUC, and the limits of average precision."""
+    def binned(self) -> Mapping[str, BinnedScore]:
+        """The tables of the systems whose scores share bins."""
         tables = {name: self._tables(name) for name in self.systems}
-        return {name: t.moved for name, t in tables.items() if isinstance(t, BinnedScore) and t.shared.any()}
+        return {name: t for name, t in tables.items() if isinstance(t, BinnedScore) and t.shared.any()}
 
     @cached_property
     def repeated(self) -> int | None:

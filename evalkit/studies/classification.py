@@ -17,6 +17,7 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup, row_metrics
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.row_metrics import GAUC, ROC_AUC
+from evalkit.catalogue.score_kinds import Curve
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.metrics.rows import Rows
@@ -366,15 +367,17 @@ def certain_included(study: BinaryStudy) -> bool:
     return study.layout is Layout.PLAIN
 
 
-def binned(study: BinaryStudy) -> list[dict[str, Any]]:
-    """The systems whose scores are counted in bins: their areas, and by how much the bins change each at most."""
-    rows = []
-    for name, (width, low, high) in study.binned.items():
-        area, precision = counts.auc(study.table(name)), counts.average_precision(study.table(name))
-        change = power_of_ten(max(high - precision, precision - low))
-        areas = {"auc": area, "auc_change": power_of_ten(width)}
-        rows.append({"system": name} | areas | {"average_precision": precision, "average_precision_change": change})
-    return rows
+def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
+    """Of systems whose scores are counted in bins, the most that this changes each metric; NaN where nothing bounds it.
+
+    Left out are metrics that a threshold decides and means of losses, which are exact.
+    """
+    kinds = {chosen: chosen.base.metric.kind for chosen in study.settings.metrics}
+    moved = [chosen for chosen, kind in kinds.items() if isinstance(kind, Curve) and not kind.decided]
+    return {
+        name: {chosen.label: power_of_ten(tables.changed(chosen)) for chosen in moved}
+        for name, tables in study.binned.items()
+    }
 
 
 def power_of_ten(value: float) -> float:
@@ -383,6 +386,8 @@ def power_of_ten(value: float) -> float:
     >>> power_of_ten(0.002)
     0.01
     """
+    if np.isnan(value):
+        return value
     return float(f"1e{int(np.ceil(np.log10(value)))}") if value > 0 else 1e-16
 
 
