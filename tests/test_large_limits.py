@@ -1,6 +1,7 @@
 """Binary tables that are read twice and never kept: the same at every limit of memory, with every piece of the page."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def test_the_page_is_the_same_at_every_limit(table):
         asked = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
         pages.append(text(classified(str(folder), limits, memory=memory, **asked)))
     assert pages[0] == pages[1]
-    assert "Binning changes system's roc_auc by less than 1e-" in pages[0]
+    assert re.search(r"Binning changes \w+'s roc_auc by less than 1e-", pages[0])
 
 
 @pytest.mark.parametrize("case", ["plain", "units and weights", "one system"])

@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 177
-TESTS = 25_706
+TESTS = 25_707
 
 
 @cache
