@@ -109,7 +109,7 @@ def test_thresholds_and_decisions_are_those_of_memory(threshold):
     pd.testing.assert_frame_equal(kept.choices, reduced.choices)
     pd.testing.assert_frame_equal(kept.calibration, reduced.calibration)
     pd.testing.assert_frame_equal(kept.gains, reduced.gains)
-    assert kept.facts.wrong == reduced.facts.wrong
+    assert kept.wrong == reduced.wrong
 
 
 @pytest.mark.parametrize("given", [{}, {"columns": "{weight: exact}"}, {"segments": "country"}], ids=str)
@@ -162,8 +162,8 @@ def test_rows_that_another_system_lacks():
     data = long(frame()).iloc[:-40]
     kept, reduced = both(data, metrics="roc_auc,f1")
     same_estimates(kept, reduced)
-    assert vars(kept.facts.account) == vars(reduced.facts.account)
-    assert kept.facts.positives == reduced.facts.positives
+    assert vars(kept.account) == vars(reduced.account)
+    assert kept.positives == reduced.positives
 
 
 UNBOUNDED = {"pr_auc_trapezoid", "ece_10", "miscalibration"}

@@ -75,4 +75,4 @@ def test_a_big_file(tmp_path):
     width, low, high = study.binned["system"].moved
     assert abs(study.estimate(study.primary, "system").value - counts.auc(exact)) <= width < 1e-5
     assert low <= counts.average_precision(exact) <= high
-    assert study.facts.rows == len(label)
+    assert len(study.account) == len(label)

@@ -55,8 +55,10 @@ def same_studies(kept, reduced, rel=1e-10):
         same(getattr(kept, name), getattr(reduced, name), rel)
     same(kept.sweep, reduced.sweep, rel, but=RATIOS, column="system")
     assert kept.by_label[list(COUNTS)].equals(reduced.by_label[list(COUNTS)])
-    assert (kept.sizes.tolist(), kept.ends) == (reduced.sizes.tolist(), reduced.ends)
-    assert (*reduced.per_row, *reduced.best) == pytest.approx((*kept.per_row, *kept.best), rel=1e-12)
+    assert kept.sizes.tolist() == reduced.sizes.tolist()
+    assert [*map(kept.measured.ends, kept.systems)] == [*map(reduced.measured.ends, kept.systems)]
+    first, second = ((*study.measured.per_row, *study.best) for study in (kept, reduced))
+    assert second == pytest.approx(first, rel=1e-12)
     for chosen in kept.settings.metrics:
         assert reduced.constant(chosen) == pytest.approx(kept.constant(chosen), rel=1e-10, nan_ok=True)
         for name in kept.systems:
@@ -193,7 +195,7 @@ def test_bins_are_bounded_and_said():
     kept, reduced = held(data, **given), summed(data, Limits(bins=2_000, reading=SHARDS), **given)
     a, b = (study.estimates.set_index("metric")["value"] for study in (kept, reduced))
     areas, text = ["roc_auc_macro", "map_classes"], labels_page.findings(reduced).text
-    for area, bound in zip(areas, reduced.bounds, strict=True):
+    for area, bound in zip(areas, reduced.measured.bounds, strict=True):
         assert 0 < bound < 0.02
         assert 0 < abs(a[area] - b[area]) <= bound
         assert power(bound) in text
@@ -207,7 +209,7 @@ def test_labels_that_come_together_in_too_many_ways_have_no_reference():
     score = rng.random((300, 60))
     actual = rng.random((300, 60)) < score
     data = pd.DataFrame({f"p_{j}": score[:, j] for j in range(60)} | {f"y_{j}": actual[:, j] + 0 for j in range(60)})
-    assert not summed(data).together
+    assert not summed(data).measured.together
     text = labels_page.estimates(summed(data)).html
     assert "is left out: it needs fewer labels, or all rows in memory" in text
     assert "(labels' shares)" not in text

@@ -68,7 +68,7 @@ def test_a_round_threshold_counts_what_numpy_counts(tmp_path, way, kind, large):
         "a": expected(data["score_a"], data["label"]),
         "b": expected(data["score_b"], data["label"]),
     }
-    assert study.facts.precision["a"].name == data["score_a"].dtype.name
+    assert study.precision["a"].name == data["score_a"].dtype.name
     assert (study.estimates.query("metric == 'accuracy' and system == 'a'")["value"].item()) == pytest.approx(
         ((data["score_a"].to_numpy() >= AT) == data["label"]).mean(), abs=1e-12
     )
@@ -78,7 +78,7 @@ def test_a_threshold_as_text_is_compared_in_double_precision_where_the_file_is_t
     data = table("float64")
     study = classification.read(csv(data, tmp_path), threshold=AT)
     assert decided(study)["a"] == expected(data["score_a"], data["label"])
-    assert study.facts.precision["a"] == rules.DOUBLE
+    assert study.precision["a"] == rules.DOUBLE
 
 
 @pytest.mark.parametrize("large", [False, True], ids=["memory", "large"])
@@ -89,7 +89,7 @@ def test_each_system_of_a_long_table_has_the_precision_of_its_own_file(tmp_path,
         part.to_parquet(tmp_path / f"{name}.parquet", index=False)
     files = [str(tmp_path / name) for name in ("a.parquet", "b.parquet")]
     study = limited(classified(files, SMALL if large else USUAL, threshold=AT))
-    assert {name: to.name for name, to in study.facts.precision.items()} == {"a": "float32", "b": "float64"}
+    assert {name: to.name for name, to in study.precision.items()} == {"a": "float32", "b": "float64"}
     for name in "ab":
         assert decided(study)[name] == expected(data[f"score_{name}"], data["label"])
 
@@ -147,7 +147,7 @@ def test_parts_of_one_system_in_two_precisions_are_compared_in_the_wider():
     data = table("float32")[["label", "score_a"]].rename(columns={"score_a": "score"}).assign(system="s")
     parts = sources.parts([data, data.astype({"score": "float64"})])
     assert [rules.of(part, "score").name for part in parts] == ["float32", "float64"]
-    assert classification.read([data, data.astype({"score": "float64"})]).facts.precision == {"s": rules.DOUBLE}
+    assert classification.read([data, data.astype({"score": "float64"})]).precision == {"s": rules.DOUBLE}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -56,11 +56,11 @@ page.offered(__name__)
 
 def title(study: BinaryStudy) -> Html:
     """The title and what was asked."""
-    what = f"{study.facts.account.columns['label']} = {study.facts.positive}"
+    what = f"{study.account.columns['label']} = {study.positive}"
     return first_screen.title(
         "Classification report",
         study,
-        f"{counted(study.facts.rows, 'row')}, {share(two_classes(study).base_rate)} positive",
+        f"{counted(len(study.account), 'row')}, {share(two_classes(study).base_rate)} positive",
         alone=f"How well does {study.leader} separate {what} from the rest",
         against=f"Does any system separate {what} from the rest better than {study.settings.baseline}",
         best=f"Which of {len(study.order)} systems best separates {what} from the rest",
@@ -74,7 +74,7 @@ def findings(study: BinaryStudy) -> Html:
 
 def estimates(study: BinaryStudy) -> Html:
     """The metrics without a threshold, then those at it, each above what needs no model."""
-    n, level = page.sample(study, study.facts.rows), f"{study.settings.level:.0%}"
+    n, level = page.sample(study, len(study.account)), f"{study.settings.level:.0%}"
     pieces = []
     if study.order_metrics:
         caption = f"Metrics that need no threshold, with {level} intervals, {n}"
@@ -104,8 +104,8 @@ def top(study: BinaryStudy) -> Html:
 def confusion(study: BinaryStudy) -> Html:
     """The four counts of every system."""
     counts = {name.upper(): count(name, _weight) for name in ("tp", "fp", "fn", "tn")}
-    negative = study.facts.negative or "the rest"
-    note = f"Positive: {study.facts.positive}; negative: {negative}. FP: negative, but predicted positive."
+    negative = study.negative or "the rest"
+    note = f"Positive: {study.positive}; negative: {negative}. FP: negative, but predicted positive."
     caption = f"Decisions at the threshold ({study.rule.text})"
     return of_rows(caption, study.decisions, {"system": text("system"), "threshold": value("threshold")} | counts, note)
 
@@ -117,8 +117,8 @@ def _weight(weight: float) -> str:
 def definitions(study: BinaryStudy) -> Html:
     """Exactly the metrics shown, then the threshold, the intervals and the tests."""
     items = page.metric_definitions(study)
-    compared = shared_findings.compared(study.facts.precision)
-    items += [("positive", f"the label {study.facts.positive}; predicted if score ≥ threshold, {compared}")]
+    compared = shared_findings.compared(study.precision)
+    items += [("positive", f"the label {study.positive}; predicted if score ≥ threshold, {compared}")]
     items += [("intervals", study.intervals_are), *page.test_definitions(study), ("bands", study.bands_are)]
     return tables.definitions(items)
 
@@ -128,15 +128,15 @@ origin = page.origin
 
 def results(study: BinaryStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = study.facts.account
-    population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": study.facts.positives}
+    rows = study.account
+    population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": study.positives}
     more = {
         "kind": "binary",
         "columns": dict(rows.columns),
         "population": population,
-        "positive": study.facts.positive,
+        "positive": study.positive,
         "threshold_rule": study.rule.text,
-        "precision": {name: stored_in.name for name, stored_in in study.facts.precision.items()},
+        "precision": {name: stored_in.name for name, stored_in in study.precision.items()},
         **page.records(decisions=study.decisions),
         "thresholds": [],
         **recorded(study),
@@ -176,7 +176,7 @@ def _net_benefit(study: BinaryStudy) -> dict[str, Any]:
 def every_finding(study: BinaryStudy) -> list[Finding]:
     """Every finding of a binary report."""
     scores = [*_scores(study), *beaten(study, told=(ROC_AUC.name,)), *_probabilities(study), *_ties(study)]
-    data = [*rows_read(study.facts.account), *_classes(study), *weights(study.facts.weighted), *scores]
+    data = [*rows_read(study.account), *_classes(study), *weights(study.weighted), *scores]
     return [*data, *_threshold(study), *_one_class(study), *shared_findings.few_clusters(study), *of_sample(study)]
 
 
@@ -187,14 +187,12 @@ def share(value: float) -> str:
 
 def _classes(study: BinaryStudy) -> Iterator[Finding]:
     """The two classes, and whether AUC over all rows is another than within units."""
-    of_two, column = diagnostics.two_classes(study), study.facts.account.columns["label"]
+    of_two, column = diagnostics.two_classes(study), study.account.columns["label"]
     text = f"Base rate: {share(of_two.base_rate)} of the rows are positive, "
-    text += (
-        f"{shared_findings.class_named(study.facts.positive, column)}. Always predicting the larger class is right for "
-    )
+    text += f"{shared_findings.class_named(study.positive, column)}. Always predicting the larger class is right for "
     text += f"{of_two.majority:.1%}."
     severity = WARNING if of_two.majority > diagnostics.DOMINANT else NOTE
-    yield kinds.CLASS_SHARES.rated(severity, text, study.facts.positives)
+    yield kinds.CLASS_SHARES.rated(severity, text, study.positives)
     if not of_two.smaller:
         text = "The rows have only one class: metrics that compare classes (AUC, average precision) are undefined."
         yield kinds.ONE_CLASS.warning(text)
@@ -220,12 +218,12 @@ def _scores(study: BinaryStudy) -> Iterator[Finding]:
 def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
     """What is wrong with scores as probabilities, among it rows against all odds, by which log loss is driven."""
     if not study.probabilities:
-        text = f"Scores outside 0 to 1 are not probabilities: {counts(nonzero(study.facts.outside))} rows."
+        text = f"Scores outside 0 to 1 are not probabilities: {counts(nonzero(study.outside))} rows."
         left_out = " Left out: log loss, Brier, calibration."
-        yield kinds.NO_PROBABILITIES.warning(text + left_out, max(study.facts.outside.values()))
+        yield kinds.NO_PROBABILITIES.warning(text + left_out, max(study.outside.values()))
         return
     if clipped := diagnostics.clipped(study):
-        wrong = nonzero({name: study.facts.wrong[name] for name in clipped})
+        wrong = nonzero({name: study.wrong[name] for name in clipped})
         more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
         told = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
         text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}. {told}"
@@ -249,7 +247,7 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
     most = f"more than {diagnostics.MOST:,}"
     distinct = {name: diagnostics.distinct_scores(study, name) for name in study.order}
     amounts = listed(f"{name} {most if n is None else f'{n:,}'}" for name, n in distinct.items())
-    yield kinds.DISTINCT_SCORES.note(f"Distinct scores: {amounts} of {counted(study.facts.rows, 'row')}.")
+    yield kinds.DISTINCT_SCORES.note(f"Distinct scores: {amounts} of {counted(len(study.account), 'row')}.")
     if systems := diagnostics.binned(study):
         moved = [f" Binning changes {name}'s {_changes(changes)}." for name, changes in systems.items() if changes]
         text = f"M{most[1:]} distinct scores are counted in bins; metrics at the threshold and mean losses stay exact."
@@ -270,10 +268,10 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
         included = measured.CHOICE_INCLUDED if study.rechosen else measured.CHOICE_LEFT_OUT
         chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {values}. {included}"
-        yield kinds.CHOSEN_THRESHOLD.note(chosen, study.facts.rows)
+        yield kinds.CHOSEN_THRESHOLD.note(chosen, len(study.account))
     else:
         yield kinds.THRESHOLD.note(f"{text}.")
-        yield from rounded(study.rule.fixed, study.facts.precision)
+        yield from rounded(study.rule.fixed, study.precision)
         yield from idle(study.thresholds, diagnostics.score_ends(study))
     if unreachable := diagnostics.unreachable(study):
         text = f"No threshold reaches {study.rule.text} for {listed(unreachable)}: its metrics are undefined."
@@ -451,7 +449,7 @@ def calibration_plot(study: BinaryStudy) -> Figure | Html:
             words[row.system] += [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
     how = "On the dotted line probabilities are calibrated; above it they are too low, below it too high."
     how += " MCB, DSC, UNC: miscalibration, discrimination and uncertainty; Brier = MCB − DSC + UNC."
-    return reliability(study, "share of positives", how, words, study.facts.rows)
+    return reliability(study, "share of positives", how, words, len(study.account))
 
 
 def reliability(
@@ -506,7 +504,7 @@ def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
     caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
     note = "slope: of the logit of the probability in a logistic regression; 1 if calibrated, below 1: too extreme. "
     note += "intercept: with the slope fixed at 1; 0 if calibrated, above 0 if they are too low."
-    if certain := [name for name in study.order if study.facts.wrong.get(name)]:
+    if certain := [name for name in study.order if study.wrong.get(name)]:
         note += f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such are clipped."
     return by_system(caption, rows, "part", limits("value"), note)
 
@@ -553,11 +551,11 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     names = list(tables)[:DRAWN]
     if not names:
         return Html("")
-    what = "weight of the rows" if study.facts.weighted else "rows"
+    what = "weight of the rows" if study.weighted else "rows"
     caption = f"Confusion matrix at the threshold ({study.rule.text}): {what} by actual and predicted class. The "
     caption += "shares, and the shades, are of the actual class."
     words = [_said(name, tables[name]) for name in names]
-    classes = [study.facts.positive, study.facts.negative or "the rest"]
+    classes = [study.positive, study.negative or "the rest"]
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
     drawn, alt = {name: tables[name] for name in names}, f"{caption} {'; '.join(words)}."
     return figures.row(curve_plots.matrices, drawn, caption=caption, alt=alt, panels=len(names), height=2.5, **labels)

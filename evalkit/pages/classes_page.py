@@ -35,7 +35,7 @@ COUNTED = {"n": "rows", "predicted": "predicted"}
 
 def title(study: ClassesStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{counted(len(study.account), 'row')} of {counted(len(study.classes), 'class')}"
+    rows = f"{counted(len(study.account), 'row')} of {counted(len(study.names), 'class')}"
     return asked(study, study.account.columns["label"], rows)
 
 
@@ -57,7 +57,7 @@ def curve_plot(study: ClassesStudy) -> Figure | Html:
     if not study.scored:
         return Html("")
     bands = {kind: study.bands(kind) for kind in ("roc", "pr")}
-    return curves_of_each(study, "each class against the rest", len(study.classes), bands)
+    return curves_of_each(study, "each class against the rest", len(study.names), bands)
 
 
 def curves(study: ClassesStudy) -> Html:
@@ -114,8 +114,8 @@ def top(study: ClassesStudy) -> Html:
 
 def confusion_plot(study: ClassesStudy) -> Figure:
     """The leader's confusion table; of many classes the rarest share one row and one column."""
-    table = study.confusion(study.leader).table
-    classes, mistake = study.classes, worst_mistake(study)
+    table = study.measured.confusion(study.leader).table
+    classes, mistake = study.names, worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
     caption = f"{study.leader}: {what} by actual and predicted class (n = {len(study.account):,}), shaded by share of "
     caption += "the actual class."
@@ -123,8 +123,8 @@ def confusion_plot(study: ClassesStudy) -> Figure:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
         caption += f" Most frequent mistake: {text}{'' if study.weighted else ' rows'}."
     table, classes = drawn_together(table, classes)
-    if len(classes) < len(study.classes):
-        few = f"the {len(classes[:-1])} most frequent of {len(study.classes):,} classes, and the others together"
+    if len(classes) < len(study.names):
+        few = f"the {len(classes[:-1])} most frequent of {len(study.names):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
     size = figures.tall(len(classes), head=2.8, each=0.42), figures.tall(len(classes), head=1.8, each=0.42)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
@@ -169,8 +169,8 @@ def results(study: ClassesStudy) -> Results:
     more: dict[str, Any] = {
         "kind": "multi-class",
         **page.population(study.account),
-        "classes": list(study.classes),
-        "confusion": {name: study.confusion(name).table.tolist() for name in study.systems},
+        "classes": list(study.names),
+        "confusion": {name: study.measured.confusion(name).table.tolist() for name in study.systems},
         **page.records(by_class=study.by_class, coverage=study.covered, confused=study.confused),
         **explorer.recorded(study),
         **recorded(study),

@@ -83,7 +83,7 @@ def _beside(name: str, value: object) -> Cell:
 
 def explorer(study: RowStudy) -> Html:
     """The rows that the leader misses by most or unlike its opponent, with what every system says of them."""
-    if not row_study.at_hand(study):
+    if study.data is None:
         return tables.paragraph(
             f"Single rows are not listed: of more than {study.settings.limits.reading.rows:,} rows none is kept."
         )
@@ -110,7 +110,7 @@ def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
 
 def recorded(study: RowStudy) -> dict[str, Any]:
     """The rows that the page lists, unrounded; nothing where the rows are not at hand."""
-    if not row_study.at_hand(study):
+    if study.data is None:
         return {}
     m = _missed(study)
     return {"missed": [_record(m, row) for row in m.rows.tolist()]}

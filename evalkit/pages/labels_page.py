@@ -13,7 +13,7 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent
 from evalkit.pages import classes_page, explorer, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
-from evalkit.studies import classification, row_study
+from evalkit.studies import classification
 from evalkit.studies import classification as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
@@ -29,7 +29,7 @@ UNKNOWN = "The comparison with the labels' shares as scores is left out: it need
 
 def title(study: LabelsStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{counted(len(study.account), 'row')} with {counted(len(study.labels), 'label')}"
+    rows = f"{counted(len(study.account), 'row')} with {counted(len(study.names), 'label')}"
     return classes_page.asked(study, "the labels", rows)
 
 
@@ -43,7 +43,7 @@ def estimates(study: LabelsStudy) -> Html:
     caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     if not study.probabilities:
         return page.estimates(study, caption)
-    if not study.together:
+    if not study.measured.together:
         return page.estimates(study, caption, UNKNOWN)
     row = page.reference(study, "(labels' shares)", study.constant, study.settings.metrics)
     note = "(labels' shares): every row has each label's share of true rows as its score."
@@ -52,7 +52,7 @@ def estimates(study: LabelsStudy) -> Html:
 
 def curve_plot(study: LabelsStudy) -> Figure | Html:
     """The leader's ROC and precision-recall curves of each label."""
-    return classes_page.curves_of_each(study, "each label by its own score", len(study.labels), {})
+    return classes_page.curves_of_each(study, "each label by its own score", len(study.names), {})
 
 
 def curves(study: LabelsStudy) -> Html:
@@ -113,7 +113,7 @@ def results(study: LabelsStudy) -> Results:
     more: dict[str, Any] = {
         "kind": "multi-label",
         **page.population(study.account),
-        "labels": list(study.labels),
+        "labels": list(study.names),
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in classification.stored(study).items()},
         **page.records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
@@ -145,7 +145,7 @@ def _labels(study: LabelsStudy) -> Iterator[Finding]:
 
 
 def _scores(study: LabelsStudy) -> Iterator[Finding]:
-    loss, limits = diagnostics.label_shares(study).hamming_of_none, study.ends
+    loss, limits = diagnostics.label_shares(study).hamming_of_none, {n: study.measured.ends(n) for n in study.systems}
     text = f"Threshold: {study.threshold:.12g} for every label. Predicting no label has Hamming loss {number(loss)}."
     yield kinds.THRESHOLD.note(text)
     yield from rounded(study.threshold, diagnostics.stored(study))
@@ -155,7 +155,7 @@ def _scores(study: LabelsStudy) -> Iterator[Finding]:
 
 
 def _added_up(study: LabelsStudy) -> Iterator[Finding]:
-    if not row_study.at_hand(study):
+    if study.data is None:
         varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
         text = f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all "
         text += f"labels, such as micro F1, have the delta method in place of the jackknife.{varied}"

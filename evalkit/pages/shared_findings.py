@@ -73,11 +73,11 @@ def _folds(unread: Collection[str]) -> list[Finding]:
 
 def binned(study: EachStudy, part: str) -> list[Finding]:
     """By how much the bins can move the areas of a class or label, where its scores are counted in bins."""
-    area, precision = (power(bound) for bound in study.bounds)
+    area, precision = (power(bound) for bound in study.measured.bounds)
     text = f"The scores have so many distinct values that they are counted in bins: the AUC of a {part} moves by less "
     text += f"than {area}, its average precision by less than {precision}, and curves and calibration a little; all "
     text += "other metrics are exact."
-    return [kinds.BINNED_SCORES.note(text, len(study.systems))] if study.bounds.any() else []
+    return [kinds.BINNED_SCORES.note(text, len(study.systems))] if study.measured.bounds.any() else []
 
 
 def class_named(label: str, column: str) -> str:

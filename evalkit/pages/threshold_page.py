@@ -113,7 +113,7 @@ def decision_curve(study: BinaryStudy) -> Figure | Html:
     at = net_benefit.at_costs(study)
     values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
     chance = number(at["threshold"].iloc[0], 2)
-    caption = f"Decision curve (n = {study.facts.rows:,}). Net benefit: true positives per row less false positives "
+    caption = f"Decision curve (n = {len(study.account):,}). Net benefit: true positives per row less false positives "
     caption += "per row times t / (1 − t), where t is the probability from which a case is acted on; higher is better. "
     caption += f"Dotted line at 0: no case is acted on. At t = {chance}, which the costs imply ({study.costs}): "
     caption += f"{values}.{LOW if frame['y'].isna().any() else ''}{page.few(study)}"
@@ -194,7 +194,7 @@ def _cell(e: Any, places: int) -> Cell:
 
 def _whole(study: BinaryStudy) -> list[int]:
     """The decimals of the four counts."""
-    return [2 if study.facts.weighted else 0 for _ in CELLS]
+    return [2 if study.weighted else 0 for _ in CELLS]
 
 
 def _count_cell(weight: float) -> Cell:

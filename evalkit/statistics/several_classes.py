@@ -53,12 +53,7 @@ class HeldClasses(HeldRows):
     def _any(self) -> Rows:
         return next(iter(self.rows.values()))
 
-    @property
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-        return self._any.weight is not None
-
-    def sizes(self, member: Any) -> Ints:
+    def sizes(self, member: Any = slice(None)) -> Ints:
         """The rows of each class in a group."""
         return np.bincount(self._any.actual[member], minlength=self._any.classes)
 
@@ -403,7 +398,7 @@ class SummedClasses(OneAgainstRest):
 
     # Tables
 
-    def sizes(self, member: Any) -> Ints:
+    def sizes(self, member: Any = slice(None)) -> Ints:
         """The rows of each class in a group; a slice is all rows."""
         cells = self._read(0 if isinstance(member, slice) else member, 0)
         return np.bincount(cells.actual, cells.n, self.first.classes).astype(np.int64)

@@ -53,12 +53,6 @@ class HeldLabels(HeldRows):
     def _any(self) -> Rows:
         return next(iter(self.rows.values()))
 
-    @property
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-        return self._any.weight is not None
-
-    @property
     def sizes(self) -> Ints:
         """The rows on which each label is true."""
         return self._any.actual.sum(axis=0)
@@ -356,7 +350,6 @@ class SummedLabels(OneAgainstRest):
 
     # Tables
 
-    @cached_property
     def sizes(self) -> Ints:
         """The rows on which each label is true."""
         return np.array([sum(self.decided(self.systems[0], j)[::2]) for j in self.labels])

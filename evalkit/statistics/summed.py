@@ -6,7 +6,7 @@ from one table of moments, whatever the metric; only the derivative is its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -352,6 +352,11 @@ class Summed:
     terms: Terms
     kept: Kept
     design: Layout
+
+    @property
+    def groups(self) -> Collection[int]:
+        """The numbers of the groups of rows, 0 of all."""
+        return self.kept.moments.keys()
 
     @property
     def layout(self) -> Layout:

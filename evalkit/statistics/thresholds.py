@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -49,8 +50,8 @@ class MovingCut:
 
     @cached_property
     def _sample(self) -> SummedRows:
-        cuts: list[dict[str, object]] = [{"": Cut(self.counts, threshold)} for threshold in self.counts.threshold]
-        return SummedRows(cuts, dict(enumerate(self.moments)), Layout.SUMMED_VARIED)  # type: ignore[arg-type]
+        cuts: Any = {i: {"": Cut(self.counts, threshold)} for i, threshold in enumerate(self.counts.threshold)}
+        return SummedRows(cuts, dict(enumerate(self.moments)), Layout.SUMMED_VARIED)
 
     def estimate(self, chosen: Chosen, place: int, o: Options) -> Estimate:
         """A metric of decisions at one of the thresholds, as of the rows themselves."""

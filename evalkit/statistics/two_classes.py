@@ -5,7 +5,7 @@ They are all that intervals and paired tests need.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -92,11 +92,16 @@ class SummedRows:
     the rows of each unit among themselves; values: of these and each system two columns of all units, by group.
     """
 
-    tables: Sequence[Mapping[str, BinnedScore]] | Mapping[int, Mapping[str, BinnedScore]]
+    tables: Mapping[int, Mapping[str, BinnedScore]]
     moments: Mapping[int, Moments]
     layout: Layout
     within: Sequence[Chosen] = ()
     values: Mapping[int, Values] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> Collection[int]:
+        """Their numbers, 0 of all rows."""
+        return self.tables.keys()
 
     def measure(self, chosen: Chosen, system: str, member: int | slice) -> OfSums | OfUnits:
         """The metric of a system in a group; a slice is all rows."""

@@ -18,22 +18,20 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.row_metrics import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics import calibration, cells, counts, curves
+from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
-from evalkit.reading.inputs.outcomes import Binary
-from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
-from evalkit.reading.tables.table import Slice, of_groups
+from evalkit.reading.tables.table import Slice
 from evalkit.statistics import bootstrap, consistency, inference, interval_methods
 from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.statistic import HeldRows
 from evalkit.statistics.two_classes import BinnedScore, SummedRows
 from evalkit.studies import reliability, score_curves
 from evalkit.studies.reliability import Reliability
-from evalkit.studies.row_study import Account, RowStudy, units_of
-from evalkit.studies.units import Units
+from evalkit.studies.row_study import RowStudy
 
 
 @dataclass(frozen=True)
@@ -95,44 +93,24 @@ FITTED = {metric.name: metric for metric in (SLOPE, INTERCEPT)}
 TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What the page says of the rows. positives: rows, whatever their weight.
-
-    outside, wrong: rows of each system whose score is no probability, and that are certain of the other class.
-    precision: what the scores of each were stored in.
-    """
-
-    account: Account
-    positive: str
-    negative: str
-    positives: int
-    weighted: bool
-    outside: Mapping[str, int]
-    wrong: Mapping[str, int]
-    precision: Mapping[str, Precision]
-
-    @property
-    def rows(self) -> int:
-        """Rows of each system."""
-        return len(self.account)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BinaryStudy(RowStudy):
     """The study of a table of labels and scores; the units are rows, or the unit that was named.
 
-    measured: what metrics are measured on; of rows at hand without thresholds, which these choose. data: the rows where
-    they are at hand; blocks: what was read where they are not.
+    measured: of rows at hand without thresholds, which these choose. positive, negative: the classes. positives: rows,
+    whatever their weight. outside, wrong: rows of each system whose score is no probability, and that are certain of
+    the other class. precision: what the scores of each were stored in.
     """
 
     rule: Rule
     costs: Costs
     prevalence: float | None
-    facts: Facts
-    measured: HeldRows | SummedRows
-    data: Binary | None = None
-    blocks: Blocks | None = None
+    positive: str
+    negative: str
+    positives: int
+    outside: Mapping[str, int]
+    wrong: Mapping[str, int]
+    precision: Mapping[str, Precision]
 
     report: ClassVar[str] = "classification"
 
@@ -162,18 +140,9 @@ class BinaryStudy(RowStudy):
         redrawn = partial(bootstrap.redrawn, rows, self.rule.choose, rng=self.rng(7), samples=drawn)
         return cache(redrawn) if self.rechosen else None
 
-    def units_held(self) -> Units:
-        """The rows; those that are not at hand are read again as they are taken."""
-        if self.blocks is None:
-            return super().units_held()
-        return units_of(self, self.blocks, self.facts.rows, self.thresholds)
-
-    @cached_property
-    def slices(self) -> list[Slice]:
-        """The groups of rows that share a value of a segment column."""
-        if self.blocks is None or not isinstance(self.measured, SummedRows):
-            return super().slices
-        return [part for part in of_groups(self.blocks.slices) if part.member in self.measured.tables]
+    def rows_in(self, block: Block, system: int) -> Rows:
+        """The rows of a block with the threshold of a system."""
+        return block.rows(system).at(self.thresholds[self.systems[system]])
 
     def _tables(self, system: str, group: int = 0) -> Tables:
         """The tables of a system's score."""
@@ -202,9 +171,9 @@ class BinaryStudy(RowStudy):
     @cached_property
     def repeated(self) -> int | None:
         """Rows whose label and scores another row has too; None where that is not known."""
-        if len(self.systems) == 1 and not self.facts.weighted and not self.binned:
+        if len(self.systems) == 1 and not self.weighted and not self.binned:
             c = self.table(self.systems[0])  # which counts them already
-            return self.facts.rows - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
+            return len(self.account) - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
         if self.data is None:
             return None
         columns = np.column_stack([self.data.label, *self.data.score.values()])
@@ -247,12 +216,12 @@ class BinaryStudy(RowStudy):
         """The threshold of every system, by the rule, in the precision of its scores; NaN where none keeps it."""
         if isinstance(self.measured, SummedRows):
             return {name: table.threshold for name, table in self.measured.tables[0].items()}
-        return {name: self.rule.at(self.table(name), self.facts.precision[name]) for name in self.systems}
+        return {name: self.rule.at(self.table(name), self.precision[name]) for name in self.systems}
 
     @property
     def probabilities(self) -> bool:
         """Whether every score of every system lies in 0..1."""
-        return not any(self.facts.outside.values())
+        return not any(self.outside.values())
 
     # Decisions
 
@@ -366,7 +335,7 @@ class BinaryStudy(RowStudy):
     @property
     def both_classes(self) -> bool:
         """Whether there is a curve to draw."""
-        return 0 < self.facts.positives < self.facts.rows
+        return 0 < self.positives < len(self.account)
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
         """The points of a kind of curve of every system: x, y, threshold. change: what becomes of the table first."""
@@ -494,7 +463,7 @@ class BinaryStudy(RowStudy):
             return 0.5 if np.isfinite(within.value) else np.nan  # all rows of a unit tie
         if not chosen.base.metric.tabled:
             sample: Any = self.sample
-            changed = {"threshold": threshold} if chosen.decided else {"score": np.full(self.facts.rows, score)}
+            changed = {"threshold": threshold} if chosen.decided else {"score": np.full(len(self.account), score)}
             return chosen.value(replace(sample.rows[self.systems[0]], **changed))
         if chosen.decided:
             return chosen.at(c, threshold)

@@ -4,7 +4,6 @@ A table that fits is at hand row by row; a larger one is read block by block, fi
 much its rows move what follows from the order of the scores.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -24,15 +23,12 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, cells, labels, recalibration
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.scores import Classes
-from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import bootstrap, consistency, inference
 from evalkit.statistics.class_areas import ranked
 from evalkit.statistics.class_cells import Counting
@@ -50,12 +46,11 @@ from evalkit.statistics.several_classes import (
 )
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.statistics.summed import Terms
-from evalkit.studies import reliability, score_curves, study
+from evalkit.studies import reliability, row_study, score_curves, study
 from evalkit.studies.binary import BINS
 from evalkit.studies.reliability import Fine, Reliability
-from evalkit.studies.row_study import DRAWN, Account, RowStudy, units_of, with_limits
-from evalkit.studies.study import EVERY, Settings
-from evalkit.studies.units import Units
+from evalkit.studies.row_study import DRAWN, RowStudy, with_limits
+from evalkit.studies.study import Settings
 
 MOST = 6  # classes that have a square each
 SMALL = Fine(curve=500, band=60, pooled=512)  # in such a square
@@ -90,8 +85,8 @@ def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposi
 class EachStudy(RowStudy):
     """A study of several classes or labels, each of which may have scores of its own.
 
-    noun: what each is called. sides: what its rows and the others are called. measured: what metrics are measured on.
-    data: the rows where they are at hand; blocks: what was read where they are not.
+    noun: what each is called. sides: what its rows and the others are called. probabilities: whether every system's
+    scores lie in 0..1.
     """
 
     report: ClassVar[str] = "classification"
@@ -99,61 +94,13 @@ class EachStudy(RowStudy):
     noun: ClassVar[str]
     sides: ClassVar[tuple[str, str]]
 
-    measured: Any
-    account: Account
-    data: Any = None
-    blocks: Blocks | None = None
-
-    @property
-    def sample(self) -> Any:
-        """All systems on the same rows."""
-        return self.measured
-
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """All classes or labels."""
-
-    @property
-    @abstractmethod
-    def probabilities(self) -> bool:
-        """Whether every system's scores lie in 0..1."""
-
-    @abstractmethod
-    def rows_of(self, block: Block, system: int) -> Rows:
-        """The rows of a block as a system, by its number in the table, speaks of them."""
-
-    def units_held(self) -> Units:
-        """The rows; those that are not at hand are read again as they are taken."""
-        if self.blocks is None:
-            return super().units_held()
-        return units_of(self, self.blocks, len(self.account), said=self._said_in)
-
-    def _said_in(self, block: Block, system: int) -> Rows:
-        return replace(self.rows_of(block, system), weight=block.weight)
+    probabilities: bool
 
     @cached_property
-    def slices(self) -> list[Slice]:
-        """The groups of rows that share a value of a segment column."""
-        if self.blocks is None:
-            return super().slices
-        return [part for part in of_groups(self.blocks.slices) if part.member in self.measured.groups]
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows carry weights."""
-        return bool(self.measured.weighted)
-
-    @property
-    @abstractmethod
     def sizes(self) -> Ints:
         """The rows of each class, or those on which each label is true."""
-
-    @property
-    def bounds(self) -> Floats:
-        """By how much counting scores in bins changes an AUC and an average precision at most."""
-        bounds: Floats = self.measured.bounds
-        return bounds
+        sizes: Ints = self.measured.sizes()
+        return sizes
 
     # Tables of scores
 
@@ -209,11 +156,11 @@ PAIRS = 10  # mistakes of a table
 CONFUSED = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ClassesStudy(EachStudy):
     """The study of a multi-class table; the units are rows, or the unit that was named.
 
-    scored: whether there are scores for the classes. outside: the first score that is no probability, or "".
+    scored: whether there are scores for the classes.
     """
 
     noun: ClassVar[str] = "class"
@@ -221,39 +168,11 @@ class ClassesStudy(EachStudy):
 
     target: float
     scored: bool
-    classes: tuple[str, ...]
-    outside: str
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All classes."""
-        return self.classes
-
-    def rows_of(self, block: Block, system: int) -> Rows:
+    def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block as a system speaks of them."""
-        return rows_of(decided(block, scored=self.scored), system, len(self.classes), scored=self.scored)
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether every system's scores lie in 0..1."""
-        return self.scored and not self.outside
-
-    @property
-    def sizes(self) -> Ints:
-        """The rows of each class."""
-        return self.measured.sizes(EVERY)
-
-    def sizes_in(self, part: Slice) -> Ints:
-        """The rows of each class in a slice."""
-        return self.measured.sizes(part.member)
-
-    def said(self, name: str) -> Ints:
-        """The rows for which a system predicts each class."""
-        return self.measured.said(name)
-
-    def confusion(self, name: str) -> Confusion:
-        """The rows, or their weight, by actual and by predicted class."""
-        return self.measured.confusion(name)
+        rows = rows_of(decided(block, scored=self.scored), system, len(self.names), scored=self.scored)
+        return replace(rows, weight=block.weight)
 
     # Tables of scores
 
@@ -264,22 +183,8 @@ class ClassesStudy(EachStudy):
 
     @cached_property
     def top_label(self) -> dict[str, Counts]:
-        """Right or wrong by the score of the predicted class, of every system with scores."""
-        return {name: self.measured.top(name) for name in self._with_scores}
-
-    @property
-    def lower(self) -> dict[str, int]:
-        """Rows whose predicted class does not have the highest score, of every system with scores."""
-        return {name: self.measured.lower(name) for name in self._with_scores}
-
-    @property
-    def off(self) -> dict[str, float]:
-        """By how much the scores of a row are off from adding up to 1 at most, of every system with scores."""
-        return {name: self.measured.off(name) for name in self._with_scores}
-
-    @property
-    def _with_scores(self) -> tuple[str, ...]:
-        return self.systems if self.scored else ()
+        """Right or wrong by the score of the predicted class, of every system, best first."""
+        return {name: self.measured.top(name) for name in self.order}
 
     def constant(self, chosen: Chosen) -> float:
         """The metric of the largest class for every row; its probabilities are the shares of the classes."""
@@ -303,7 +208,7 @@ class ClassesStudy(EachStudy):
         sizes, rows = self.sizes.tolist(), []
         for name in self.order:
             for c, (n, predicted) in enumerate(zip(sizes, self.measured.said(name).tolist(), strict=True)):
-                row = {"system": name, "class": self.classes[c], "n": n, "predicted": predicted}
+                row = {"system": name, "class": self.names[c], "n": n, "predicted": predicted}
                 rows.append(row | self._class(name, c))
         return pd.DataFrame(rows)
 
@@ -340,7 +245,7 @@ class ClassesStudy(EachStudy):
 
     def _pair(self, actual: int, predicted: int, table: np.ndarray) -> dict[str, Any]:
         e = self.share_of(self.leader, _are(actual), _called(predicted))
-        names = {"actual": self.classes[actual], "predicted": self.classes[predicted]}
+        names = {"actual": self.names[actual], "predicted": self.names[predicted]}
         of_errors = float(table[actual, predicted] / table.sum())
         sides = {"n": table[actual, predicted].item(), "share": e.value, "low": e.low, "high": e.high}
         return names | sides | {"of_errors": of_errors}
@@ -354,7 +259,7 @@ class ClassesStudy(EachStudy):
         table = self.measured.confusion(name)
         value = labels.coverage(table, self.target)
         enough = labels.coverage_by_class(table, self.target) > 0
-        names = [label for label, ok in zip(self.classes, enough, strict=True) if ok]
+        names = [label for label, ok in zip(self.names, enough, strict=True) if ok]
 
         def chosen(rows: Rows) -> Bools:
             return enough[rows.predicted]
@@ -369,7 +274,7 @@ class ClassesStudy(EachStudy):
         """How often the actual class is among the k highest scores."""
         rows = []
         for name in self.order:
-            for k in (k for k in TOPS if k <= len(self.classes)):
+            for k in (k for k in TOPS if k <= len(self.names)):
                 e = self.estimate(lookup.find(f"top@{k}", "classes"), name)
                 rows.append({"system": name, "k": k, "value": e.value, "low": e.low, "high": e.high})
         return pd.DataFrame(rows)
@@ -378,14 +283,15 @@ class ClassesStudy(EachStudy):
     def reliability(self) -> pd.DataFrame:
         """Share of right predictions by tenths of their score, with Wilson limits where rows are plain."""
         level = self.settings.level if self.plain else None
-        return reliability.by_tenths({name: self.top_label[name] for name in self.order}, BINS, level=level)
+        return reliability.by_tenths(self.top_label, BINS, level=level)
 
     @cached_property
     def isotonic(self) -> Reliability:
         """The reliability of the score of the predicted class, of every system, without bins."""
-        tables = {name: self.top_label[name] for name in self.order}
         level = self.settings.level if self.plain else None
-        return reliability.reliability(tables, lambda: self.rng(6), draws=self.settings.limits.bands, level=level)
+        return reliability.reliability(
+            self.top_label, lambda: self.rng(6), draws=self.settings.limits.bands, level=level
+        )
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -418,12 +324,14 @@ def _called(c: int) -> Of:
     return lambda rows: rows.predicted == c
 
 
-def asked(p: Classification, limits: Limits, *, scored: bool, outside: str) -> Settings:
+def asked(p: Classification, systems: tuple[str, ...], limits: Limits, *, scored: bool, outside: str) -> Settings:
     """What the parameters ask. outside: says of a score that is no probability what and where it is, else ""."""
     columns = dict.fromkeys(("scores", "probabilities"), "p_<class> columns, the table has none")
     lacks = ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
     chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
-    return study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
+    study.check_systems(settings, systems)
+    return settings
 
 
 # Rows at hand ---------------------------------------------------------------------------------------------------------
@@ -431,20 +339,21 @@ def asked(p: Classification, limits: Limits, *, scored: bool, outside: str) -> S
 
 def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of rows in memory."""
-    rows, outside = data.rows, outcomes.first_outside(data)
-    settings = asked(p, limits, scored=bool(data.score), outside=outside)
-    study.check_systems(settings, rows.systems)
-    attributes = attributes_of(rows, settings.attributes, settings.unit)
-    unit = attributes[settings.unit] if settings.unit else None
-    beside = {name: number_of(rows, name) for name in settings.columns}
-    shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "classes": len(data.classes), "beside": beside}
-    every = {
+    rows, outside, scored = data.rows, outcomes.first_outside(data), bool(data.score)
+    settings = asked(p, rows.systems, limits, scored=scored, outside=outside)
+    fields, shared = row_study.of_rows(data, settings, p.given)
+    shared |= {"classes": len(data.classes)}
+    held = {
         name: Rows(data.actual, data.score.get(name), decision=data.predicted[name], **shared) for name in rows.systems
     }
-    held, target = HeldClasses(every, lambda: rows.id), p.precision_target or TARGET
-    known: dict[str, Any] = {"measured": held, "account": Account.of_rows(rows), "data": data}
-    asks = target, bool(data.score), data.classes, outside
-    return ClassesStudy(settings, rows.systems, attributes, p.given, rows.sources, *asks, **known)
+    return _study(fields, HeldClasses(held, lambda: rows.id), p, data.classes, scored=scored, outside=outside)
+
+
+def _study(
+    fields: dict[str, Any], measured: Any, p: Classification, names: tuple[str, ...], *, scored: bool, outside: str
+) -> ClassesStudy:
+    sure, target = scored and not outside, p.precision_target or TARGET
+    return ClassesStudy(**fields, measured=measured, names=names, probabilities=sure, target=target, scored=scored)
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
@@ -452,8 +361,7 @@ def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> Clas
 
 def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of a table that is read once or twice. Raises ParameterError for a metric that needs the rows."""
-    settings = asked(p, limits, scored=of.scored, outside=of.outside)
-    study.check_systems(settings, of.table.systems)
+    settings = asked(p, of.table.systems, limits, scored=of.scored, outside=of.outside)
     for chosen in settings.metrics:
         if not chosen.base.metric.tabled:
             raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {of.table.rows:,} rows")
@@ -465,14 +373,14 @@ def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> Classes
         measured = _counted(of, settings)
     if second := _second(of, measured, settings):
         measured = replace(measured, second=second, areas=nameless(of.table).total(second))
-    t, rows, target = of.table, int(measured.counted.facts.sums[0]), p.precision_target or TARGET
-    known: dict[str, Any] = {"measured": measured, "account": Account.of_table(t, rows), "blocks": t}
-    return ClassesStudy(settings, t.systems, {}, p.given, t.sources(), target, of.scored, of.names, of.outside, **known)
+    rows = int(measured.counted.facts.sums[0])
+    fields = row_study.of_blocks(of.table, rows, settings, p.given, weighted=of.scale is not None)
+    return _study(fields, measured, p, of.names, scored=of.scored, outside=of.outside)
 
 
 def _seen(measured: SummedClasses, c: int) -> bool:
     """Whether any row has a class, or any system predicts it."""
-    return bool(measured.sizes(EVERY)[c] or any(measured.said(name)[c] for name in measured.systems))
+    return bool(measured.sizes()[c] or any(measured.said(name)[c] for name in measured.systems))
 
 
 def nameless(t: Blocks) -> Blocks:

@@ -25,7 +25,6 @@ from evalkit.parameters import Classification
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
 from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.scores import Scores
@@ -35,13 +34,13 @@ from evalkit.statistics import methods
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import HeldRows, Layout
 from evalkit.statistics.two_classes import BinnedScore, ByColumns, ByScore, Columns, Scored, SummedRows, columns
-from evalkit.studies import classes, study
+from evalkit.studies import classes, row_study, study
 from evalkit.studies import labels as labels_study
-from evalkit.studies.binary import AT, ORDER, BinaryStudy, Facts, Rule, rule_of
+from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.labels import LabelsStudy
-from evalkit.studies.row_study import Account, RowStudy
+from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Settings, check_columns
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
@@ -58,6 +57,11 @@ class Asked:
     rule: Rule
     costs: Costs
     prevalence: float | None
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """What is asked of decisions."""
+        return {"rule": self.rule, "costs": self.costs, "prevalence": self.prevalence}
 
 
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
@@ -77,27 +81,20 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
 
 def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
     """The study of rows in memory."""
-    systems = data.rows.systems
-    a = asked(systems, _outside(data), p, limits)
-    attributes = attributes_of(data.rows, a.settings.attributes, a.settings.unit)
-    beside = {name: number_of(data.rows, name) for name in a.settings.columns}
-    unit = attributes[a.settings.unit] if a.settings.unit else None
-    shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "beside": beside}
-    held = HeldRows(
-        {name: Rows(data.label, score, **shared) for name, score in data.score.items()}, lambda: data.rows.id
-    )
-    facts = Facts(
-        account=Account.of_rows(data.rows),
+    a = asked(data.rows.systems, _outside(data), p, limits)
+    fields, shared = row_study.of_rows(data, a.settings, p.given)
+    held = {name: Rows(data.label, score, **shared) for name, score in data.score.items()}
+    return BinaryStudy(
+        **fields,
+        **a.rules,
+        measured=HeldRows(held, lambda: data.rows.id),
         positive=data.positive,
         negative=data.negative,
         positives=int(data.label.sum()),
-        weighted=data.weight is not None,
         outside={name: int(((score < 0) | (score > 1)).sum()) for name, score in data.score.items()},
-        wrong={name: _wrong(data, name) for name in systems},
+        wrong={name: _wrong(data, name) for name in held},
         precision={name: own["score"] for name, own in data.rows.precision.items()},
     )
-    rule = (a.rule, a.costs, a.prevalence)
-    return BinaryStudy(a.settings, systems, attributes, p.given, facts.account.sources, *rule, facts, held, data)
 
 
 def _outside(data: Binary) -> str:
@@ -144,19 +141,17 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
     moments = second.moments(nameless.total(second)) if second.models else {}
-    facts = Facts(
-        account=Account.of_table(t, rows),
+    return BinaryStudy(
+        **row_study.of_blocks(t, rows, a.settings, p.given, weighted=of.scale is not None),
+        **a.rules,
+        measured=SummedRows(tables, moments, Layout.SUMMED if plain else Layout.SUMMED_VARIED, within, scored.values),
         positive=of.positive,
         negative=of.negative,
         positives=positives,
-        weighted=of.scale is not None,
         outside=dict(zip(t.systems, odd[::2], strict=True)),
         wrong=dict(zip(t.systems, odd[1::2], strict=True)),
         precision=of.precision,
     )
-    measured = SummedRows(tables, moments, Layout.SUMMED if plain else Layout.SUMMED_VARIED, within, scored.values)
-    rule = (a.rule, a.costs, a.prevalence)
-    return BinaryStudy(a.settings, t.systems, {}, p.given, t.sources(), *rule, facts, measured, blocks=t)
 
 
 def _tables(of: Scores, a: Asked, scored: Scored) -> dict[int, dict[str, BinnedScore]]:
@@ -304,7 +299,7 @@ class TwoClasses:
 
 def two_classes(study: BinaryStudy) -> TwoClasses:
     """The two classes of the rows."""
-    c, smaller = study.table(study.order[0]), min(study.facts.positives, study.facts.rows - study.facts.positives)
+    c, smaller = study.table(study.order[0]), min(study.positives, len(study.account) - study.positives)
     return TwoClasses(counts.base_rate(c), counts.majority(c), smaller)
 
 
@@ -355,7 +350,7 @@ def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
 
     Last whether the rows may be duplicates: they are many, and scores are not few.
     """
-    rows, n = study.facts.rows, study.repeated or 0
+    rows, n = len(study.account), study.repeated or 0
     values = [distinct_scores(study, name) for name in study.order]
     few = max((value or rows for value in values), default=rows)
     few = few if few * TIED < rows else 0
@@ -448,45 +443,45 @@ def used_costs(study: BinaryStudy) -> pd.DataFrame:
 
 def rows_by_class(study: ClassesStudy) -> dict[str, int]:
     """The rows of each class."""
-    return dict(zip(study.classes, study.sizes.tolist(), strict=True))
+    return dict(zip(study.names, study.sizes.tolist(), strict=True))
 
 
 def rows_by_label(study: LabelsStudy) -> dict[str, int]:
     """The rows on which each label is true."""
-    return dict(zip(study.labels, study.sizes.tolist(), strict=True))
+    return dict(zip(study.names, study.sizes.tolist(), strict=True))
 
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
     """The classes that occur and that a system never predicts, by system."""
     several = {}
     for name in study.systems:
-        lacks = (study.sizes > 0) & (study.said(name) == 0)
-        several[name] = [c for c, lacking in zip(study.classes, lacks, strict=True) if lacking]
+        lacks = (study.sizes > 0) & (study.measured.said(name) == 0)
+        several[name] = [c for c, lacking in zip(study.names, lacks, strict=True) if lacking]
     return {name: lacking for name, lacking in several.items() if lacking}
 
 
 def not_highest(study: ClassesStudy) -> dict[str, int]:
     """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
-    return {name: rows for name, rows in study.lower.items() if rows}
+    return {name: rows for name in study.systems if study.scored and (rows := study.measured.lower(name))}
 
 
 def unnormalised(study: ClassesStudy) -> dict[str, float]:
     """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
-    return {name: value for name, value in study.off.items() if value > NORMAL}
+    return {name: off for name in study.systems if (off := study.measured.off(name)) > NORMAL}
 
 
 def incomplete_slices(study: ClassesStudy) -> list[str]:
     """The slices that lack a class which other rows have."""
     several = np.count_nonzero(study.sizes)
-    return [f"{p.column} {p.label}" for p in study.slices if np.count_nonzero(study.sizes_in(p)) < several]
+    return [f"{p.column} {p.label}" for p in study.slices if np.count_nonzero(study.measured.sizes(p.member)) < several]
 
 
 def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
     """The most frequent mistake of the leader: the actual class, the predicted one, and the weight of such rows."""
-    table = study.confusion(study.leader).table
+    table = study.measured.confusion(study.leader).table
     wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
-    return (study.classes[i], study.classes[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
+    return (study.names[i], study.names[j], float(wrong[i, j])) if wrong[i, j] > 0 else None
 
 
 def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -513,8 +508,8 @@ class LabelShares:
 
 def label_shares(study: LabelsStudy) -> LabelShares:
     """The labels of the rows."""
-    mean, none = study.per_row
-    shares = dict(zip(study.labels, study.shares.tolist(), strict=True))
+    mean, none = study.measured.per_row
+    shares = dict(zip(study.names, study.shares.tolist(), strict=True))
     return LabelShares(shares, mean, none, float(study.shares.mean()))
 
 
@@ -522,6 +517,6 @@ def stored(study: LabelsStudy) -> dict[str, Precision]:
     """The precision of each system's scores; of each of its labels if these differ."""
     named: dict[str, Precision] = {}
     for name, some in study.precision.items():
-        several = [f"{name}: {label}" for label in study.labels] if len(set(some)) > 1 else [name]
+        several = [f"{name}: {label}" for label in study.names] if len(set(some)) > 1 else [name]
         named |= dict(zip(several, some, strict=False))
     return named

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, Ints, ParameterError, ratio
+from evalkit.arrays import Floats, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
@@ -25,7 +25,6 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.aligned import attributes_of, number_of
 from evalkit.reading.inputs.outcomes import MultiLabel
 from evalkit.reading.reductions.scores import Labels
 from evalkit.reading.tables import rules
@@ -38,10 +37,9 @@ from evalkit.statistics.several_classes import LEAST, SHARE
 from evalkit.statistics.several_labels import STEPS, TOP, Decided, HeldLabels, SummedLabels, key_of, off, top_hits
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.statistics.summed import Terms
-from evalkit.studies import study
+from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among, nameless
-from evalkit.studies.diagnostics import Ends
-from evalkit.studies.row_study import Account, with_limits
+from evalkit.studies.row_study import with_limits
 from evalkit.studies.study import EVERY, Settings
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
@@ -49,41 +47,23 @@ SWEPT = ("micro_f1", "micro_precision", "micro_recall", "macro_f1")
 FEW = 16  # cells of a label by what two systems predict
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LabelsStudy(EachStudy):
     """The study of a multi-label table; the units are rows, or the unit that was named.
 
-    labels: in the order of their columns. precision: what the scores of each were stored in, by system. sure: whether
-    every score lies in 0..1.
+    names: in the order of their columns. precision: what the scores of each were stored in, by system.
     """
 
     noun: ClassVar[str] = "label"
     sides: ClassVar[tuple[str, str]] = ("label true", "label not true")
 
     threshold: float
-    labels: tuple[str, ...]
     precision: Mapping[str, list[Precision]]
-    sure: bool
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All labels."""
-        return self.labels
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether every system's scores lie in 0..1."""
-        return self.sure
-
-    def rows_of(self, block: Block, system: int) -> Rows:
+    def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block as a system speaks of them."""
-        return rows_of(labelled(block, len(self.labels)), system, self.measured.first.cuts)
-
-    @property
-    def sizes(self) -> Ints:
-        """The rows on which each label is true."""
-        sizes: Ints = self.measured.sizes
-        return sizes
+        rows = rows_of(labelled(block, len(self.names)), system, self.measured.first.cuts)
+        return replace(rows, weight=block.weight)
 
     @property
     def shares(self) -> Floats:
@@ -91,30 +71,14 @@ class LabelsStudy(EachStudy):
         shares: Floats = self.measured.shares
         return shares
 
-    @property
-    def per_row(self) -> tuple[float, float]:
-        """The mean number of labels of a row, and the share of rows that have none."""
-        per_row: tuple[float, float] = self.measured.per_row
-        return per_row
-
-    @property
-    def ends(self) -> dict[str, Ends]:
-        """The lowest and the highest score of each system."""
-        return {name: self.measured.ends(name) for name in self.systems}
-
-    @property
-    def together(self) -> bool:
-        """Whether it is known which labels rows have together, without which no constant scores are measured."""
-        return bool(self.measured.together)
-
     def constant(self, chosen: Chosen) -> float:
         """The metric of scoring every row by how often each label is true; NaN where labels are not known together."""
-        return chosen.value(self.measured.constant(self.leader)) if self.together else float("nan")
+        return chosen.value(self.measured.constant(self.leader)) if self.measured.together else float("nan")
 
     @cached_property
     def by_label(self) -> pd.DataFrame:
         """The four counts of every label and system, precision, recall, F1, AUC and average precision with limits."""
-        return pd.DataFrame([self._label(name, j) for name in self.order for j in range(len(self.labels))])
+        return pd.DataFrame([self._label(name, j) for name in self.order for j in range(len(self.names))])
 
     def _label(self, name: str, j: int) -> dict[str, Any]:
         counted = dict(zip(("tp", "fp", "fn", "tn"), self.measured.decided(name, j), strict=True))
@@ -122,7 +86,7 @@ class LabelsStudy(EachStudy):
         of = {metric: self.measured.derived(SHARE, name, j, change) for metric, change in shares.items()}
         several = {"f1": F1, "auc": ROC_AUC, "average_precision": AVERAGE_PRECISION}
         of |= {metric: self.measured.of_label(one, name, j) for metric, one in several.items()}
-        row = {"system": name, "label": self.labels[j], "n": int(self.sizes[j])}
+        row = {"system": name, "label": self.names[j], "n": int(self.sizes[j])}
         return row | counted | with_limits({metric: self.estimated(one) for metric, one in of.items()})
 
     # One threshold for all labels
@@ -169,7 +133,7 @@ class LabelsStudy(EachStudy):
     def mean_scores(self) -> pd.DataFrame:
         """Of each label the leader's mean score, the share of rows that have it, and the difference with limits."""
         rows = []
-        for j, label in enumerate(self.labels):
+        for j, label in enumerate(self.names):
             e = self.estimated(self.measured.off(self.leader, j))
             apart = {"difference": e.value, "low": e.low, "high": e.high}
             mean = self.measured.mean_score(self.leader, j)
@@ -221,19 +185,18 @@ def cuts_of(threshold: float, stored: Sequence[Precision]) -> Floats:
 def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
     """The study of rows in memory."""
     rows = data.rows
-    settings = asked(p, rows.systems, limits)
-    attributes = attributes_of(rows, settings.attributes, settings.unit)
+    fields, shared = row_study.of_rows(data, asked(p, rows.systems, limits), p.given)
     sure = all(outcomes.are_probabilities(score) for score in data.score.values())
-    threshold = threshold_of(p, probabilities=sure)
     stored = {name: [rows.precision[name][f"p {label}"] for label in data.labels] for name in rows.systems}
-    beside = {name: number_of(rows, name) for name in settings.columns}
-    unit = attributes[settings.unit] if settings.unit else None
-    shared: dict[str, Any] = {"weight": data.weight, "unit": unit, "beside": beside}
-    every = {name: Rows(data.actual, of, cuts_of(threshold, stored[name]), **shared) for name, of in data.score.items()}
-    held = HeldLabels(every, lambda: rows.id)
-    known: dict[str, Any] = {"sure": sure, "measured": held, "account": Account.of_rows(rows), "data": data}
+    threshold = threshold_of(p, probabilities=sure)
+    held = {name: Rows(data.actual, of, cuts_of(threshold, stored[name]), **shared) for name, of in data.score.items()}
     return LabelsStudy(
-        settings, rows.systems, attributes, p.given, rows.sources, threshold, data.labels, stored, **known
+        **fields,
+        measured=HeldLabels(held, lambda: rows.id),
+        names=data.labels,
+        probabilities=sure,
+        threshold=threshold,
+        precision=stored,
     )
 
 
@@ -258,9 +221,14 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     design = Layout.PLAIN if plain else Layout.WEIGHTED if of.scale is not None else Layout.CLUSTERED
     measured = SummedLabels(t.systems, first, counted, design)
     second = _second(measured, settings, of)
-    measured = replace(measured, second=second, moved=nameless(t).total(second))
-    known: dict[str, Any] = {"sure": of.sure, "measured": measured, "account": Account.of_table(t, rows), "blocks": t}
-    return LabelsStudy(settings, t.systems, {}, p.given, t.sources(), threshold, of.names, of.precision, **known)
+    return LabelsStudy(
+        **row_study.of_blocks(t, rows, settings, p.given, weighted=of.scale is not None),
+        measured=replace(measured, second=second, moved=nameless(t).total(second)),
+        names=of.names,
+        probabilities=of.sure,
+        threshold=threshold,
+        precision=of.precision,
+    )
 
 
 def _summed(chosen: Chosen) -> bool:

@@ -34,15 +34,13 @@ from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.schema import WEIGHT
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
 from evalkit.statistics.summed import Kept, OfSums, Summed, Terms, refuse_unsummed
-from evalkit.studies import reliability, study
+from evalkit.studies import reliability, row_study, study
 from evalkit.studies.reliability import MeanReliability, window
-from evalkit.studies.row_study import Account, RowStudy, units_of
+from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Settings
-from evalkit.studies.units import Units
 
 SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
 METRICS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
@@ -169,45 +167,20 @@ class Actual:
     zeros: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Rating(RowStudy):
-    """The study of forecasts of numbers; the units are rows, or the unit that was named.
+    """The study of forecasts of numbers; the units are rows, or the unit that was named."""
 
-    measured: what metrics are measured on. data: the rows where they are at hand; table: what was read where they are
-    not.
-    """
-
-    account: Account
     asked: Asked
     kept: KeptForecasts
-    measured: HeldRows | Summed
-    weighted: bool
-    data: Ratings | None = None
-    table: Blocks | None = None
 
     report: ClassVar[str] = "rating"
     listed_under: ClassVar[str] = "Errors"
 
     @property
-    def sample(self) -> HeldRows | Summed:
-        """All systems on the same rows."""
-        return self.measured
-
-    @cached_property
-    def slices(self) -> list[Slice]:
-        """The groups of rows that share a value of a segment column."""
-        if self.table is None:
-            return super().slices
-        return [part for part in of_groups(self.table.slices) if part.member in self.kept.moments]
-
-    @property
     def units(self) -> int:
         """The units that vary: rows, or the units of the column that was named."""
         return self.kept.moments[0].moments.n
-
-    def units_held(self) -> Units:
-        """The rows; those that are not at hand are read again as they are taken."""
-        return units_of(self, self.table, len(self.account)) if self.table else super().units_held()
 
     # Distributions
 
@@ -458,19 +431,16 @@ def edges(columns: Sequence[Distribution], bins: int) -> Floats:
 
 def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rating:
     """The study of a table that fits, which is one block."""
-    rows, systems = data.rows, data.rows.systems
-    study.check_systems(settings, systems)
-    attributes = aligned.attributes_of(rows, settings.attributes, settings.unit)
-    unit = codes(attributes[settings.unit])[0] if settings.unit else None
-    beside = {name: aligned.number_of(rows, name) for name in settings.columns}
-    block = blocks.held(rows, data.actual, "forecast", unit, beside)
-    held = HeldRows({name: replace(block.rows(i), unit=unit) for i, name in enumerate(systems)}, lambda: rows.id)
-    centre, n, limits = float(data.actual.mean()), len(rows), settings.limits
-    terms = Terms((), [(centre, centre)] * len(systems), {}, 0, off, len(systems))
+    rows, limits, n = data.rows, settings.limits, len(data.rows)
+    study.check_systems(settings, rows.systems)
+    fields, shared = row_study.of_rows(data, settings, given)
+    unit = codes(shared["unit"])[0] if settings.unit else None
+    block = blocks.held(rows, data.actual, "forecast", unit, shared["beside"])
+    held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
+    centre = float(data.actual.mean())
+    terms = Terms((), [(centre, centre)] * len(held), {}, 0, off, len(held))
     asked = Asked(terms, replace(limits, bins=max(limits.bins, n), drawn=n))
-    weighted = data.weight is not None
-    read, kept = Account.of_rows(rows), asked(block)
-    return Rating(settings, systems, attributes, given, rows.sources, read, asked, kept, held, weighted, data)
+    return Rating(**fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block))
 
 
 def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Rating:
@@ -488,8 +458,8 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     design = Layout.WEIGHTED if weight else Layout.CLUSTERED if settings.unit else Layout.PLAIN
     summed = Summed(t.systems, asked.terms, kept, design)
     summed.refuse_unlike()
-    counted = Account.of_table(t, rows)
-    made = Rating(settings, t.systems, {}, given, counted.sources, counted, asked, kept, summed, bool(weight), table=t)
+    fields = row_study.of_blocks(t, rows, settings, given, weighted=bool(weight))
+    made = Rating(**fields, measured=summed, asked=asked, kept=kept)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
     roles_of.refuse_missing(made.target.values, made.target.rows, actual, where)
     return made

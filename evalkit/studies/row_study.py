@@ -6,11 +6,10 @@ by most.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
@@ -18,22 +17,23 @@ import numpy as np
 from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
-from evalkit.metrics import block as metrics
 from evalkit.metrics import counts
+from evalkit.metrics.block import Block
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs import aligned as other_columns
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.aligned import Aligned, number_of
+from evalkit.reading.inputs.aligned import Aligned, attributes_of, number_of
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Ratings
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
+from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.statistic import HeldRows, Layout, Sample, Statistic
+from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.studies import units
-from evalkit.studies.study import EVERY, Member, Study
-from evalkit.studies.units import Block, Listed, Units
+from evalkit.studies.study import EVERY, Member, Settings, Study
+from evalkit.studies.units import Listed, Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,33 +63,75 @@ class Account:
         return cls(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)
 
 
+def of_rows(data: Any, settings: Settings, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What every study of rows at hand has, and what the rows of all its systems share."""
+    rows = data.rows
+    attributes = attributes_of(rows, settings.attributes, settings.unit)
+    unit = attributes[settings.unit] if settings.unit else None
+    beside = {name: number_of(rows, name) for name in settings.columns}
+    fields = {"settings": settings, "systems": rows.systems, "attributes": attributes, "given": given, "data": data}
+    fields |= {"sources": rows.sources, "account": Account.of_rows(rows), "weighted": data.weight is not None}
+    return fields, {"weight": data.weight, "unit": unit, "beside": beside}
+
+
+def of_blocks(t: Blocks, rows: int, settings: Settings, given: Mapping[str, Any], *, weighted: bool) -> dict[str, Any]:
+    """What every study of a table that was read by blocks has; rows: that all systems have."""
+    fields = {"settings": settings, "systems": t.systems, "attributes": {}, "given": given, "blocks": t}
+    return fields | {"sources": t.sources(), "account": Account.of_table(t, rows), "weighted": weighted}
+
+
 DRAWN = 8  # curves that one picture can hold
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RowStudy(Shown, Study):
-    """Estimates and comparisons of a sample."""
+    """The study of a table whose systems speak of the same rows.
+
+    measured: what metrics are measured on. weighted: whether rows carry weights. data: the rows where they are at hand;
+    blocks: what was read where they are not. names: all classes or labels of which each row has scores or decisions of
+    its own; none where it has one.
+    """
+
+    account: Account
+    measured: Any
+    weighted: bool
+    data: Any = None
+    blocks: Blocks | None = None
+    names: tuple[str, ...] = ()
 
     @property
-    @abstractmethod
-    def sample(self) -> Sample:
+    def sample(self) -> Any:
         """All systems on the same rows."""
+        return self.measured
 
-    @property
-    def names(self) -> Sequence[str]:
-        """All classes or labels of which each row has scores or decisions of its own; none where it has one."""
-        return ()
+    @cached_property
+    def slices(self) -> list[Slice]:
+        """The groups of rows that share a value of a segment column."""
+        if self.blocks is None:
+            return super().slices
+        return [part for part in of_groups(self.blocks.slices) if part.member in self.measured.groups]
 
     def units_held(self) -> Units:
-        """The rows at hand."""
-        sample: Any = self.sample
-        id = sample.ids()
-        blocks = units.of_rows(sample.rows, self.settings.metrics, self.listed(id), self.names)
-        return Units(len(id), blocks, self.settings.segments, self.names)
+        """The rows; those that are not at hand are read again as they are taken, of which one block is held at once."""
+        if self.blocks is None:
+            listed = self.listed(self.sample.ids())
+            blocks = units.of_rows(self.sample.rows, self.settings.metrics, listed, self.names)
+        else:
+            blocks = self._read_again(self.blocks)
+        return Units(len(self.account), blocks, self.settings.segments, self.names)
 
-    def beside(self, rows: Aligned) -> dict[str, Floats]:
-        """The further columns that the metrics are computed from."""
-        return {name: number_of(rows, name) for name in self.settings.columns}
+    def _read_again(self, table: Blocks) -> Iterator[units.Block]:
+        for block in table.again(len(self.account)):
+            starts = np.cumsum([1, *map(len, table.slices.values())]).tolist()
+            columns = zip(table.slices.items(), block.slices, starts, strict=False)
+            slices = {name: (labels, code - start) for (name, labels), code, start in columns}
+            rows = {name: replace(self.rows_in(block, i), unit=None) for i, name in enumerate(self.systems)}
+            listed = Listed(block.texts, block.units, slices)
+            yield from units.of_rows(rows, self.settings.metrics, listed, self.names)
+
+    def rows_in(self, block: Block, system: int) -> Rows:
+        """The rows of a block as a system, by its number in the table, speaks of them."""
+        return block.rows(system)
 
     @property
     def layout(self) -> Layout:
@@ -132,38 +174,6 @@ def with_limits(estimates: Mapping[str, Estimate]) -> dict[str, float]:
     """Each estimate as itself, `_low` and `_high`."""
     sides = {"": "value", "_low": "low", "_high": "high"}
     return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
-
-
-# The units of rows that are not at hand, which are read again as the file is written ----------------------------------
-
-
-Said = Callable[[metrics.Block, int], Rows]  # what is, and what a system says of it
-
-
-def units_of(
-    study: RowStudy,
-    table: Blocks,
-    rows: int,
-    thresholds: Mapping[str, float] | None = None,
-    said: Said = metrics.Block.rows,
-) -> Units:
-    """The units of a study whose table was read by blocks, of which one is in memory at once. rows: that were read."""
-    return Units(rows, _of_blocks(study, table, rows, thresholds or {}, said), study.settings.segments, study.names)
-
-
-def _of_blocks(
-    study: RowStudy, table: Blocks, rows: int, thresholds: Mapping[str, float], said: Said
-) -> Iterator[Block]:
-    for block in table.again(rows):
-        starts = np.cumsum([1, *map(len, table.slices.values())]).tolist()
-        columns = zip(table.slices.items(), block.slices, starts, strict=False)
-        listed = Listed(
-            block.texts, block.units, {name: (labels, code - start) for (name, labels), code, start in columns}
-        )
-        every = {name: replace(said(block, i), unit=None) for i, name in enumerate(table.systems)}
-        of = {name: rows.at(thresholds[name]) if name in thresholds else rows for name, rows in every.items()}
-        wanted = {name: of[name] for name in study.systems}
-        yield from units.of_rows(wanted, study.settings.metrics, listed, study.names)
 
 
 # The rows that systems miss by most, or that two of them miss most unlike ---------------------------------------------
@@ -270,11 +280,6 @@ class Missed:
     def opened(self, most: int) -> list[dict[str, str]]:
         """The other columns of the input, of the first rows."""
         return other_columns.others_of_rows(self.aligned, self.rows[:most].tolist())
-
-
-def at_hand(study: RowStudy) -> bool:
-    """True if the rows of a study are in memory."""
-    return isinstance(study.sample, HeldRows)
 
 
 def compared(study: RowStudy) -> Sequence[str]:

@@ -95,7 +95,7 @@ def test_one_system_may_be_a_table_and_the_other_a_file(session, tmp_path):
     try:
         found = classified(["spark:good", str(path)], SMALL, **given)
         here = classified(rows, SMALL, **given)
-        assert [one.rows for one in found.facts.account.sources] == [2_000, 2_000]
+        assert [one.rows for one in found.account.sources] == [2_000, 2_000]
     finally:
         session.catalog.dropTempView("good")
     same(found.by_segment, here.by_segment)
@@ -122,7 +122,7 @@ def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session)
         study = classified(made(session, rows), limits, threshold=0.7)
         assert (study.data is None) is (most == 100)
         assert study.decisions[["tp", "fp"]].to_numpy().tolist() == [expected]
-        assert [to.name for to in study.facts.precision.values()] == ["float32"]
+        assert [to.name for to in study.precision.values()] == ["float32"]
 
 
 def test_four_executors_worth_of_partitions_give_the_same_numbers(session):
