@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from world import Inputs, World
 
+from evalkit import parameters
 from evalkit.studies import (
     beyond_relevance,
     classification,
@@ -24,12 +25,12 @@ from evalkit.studies import (
 )
 
 READ = {
-    "classification": classification.read,
-    "interleaving": interleaving.read,
-    "ranking": ranking.read,
-    "rating": rating.read,
-    "significance": significance.read,
-    "validation": validation.read,
+    "classification": (parameters.Classification, classification.study_of),
+    "interleaving": (parameters.Interleaving, interleaving.study_of),
+    "ranking": (parameters.Ranking, ranking.study_of),
+    "rating": (parameters.Rating, rating.study_of),
+    "significance": (parameters.Significance, significance.study_of),
+    "validation": (parameters.Validation, validation.study_of),
 }
 FIRST, SECOND = "a", "b"
 
@@ -62,7 +63,8 @@ Frame = Callable[[Any], Iterable[Number]]
 
 def study(world: World, inputs: Inputs) -> Any:
     """The study of a sample, as a notebook reads it."""
-    read = READ[world.report](**inputs, **world.parameters)
+    asked, study_of = READ[world.report]
+    read = study_of(asked.of({**inputs, **world.parameters}), world.limits)
     return (read.log or read.users) if world.report == "interleaving" else read
 
 

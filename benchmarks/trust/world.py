@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from evalkit.limits import USUAL, Limits
+
 Generator = np.random.Generator
 Inputs = Mapping[str, Any]
 Draw = Callable[[Generator, int], Inputs]
@@ -22,6 +24,7 @@ class World:
     draw: (rng, n) -> the report's inputs for n units. n: units of a sample. parameters: of the report. frames: what is
     read of its study, of `numbers_of.FRAMES`. many, large: units of each of the large samples from which the true
     values are taken, and how many samples. own: the true values are those of samples of this very size.
+    limits: of the study, small for tables that are as good as large.
     """
 
     name: str
@@ -33,6 +36,7 @@ class World:
     many: int = 20_000
     large: int = 6
     own: bool = False
+    limits: Limits = USUAL
 
     @property
     def kind(self) -> str:

@@ -1,6 +1,7 @@
 """The worlds in which every interval and every test is tried."""
 
 from found_cells import FOUND
+from large_worlds import LARGE
 from of_folds import accuracies, folds, grouped, holdout, repeated
 from of_rows import (
     BINARY,
@@ -257,4 +258,5 @@ WORLDS = (
     *_validated(),
     *_power(),
     *FOUND,
+    *LARGE,
 )
