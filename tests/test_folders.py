@@ -18,7 +18,7 @@ from evalkit.reading.engines import duckdb as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.tables import parquet, sources
+from evalkit.reading.tables import formats, sources
 from evalkit.studies import classification, interleaving, rating, significance, validation
 
 MARKS = (
@@ -274,7 +274,7 @@ def test_parquet_in_folders_is_read_straight(here):
     """The folder says only what the file does not: its own columns need no query."""
     in_folders(ratings(), here / "out", "system")
     path = here / "out/system=A/part-0.parquet"
-    assert parquet.read(path, {"id": "id"}, {"actual": "actual"})["id"].to_pylist()[:2] == ["0", "1"]
+    assert formats.Parquet.opened(path).by_arrow({"id": "id"}, {"actual": "actual"})["id"].to_pylist()[:2] == ["0", "1"]
 
 
 def test_every_report_reads_folders(here):

@@ -8,9 +8,8 @@ import pytest
 
 from evalkit.arrays import InputError
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.tables import duck
+from evalkit.reading.tables.formats import FORMATS, shown
 from evalkit.reading.tables.parts import File, stamp
-from evalkit.reading.tables.sources import FORMATS
 
 RATED = pd.DataFrame({"id": ["a", "b", "c"], "actual": [1.0, 2.0, 4.0], "forecast": [1.5, 2.5, 3.0]})
 
@@ -25,7 +24,7 @@ class Feather(File):
 
 def opened(path, header):
     names = tuple(pyarrow.feather.read_table(path).column_names)
-    return Feather(name=duck.shown(path), columns=names, path=path, stamp=stamp(path))
+    return Feather(name=shown(path), columns=names, path=path, stamp=stamp(path))
 
 
 @pytest.fixture

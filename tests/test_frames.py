@@ -19,7 +19,7 @@ from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import Depth
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.text_files import Csv
+from evalkit.reading.tables.formats import Csv
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import duck, parquet, sources
+from evalkit.reading.tables import duck, sources
+from evalkit.reading.tables.formats import Parquet
 
 COLUMNS = {
     "text": pa.array(["a", "é", None, "a"]),
@@ -50,21 +51,21 @@ def test_columns_are_those_of_sql(path, name):
 
 
 def test_texts_come_as_dictionaries_where_they_may(path):
-    found = parquet.read(path, {"query": "text", "item": "text"}, {}, coded=["query"])
+    found = Parquet.opened(path).by_arrow({"query": "text", "item": "text"}, {}, coded=["query"])
     assert pa.types.is_dictionary(found["query"].type)
-    found = parquet.read(path, {"query": "wide", "item": "text"}, {})
+    found = Parquet.opened(path).by_arrow({"query": "wide", "item": "text"}, {})
     assert found["item"].to_pylist() == ["a", "é", None, "a"]
 
 
 def test_types_that_need_sql_are_left_to_it(tmp_path):
     pq.write_table(pa.table({"d": pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 1))}), tmp_path / "d.parquet")
-    assert parquet.read(tmp_path / "d.parquet", {}, {"x": "d"}) is None
+    assert Parquet.opened(tmp_path / "d.parquet").by_arrow({}, {"x": "d"}) is None
     assert sources.parts(tmp_path / "d.parquet")[0].load({}, {"x": "d"})["x"].to_pylist() == [1, 2]
 
 
 def test_names_rows_and_columns_that_are_folders(tmp_path, path):
-    assert parquet.opened(path).columns == tuple(COLUMNS)
-    assert parquet.rows(path) == 4
+    assert Parquet.opened(path).columns == tuple(COLUMNS)
+    assert Parquet.opened(path).counted == 4
     (tmp_path / "t" / "day=3").mkdir(parents=True)
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "t" / "day=3" / "p.parquet")
     part = sources.parts(tmp_path / "t")[0]

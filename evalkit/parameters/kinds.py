@@ -147,10 +147,16 @@ def paths(name: str, value: Any) -> Any:
     """Return paths written as text, "[a.run, b.run]" or "a.run,b.run", as a list; any other value unchanged.
 
     Text that is the path of an existing file or folder, or a pattern that matches one, is one path even with commas.
+    The names of dicts, of columns or of systems, become text.
 
-    >>> paths("preds", "a.run, b.run")
-    ['a.run', 'b.run']
+    >>> paths("preds", "a.run, b.run"), paths("preds", {1: "a.run"})
+    (['a.run', 'b.run'], {'1': 'a.run'})
     """
+    if isinstance(value, Mapping):
+        items = named(name, value).items()
+        return {key: paths(name, item) if isinstance(item, Mapping) else item for key, item in items}
+    if isinstance(value, list | tuple):
+        return [paths(name, item) if isinstance(item, Mapping) else item for item in value]
     if not isinstance(value, str) or not (value.startswith("[") or "," in value) or _exists(value):
         return value
     return texts(name, value)

@@ -15,7 +15,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
 from evalkit.limits import USUAL, Reading
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules, table
+from evalkit.reading.tables import formats, rules, table
 from evalkit.reading.tables import sources as folders
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import Part, Source
@@ -444,7 +444,7 @@ def _systems(rows: Table, layout: Layout) -> tuple[list[str], Ints]:
 
 
 def stem(part: Part) -> str:
-    return part.name if part.unnamed else folders.table(part.path).name.split(".")[0]
+    return part.name if part.unnamed else formats.table(part.path).name.split(".")[0]
 
 
 def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, part: Part) -> list[int]:

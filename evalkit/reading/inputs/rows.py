@@ -10,12 +10,12 @@ import numpy as np
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.reports import AS_GIVEN
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules, table, trec
+from evalkit.reading.tables import formats, rules, table, trec
 from evalkit.reading.tables import sources as folders
 from evalkit.reading.tables.columns import Matches
-from evalkit.reading.tables.parts import PACKED, Part, Source
+from evalkit.reading.tables.formats import FORMATS, PACKED
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
-from evalkit.reading.tables.sources import FORMATS
 from evalkit.reading.tables.table import Block
 
 ROLES = (
@@ -303,7 +303,7 @@ def says(part: Part, column: Any) -> Any:
 
 def names(parts: Sequence[Part]) -> list[str]:
     """The system of each part that does not say: its file's name less the suffix, with folders where names agree."""
-    tables = [Path() if part.unnamed else folders.table(part.path) for part in parts]
+    tables = [Path() if part.unnamed else formats.table(part.path) for part in parts]
     paths = [path.parts[:-1] for path in tables]
     stems = ["system" if part.unnamed else _stem(path.name) for part, path in zip(parts, tables, strict=True)]
     for deep in range(max(map(len, paths), default=0) + 1):

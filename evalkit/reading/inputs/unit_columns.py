@@ -17,7 +17,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.catalogue import lookup
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
+from evalkit.reading.tables import formats
 from evalkit.reading.tables.parts import Part, at
 
 _NOUNS = ("query", "question", "prompt", "example", "instance", "task", "problem", "item", "doc", "document", "topic")
@@ -290,7 +290,7 @@ def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], un
 
     columns: those without another role; one of them may count draws.
     """
-    files = dict.fromkeys(part.name if part.unnamed else sources.table(part.path).name for part in parts)
+    files = dict.fromkeys(part.name if part.unnamed else formats.table(part.path).name for part in parts)
     if 1 < most <= len(files) and not any(column.draws for column in columns):
         raise InputError(
             f"{roles_of.listed(files, 3)} have rows of the same {unit}: if each file holds a system, write a column "

@@ -17,9 +17,8 @@ from evalkit.reading.inputs.unit_cells import Cells, Held
 from evalkit.reading.inputs.unit_roles import Columns
 from evalkit.reading.inputs.units import COUNTED, VALUE, UnitValues, unused, wanted
 from evalkit.reading.tables import columns, trec
+from evalkit.reading.tables.formats import Csv, Trec
 from evalkit.reading.tables.parts import Part
-from evalkit.reading.tables.text_files import Csv
-from evalkit.reading.tables.trec import Trec
 
 COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
 NAMES = ("runid", "relstring")  # measures whose value is text

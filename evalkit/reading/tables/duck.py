@@ -5,7 +5,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from evalkit import system
 from evalkit.arrays import InputError
 
 NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[-+]?[0-9]+)?$|^[-+]?(nan|inf|infinity)$"
@@ -157,14 +156,6 @@ DUCKDB, SPARK = _DuckDB(), _Spark()
 LONGEST = 1000  # bytes of a name; a page repeats names often
 
 
-def shown(path: Path) -> str:
-    """The path as the reader knows it: relative where it lies under the working directory or the checkout."""
-    for root in (Path.cwd(), system.bundled_root()):
-        if path.is_relative_to(root):
-            return path.relative_to(root).as_posix()
-    return str(path)
-
-
 def too_long(what: str, text: str, where: str = "") -> InputError:
     """The error for a name, of a column, a system, a class or a group, that no page can repeat."""
     size = len(text.encode(errors="replace"))
@@ -210,14 +201,6 @@ NO_PARQUET = "must be a complete Parquet file, but it has other content or is tr
 
 def no_parquet(where: str) -> InputError:
     return InputError(f"{where}: {NO_PARQUET}")
-
-
-def start(path: Path) -> bytes:
-    """The first bytes of a text file, unpacked."""
-    import pyarrow as pa
-
-    with pa.input_stream(str(path), compression="detect") as stream:
-        return stream.read(1 << 20)
 
 
 def pattern(path: Path) -> str:

@@ -17,11 +17,10 @@ import numpy as np
 
 from evalkit import system
 from evalkit.arrays import InputError
-from evalkit.parameters.kinds import named
 from evalkit.parameters.reports import Arrays
-from evalkit.reading.tables import parquet
+from evalkit.reading.tables import formats
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.parquet import Parquet
+from evalkit.reading.tables.formats import Parquet
 from evalkit.reading.tables.parts import IDS, Frames, Part, Selection, Source, stamp
 
 NAME, BATCHES = "data frame", "record batches"
@@ -68,7 +67,7 @@ class Frame(Part):
 
     @property
     def directions(self) -> Mapping[str, str]:
-        return parquet.directions(self.table.schema)
+        return formats.directions(self.table.schema)
 
     def select(
         self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
@@ -91,8 +90,17 @@ class Frame(Part):
 
 
 def part_of(data: Any) -> Part:
-    """The frame, or in a file the batches of an iterator or an Arrow reader; raises InputError for anything else."""
-    return _batches(data) if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader" else _frame(data)
+    """The frame, columns or arrays, or in a file the batches of an iterator or an Arrow reader.
+
+    Raises InputError for anything else, for columns that differ in length, and for one that has not one value per row.
+    """
+    if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
+        return _batches(data)
+    if isinstance(data, Arrays):
+        shared = {role: _plain(role, values) for role, values in data.shared.items()}
+        each = {role: {name: _plain(role, v) for name, v in systems.items()} for role, systems in data.own.items()}
+        return _frame(_of_arrays(Arrays(shared, each, data.positive)))
+    return _frame(_of_columns(data) if isinstance(data, Mapping) else data)
 
 
 def _frame(data: Any) -> Frame:
@@ -246,20 +254,6 @@ def _is_table(values: Any) -> bool:
     return isinstance(values, str | bytes | Mapping) or hasattr(values, "column_names") or hasattr(values, "columns")
 
 
-def joined(data: Any) -> Any:
-    """Labels and predictions in memory, or a dict of columns, as one Arrow table; anything else as it is.
-
-    Raises InputError if columns differ in length, or one is not one value per row.
-    """
-    if isinstance(data, Arrays):
-        shared = {role: _plain(role, values) for role, values in data.shared.items()}
-        each = {role: {name: _plain(role, v) for name, v in systems.items()} for role, systems in data.own.items()}
-        return _of_arrays(Arrays(shared, each, data.positive))
-    if isinstance(data, Mapping) and data and all(map(is_column, data.values())):
-        return _of_columns(named("data", data))
-    return data
-
-
 def _plain(name: str, values: Any) -> Any:
     """A sparse array in full, a tensor as an array without its gradient, anything else as it is."""
     try:
@@ -277,8 +271,10 @@ def _of_columns(columns: Mapping[str, Any]) -> Any:
     """
     import pyarrow as pa
 
+    if not columns:
+        raise InputError("data must name at least one column or table, got an empty dict")
     _refuse_other_order(columns)
-    arrays = {name: _column(name, values) for name, values in columns.items()}
+    arrays = {str(name): _column(str(name), values) for name, values in columns.items()}
     first, *others = arrays
     for name in others:
         if len(arrays[name]) != len(arrays[first]):

@@ -5,28 +5,21 @@ one class here beside and one line in `formats`.
 """
 
 import hashlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import duck
+from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-
-if TYPE_CHECKING:
-    from evalkit.reading.tables import trec
 
 Frames = Mapping[str, Any]  # Arrow tables, or what an engine has for them, by their names in a query
 IDS = ("system", "query", "item", "id", "session", "user")
 UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
-PACKED = {".gz", ".zst", ".bz2", ".lz4"}
-PACKING = 5  # how much larger a packed text file is without its packing, about
-SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ class Part(ABC):
     columns: tuple[str, ...]
     path: Path = Path()
     folders: Mapping[str, str | None] = field(default_factory=dict)
-    layout: "trec.Layout | None" = None
+    layout: trec.Layout | None = None
     unnamed: ClassVar[bool] = False  # whether no system can be called after it: a frame, or record batches
     nested: ClassVar[bool] = False  # whether a row is a JSON object, which can hold others
     dialect: ClassVar[Dialect] = DUCKDB  # of the engine that reads it where it is
@@ -217,25 +210,6 @@ class File(Part):
         if stamp(self.path) != self.stamp:
             raise changed_file(self.name)
         return Source(self.name, rows, self.path, self.stamp)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TextFile(File):
-    """A file of lines, whose number is not known before all are read."""
-
-    @property
-    def rows(self) -> int:
-        start = duck.start(self.path)
-        size = self.stamp[0] * (PACKING if self._packed else 1)
-        return int(size / len(start) * max(start.count(b"\n"), 1)) if start else 0
-
-    @property
-    def most_rows(self) -> float:
-        return math.inf if self._packed else self.stamp[0] / SHORTEST
-
-    @property
-    def _packed(self) -> bool:
-        return self.path.suffix.lower() in PACKED
 
 
 @dataclass(frozen=True)

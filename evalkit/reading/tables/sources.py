@@ -8,30 +8,22 @@ where that says nothing: a new format is one line in `FORMATS`. Nothing is guess
 import itertools
 import os
 import re
-import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
-from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import unquote
+from typing import Any, NamedTuple, TypeVar
 
 from evalkit import system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import Parameters
-from evalkit.parameters.kinds import named
-from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import duck, frames, parquet, spark_tables, text_files, trec
-from evalkit.reading.tables.parts import PACKED, File, Part
+from evalkit.reading.tables import formats, frames, spark_tables
+from evalkit.reading.tables.formats import PARTITION, shown
+from evalkit.reading.tables.parts import Part
 
 MARK = re.compile(r"_[^.]*")  # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
-PARTITION = re.compile(r"([^=]+)=(.*)")
-WRITTEN = re.compile(r"part[-.]\d.*")  # a piece of a table as Spark, Arrow and Dask name it
 NAME = 80  # characters of a path that an error repeats
-NOTHING = "__HIVE_DEFAULT_PARTITION__"
 TABLE_FORMATS = {
     "_delta_log": "Delta Lake",
     "metadata/[v0-9]*.metadata.json": "Iceberg",
@@ -52,16 +44,18 @@ def find(path: str | Path) -> Path:
     raise InputError(f"{path}: no such file or folder, in neither the working directory nor evalkit's own")
 
 
-def files(path: str | Path) -> list[Path]:
-    """The files that a path, a folder or a glob pattern stands for, in the order of their names."""
-    return located(path)[0]
-
-
-def located(path: str | Path) -> tuple[list[Path], Path]:
+class Located(NamedTuple):
     """The files of a path, a folder or a glob pattern, in the order of their names, and the folder that it names.
 
     Only folders below that one can be columns: who names a file in run=3/ means the file and not a column `run`.
     """
+
+    files: list[Path]
+    top: Path
+
+
+def located(path: str | Path) -> Located:
+    """Look for what a path, a folder or a glob pattern names; raises InputError where that is nothing."""
     text = str(path)
     if not text.strip():
         raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
@@ -72,7 +66,7 @@ def located(path: str | Path) -> tuple[list[Path], Path]:
         raise InputError(f"{text if len(text) <= NAME else f'{text[:NAME]}…'}: cannot be read: {why}") from None
 
 
-def _located(path: str | Path) -> tuple[list[Path], Path]:
+def _located(path: str | Path) -> Located:
     text = str(path)
     if any(mark in text for mark in "*?[") and not Path(text).expanduser().exists():
         matches, top = _glob(Path(text).expanduser())
@@ -80,15 +74,15 @@ def _located(path: str | Path) -> tuple[list[Path], Path]:
         if not files:
             raise InputError(f"{path}: no file matches this pattern")
         _refuse_formats(path, files)
-        return files, top
+        return Located(files, top)
     there = find(path)
     _refuse_formats(path, [there])
     if not there.is_dir():
-        return [there], there.parent
+        return Located([there], there.parent)
     inside = sorted(_inside(there))
     if not inside:
         raise InputError(f"{path}: the folder holds no file")
-    return inside, there
+    return Located(inside, there)
 
 
 def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
@@ -103,12 +97,13 @@ def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
 
 
 def common(tops: Iterable[Path]) -> Path:
-    """The innermost folder that holds all of these.
+    """The innermost folder that holds all of these, none where there are none.
 
     >>> common([Path("/out/system=A"), Path("/out/system=B")])
     PosixPath('/out')
     """
-    return Path(os.path.commonpath([os.path.abspath(top) for top in tops]))
+    every = [os.path.abspath(top) for top in tops]
+    return Path(os.path.commonpath(every)) if every else Path()
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -138,123 +133,6 @@ def _glob(pattern: Path) -> tuple[list[Path], Path]:
     return [], named
 
 
-def partitions(path: Path, top: Path | None = None) -> dict[str, str | None]:
-    """The columns that the folders right above a file are, outermost first; None is an empty value.
-
-    top: the folder that was named; neither it nor those above it are columns.
-
-    >>> partitions(Path("out/day=1/system=a%20b/part-0.parquet"))
-    {'day': '1', 'system': 'a b'}
-    >>> partitions(Path("/out/day=1/system=a/part-0.parquet"), Path("/out/day=1"))
-    {'system': 'a'}
-    """
-    pairs = [pair.groups() for pair in map(PARTITION.fullmatch, _folders(path, top)) if pair]
-    return {unquote(name): None if value == NOTHING else unquote(value) for name, value in pairs}
-
-
-def _folders(path: Path, top: Path | None = None) -> list[str]:
-    """The names of the folders right above a file, and below `top`, that are columns."""
-    names: list[str] = []
-    for folder in path.parents:
-        if not PARTITION.fullmatch(folder.name) or (top is not None and Path(os.path.abspath(folder)) == top):
-            break
-        names.insert(0, folder.name)
-    return names
-
-
-def table(path: Path) -> Path:
-    """What a file is a piece of: without the folders that are columns; of a piece that an engine wrote its folder.
-
-    >>> table(Path("bm25/day=1/part-00000-1f.parquet")), table(Path("runs/lang=de/bm25.run"))
-    (PosixPath('bm25'), PosixPath('runs/bm25.run'))
-    """
-    root = path.parents[len(_folders(path))]
-    return root if WRITTEN.fullmatch(path.name) else root / path.name
-
-
-# Formats --------------------------------------------------------------------------------------------------------------
-
-
-SPECIAL = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISSOCK, "a socket"),
-)
-
-
-def delimited_or_trec(path: Path, header: str | None) -> File:
-    """A text file whose suffix says that it is a table: TREC text by its content, unless `header` says what it is."""
-    if header is None and (layout := trec.layout_of_table(trec.first_lines(path))):
-        return trec.opened(path, layout)
-    return text_files.opened(path, header)
-
-
-FORMATS: dict[str, Callable[[Path, str | None], File]] = {
-    **dict.fromkeys((".csv", ".tsv", ".tab"), delimited_or_trec),
-    **dict.fromkeys((".parquet", ".pq"), parquet.opened),
-    **dict.fromkeys((".jsonl", ".ndjson", ".json"), text_files.opened_json),
-}
-
-
-def has_header(path: Path) -> bool:
-    """Whether a file says once which columns it has: JSON says it in each row."""
-    return _opener(path) is not text_files.opened_json
-
-
-def part_of(path: Path, header: str | None, top: Path) -> File:
-    """A file with the columns that its folders below `top` are, which come before its own of that name."""
-    part, more = _part(path, header), partitions(path, top)
-    return replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folders=more) if more else part
-
-
-def _part(path: Path, header: str | None) -> File:
-    _no_file(path)
-    opened = _opener(path)
-    if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
-        raise InputError(f"{duck.shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}")
-    try:
-        return (opened or _by_content)(path, header)
-    except OSError as error:
-        raise InputError(f"{duck.shown(path)}: cannot be read, {error}") from None
-
-
-def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
-    """What opens the file by its suffix, packed or not."""
-    suffix = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
-    return FORMATS.get(suffix[0] if suffix else "")
-
-
-def _no_file(path: Path) -> None:
-    """Raises InputError for what is no file, which could not be read twice, and for a file without content."""
-    try:
-        status = path.stat()
-        with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
-            pass
-    except OSError as error:
-        raise InputError(f"{duck.shown(path)}: cannot be read: {error.strerror}") from None
-    if kind := next((what for is_kind, what in SPECIAL if is_kind(status.st_mode)), None):
-        raise InputError(f"{duck.shown(path)}: must be a file, got {kind}; write its content into a file first")
-    if status.st_size == 0:
-        raise InputError(f"{duck.shown(path)}: the file is empty")
-
-
-def _by_content(path: Path, header: str | None) -> File:
-    """A file whose suffix names no format: TREC text, or else a table that has a delimiter."""
-    lines = trec.first_lines(path)
-    if not lines:
-        raise InputError(f"{duck.shown(path)}: the file has only blank lines and comments")
-    if layout := trec.layout_of(lines):
-        return trec.opened(path, layout)
-    part = text_files.opened(path, header)
-    if len(part.columns) == 1:
-        raise InputError(
-            f"{part.name}: must be {trec.RUN.title}, {trec.QRELS.title}, or a table with a header, "
-            f"got the first line {' '.join(lines[0])[:80]!r}"
-        )
-    return part
-
-
 # What an input names --------------------------------------------------------------------------------------------------
 
 
@@ -262,7 +140,6 @@ Made = TypeVar("Made")
 SHOWN = 3  # files that a message names
 MANY = 200  # files whose headers are read before the report is started
 SYSTEM = "system"  # the column of a mapping's names
-LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
 
 
 def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading) -> list[Part]:
@@ -273,11 +150,10 @@ def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading
     header: "none" where text tables have none. Parts stay as they are: batches can be read only once, so who needs them
     twice asks for the parts first.
     """
-    items = _items(data)
+    items = [located(item) if _is_path(item) else item for item in _items(data)]
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
-    tops = [located(item)[1] for item in items if _is_path(item)]
-    top = common(tops) if tops else Path()
+    top = common(item.top for item in items if isinstance(item, Located))
     return [part for item in items for part in _parts(item, header, reading, top)]
 
 
@@ -295,8 +171,8 @@ def headers(data: Any, header: str | None = None) -> list[Part]:
     items = [] if data is None else _items(data)
     if not all(map(_is_path, items)):
         return []
-    paths = [path for item in items for path in located(item)[0]]
-    return parts(data, header) if paths and len(paths) <= MANY and all(map(has_header, paths)) else []
+    paths = [path for item in items for path in located(item).files]
+    return parts(data, header) if paths and len(paths) <= MANY and all(map(formats.has_header, paths)) else []
 
 
 def _is_path(data: Any) -> bool:
@@ -305,67 +181,20 @@ def _is_path(data: Any) -> bool:
 
 def _parts(data: Any, header: str | None, reading: Reading, top: Path) -> list[Part]:
     """The parts of what is no list; top: the folder that all paths share."""
-    data = frames.joined(data)
     if isinstance(data, Part):
         return [data]
-    if isinstance(data, Mapping):
-        return _of_systems(data, header, reading)
-    if _is_path(data):
-        return [part_of(path, header, top) for path in _with_rows(located(data)[0], header)]
+    if isinstance(data, Mapping) and not all(map(frames.is_column, data.values())):
+        several = {str(name): parts(table, header, reading) for name, table in data.items()}
+        return [_of_system(part, name) for name, every in several.items() for part in every]
+    if isinstance(data, Located):
+        return [*formats.opened(data.files, header, top)]
     return [spark_tables.part_of(data, reading.collected) or frames.part_of(data)]
-
-
-def _of_systems(tables: Mapping[Any, Any], header: str | None, reading: Reading) -> list[Part]:
-    """The parts of the systems that the names are."""
-    if not tables:
-        raise InputError("data must name at least one column or table, got an empty dict")
-    several = {name: parts(table, header, reading) for name, table in named("data", tables).items()}
-    return [_of_system(part, name) for name, every in several.items() for part in every]
 
 
 def _of_system(part: Part, name: str) -> Part:
     """The part with the name of its system in each row, as if a folder system=NAME held it."""
     names = tuple(dict.fromkeys([*part.columns, SYSTEM]))
     return replace(part, columns=names, folders={**part.folders, SYSTEM: name})
-
-
-def _with_rows(paths: Sequence[Path], header: str | None = None) -> list[Path]:
-    """The files without the pieces that hold no row, where another piece in the same folder holds some.
-
-    An engine writes a table as one piece a task, and a task without a row leaves a piece without one: no fault. A file
-    that is not such a piece, and a table all of whose pieces are without rows, stay: their reader refuses them.
-
-    paths: in the order of their names. header: "none" where text tables have none.
-    """
-    kept: list[Path] = []
-    for _, group in groupby(paths, key=lambda path: (path.parent, bool(WRITTEN.fullmatch(path.name)))):
-        several = list(group)
-        written = len(several) > 1 and WRITTEN.fullmatch(several[0].name)
-        full = [path for path in several if _has_rows(path, header)] if written else several
-        kept += full or several
-    return kept
-
-
-def _has_rows(path: Path, header: str | None) -> bool:
-    """Whether a file holds a row; a file that cannot be read is taken to, so that its reader says why."""
-    try:
-        if path.stat().st_size == 0:
-            return False
-        if {".parquet", ".pq"} & set(path.suffixes):
-            return parquet.rows(path) > 0
-        return path.stat().st_size > LARGE or len(_lines(path)) > _heads(path, header)
-    except (InputError, OSError):
-        return True
-
-
-def _lines(path: Path) -> list[bytes]:
-    """The first lines of a text that are not blank."""
-    return [line for line in duck.start(path).splitlines() if line.strip()]
-
-
-def _heads(path: Path, header: str | None) -> int:
-    """How many lines of a text are no rows: the header of a table."""
-    return int(bool({".csv", ".tsv", ".tab"} & set(path.suffixes)) and header != NO_HEADER)
 
 
 # Errors of an input as a whole ----------------------------------------------------------------------------------
@@ -395,10 +224,10 @@ def _names(data: Any) -> list[str]:
         return [name for table in data.values() for name in _names(table)]
     items = [item for item in _items(data) if isinstance(item, str | Path)]
     try:
-        files = [located(item)[0] if _is_path(item) else [item] for item in items]
+        files = [located(item).files if _is_path(item) else [item] for item in items]
     except InputError:
         return []
-    return [duck.shown(path) if isinstance(path, Path) else path for some in files for path in some]
+    return [shown(path) if isinstance(path, Path) else path for some in files for path in some]
 
 
 def listed(names: Iterable[str]) -> str:

@@ -2,14 +2,11 @@
 
 import io
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.arrays import InputError
-from evalkit.reading.tables import duck
-from evalkit.reading.tables.parts import TextFile, stamp
 
 _BOM = b"\xef\xbb\xbf"
 _WHOLE = re.compile(r"[-+]?[0-9]+")
@@ -189,30 +186,3 @@ def _number(text: str, name: str, file: str, line: int) -> float:
     if not _is_number(text):
         raise InputError(f"{file}: {name} must be a number, got {text!r} (line {line})")
     return float(text)
-
-
-# Files of it ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Trec(TextFile):
-    """A run or judgements, whose columns are those of its layout; no engine reads it where it is."""
-
-    layout: Layout
-
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
-        """None: no engine reads it."""
-
-    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
-        import pyarrow as pa
-
-        columns = read(self.path, self.layout, self.name)
-        rows = len(next(iter(columns.values())))
-        columns |= {name: pa.array([value] * rows, pa.string()) for name, value in self.folders.items()}
-        return {role: columns[column] for role, column in {**text, **numbers}.items()}
-
-
-def opened(path: Path, layout: Layout) -> Trec:
-    """The file by its layout."""
-    names = tuple(name for name in layout.fields if name)
-    return Trec(name=duck.shown(path), columns=names, path=path, layout=layout, stamp=stamp(path))

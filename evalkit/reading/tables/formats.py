@@ -1,0 +1,550 @@
+"""The formats of files: Parquet, tables with a delimiter, JSON, TREC text; each is a class that gives columns by role.
+
+A file is read by its suffix, or by its content where that says nothing: a new format is a class, and one line in
+`FORMATS`. Parquet is read straight by Arrow where its columns are what is wanted already, else by DuckDB, as are text
+tables. JSON is read as JSON values: DuckDB's own types would rewrite ids that look like dates, UUIDs or large numbers.
+"""
+
+import csv
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import unquote
+
+import numpy as np
+
+from evalkit import system
+from evalkit.arrays import InputError
+from evalkit.parameters.reports import NO_HEADER
+from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import duck, trec
+from evalkit.reading.tables.duck import DUCKDB
+from evalkit.reading.tables.parts import IDS, File, Frames, Selection, stamp
+
+PACKED = {".gz", ".zst", ".bz2", ".lz4"}
+PACKING = 5  # how much larger a packed text file is without its packing, about
+SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
+
+
+def shown(path: Path) -> str:
+    """The path as the reader knows it: relative where it lies under the working directory or the checkout."""
+    for root in (Path.cwd(), system.bundled_root()):
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return str(path)
+
+
+def start(path: Path) -> bytes:
+    """The first bytes of a text file, unpacked."""
+    import pyarrow as pa
+
+    with pa.input_stream(str(path), compression="detect") as stream:
+        return stream.read(1 << 20)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextFile(File):
+    """A file of lines, whose number is not known before all are read."""
+
+    @property
+    def rows(self) -> int:
+        first = start(self.path)
+        size = self.stamp[0] * (PACKING if self._packed else 1)
+        return int(size / len(first) * max(first.count(b"\n"), 1)) if first else 0
+
+    @property
+    def most_rows(self) -> float:
+        return math.inf if self._packed else self.stamp[0] / SHORTEST
+
+    @property
+    def _packed(self) -> bool:
+        return self.path.suffix.lower() in PACKED
+
+
+# Parquet -------------------------------------------------------------------------------------------------------------
+
+# Their dictionaries hold a text once; of one that does not Arrow would take other texts, without a word.
+WRITERS = ("parquet-cpp", "parquet-mr", "parquet-rs", "duckdb", "polars", "fastparquet")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parquet(File):
+    """A Parquet file, read by Arrow where it can be, else by DuckDB."""
+
+    @classmethod
+    def opened(cls, path: Path, header: str | None = None) -> "Parquet":
+        """The file; raises InputError where it is not whole, or two columns have one name."""
+        where = shown(path)
+        with _whole(path):
+            names = _metadata(path).schema.to_arrow_schema().names
+        if "" in names:  # DuckDB names what has no name
+            with _whole(path):
+                names = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)["column_name"].to_pylist()
+        return cls(name=where, columns=tuple(names), path=path, stamp=stamp(path))
+
+    @property
+    def counted(self) -> int:
+        with _whole(self.path):
+            return int(_metadata(self.path).num_rows)
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema."""
+        with _whole(self.path):
+            return _metadata(self.path).schema.to_arrow_schema()
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        return {field.name: str(field.type) for field in self.schema}
+
+    @property
+    def directions(self) -> Mapping[str, str]:
+        return directions(self.schema)
+
+    def explain(self, selection: Selection) -> None:
+        super().explain(selection)
+        raise duck.no_parquet(self.name) from None
+
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
+        plain = self.folders.keys().isdisjoint([*text.values(), *numbers.values()])
+        columns = self.by_arrow(text, numbers, coded) if plain else None
+        return columns or super()._read(text, numbers, coded)
+
+    def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
+        """As DuckDB has them, but for durations, which it takes for whole numbers."""
+        durations = [name for name, kind in self.stored.items() if kind.startswith("duration")]
+        return {**super()._types(source, frames), **dict.fromkeys(durations, "INTERVAL")}
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+        return _parquet(self.path), {}
+
+    def by_arrow(
+        self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str] = ()
+    ) -> dict[str, Any] | None:
+        """The columns by role, text and doubles; None where a column is of a type that needs SQL.
+
+        coded: roles of text that come as Arrow dictionaries. Raises InputError for text that is not UTF-8 and for a
+        file that is broken.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        kinds = {field.name: field.type for field in self.schema}
+        wanted = list(dict.fromkeys([*text.values(), *numbers.values()]))
+        plain = ((_is_text, text), (_is_number, numbers))
+        if not all(name in kinds and kind(kinds[name]) for kind, some in plain for name in some.values()):
+            return None
+        with _whole(self.path):
+            metadata = _metadata(self.path)
+            known = str(metadata.created_by).lower().startswith(WRITERS)
+            dictionaries = [text[role] for role in coded if role in text and pa.types.is_string(kinds[text[role]])]
+            with pq.ParquetFile(self.path, metadata=metadata, read_dictionary=dictionaries if known else []) as file:
+                table = file.read(columns=wanted)
+        # `combine_chunks` copies one chunk as well.
+        columns = {
+            name: column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+            for name, column in zip(wanted, table.select(wanted).columns, strict=True)
+        }
+        by_role = {role: self._as_text(columns[name], name, as_codes=role in coded) for role, name in text.items()}
+        with _whole(self.path):
+            for name in dictionaries if known else []:
+                columns[name].validate(full=True)  # each code has a text
+        return by_role | {role: columns[name].cast(pa.float64(), safe=False) for role, name in numbers.items()}
+
+    def _as_text(self, column: Any, name: str, *, as_codes: bool) -> Any:
+        import pyarrow as pa
+
+        if pa.types.is_integer(column.type) and as_codes:
+            encoded = column.dictionary_encode()  # a few texts are made, not one a row
+            return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(pa.string()))
+        if pa.types.is_integer(column.type):
+            return column.cast(pa.string())
+        texts = column.dictionary if pa.types.is_dictionary(column.type) else column
+        if not ascii_only(texts):
+            try:
+                texts.validate(full=True)
+            except pa.ArrowInvalid:
+                raise InputError(f"{self.name}: {name} must be UTF-8 text, other bytes found") from None
+        return column
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Around reading a Parquet file: what Arrow raises of a broken one; a name that is not UTF-8 is a ValueError."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, ValueError, OSError):
+        raise duck.no_parquet(shown(path)) from None
+
+
+def _parquet(path: Path) -> str:
+    return f"read_parquet({duck.pattern(path)}, hive_partitioning=false)"
+
+
+def _metadata(path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    return pq.read_metadata(path)
+
+
+def directions(schema: Any) -> Mapping[str, str]:
+    """Which values of each metric are better, where evalkit wrote the units of a report."""
+    about = json.loads((schema.metadata or {}).get(b"evalkit", b"{}"))
+    return {row["metric"]: row["best"] for row in about.get("metrics", [])}
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_integer(kind)
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_float32(kind) or types.is_float64(kind) or types.is_integer(kind) or types.is_boolean(kind)
+
+
+def ascii_only(texts: Any) -> bool:
+    """Whether an Arrow array of text holds none but ASCII characters."""
+    content = texts.buffers()[2]
+    return content is None or not content.size or int(np.frombuffer(content, np.int8).min()) >= 0
+
+
+# Tables with a delimiter ----------------------------------------------------------------------------------------------
+
+TAIL = 10_000  # bytes at the end of a file in which its last lines stand
+DELIMITERS = ",\t;|"
+GROUPED, POINT = (
+    r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)",
+    "%.%",
+)  # thousands, as one and all cells of a column have them
+COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with decimal commas
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Csv(TextFile):
+    """A table whose first line holds the column names. own: the columns of the file itself, in its order."""
+
+    own: tuple[str, ...]
+    delimiter: str
+    header: ClassVar[str] = "true"
+
+    @classmethod
+    def opened(cls, path: Path, header: str | None) -> "Csv":
+        """The table; raises InputError where its first line holds no names, or one twice."""
+        cells, delimiter = _first_line(path)
+        _refuse_total(path, delimiter)
+        if header == NO_HEADER:
+            return Headless._named(path, delimiter, map(str, range(1, len(cells) + 1)))
+        names = [name or f"column {i}" for i, name in enumerate(cells, start=1)]
+        try:
+            return cls._named(path, delimiter, names)
+        except InputError as error:
+            raise InputError(f"{error}{roles_of.no_header(names)}") from None
+
+    @classmethod
+    def _named(cls, path: Path, delimiter: str, names: Iterable[str]) -> "Csv":
+        own = tuple(names)
+        return cls(name=shown(path), columns=own, own=own, delimiter=delimiter, path=path, stamp=stamp(path))
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+        types = ", ".join(f"{DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in self.own)
+        form = f"header={self.header}, auto_detect=false, delim={DUCKDB.literal(self.delimiter)}"
+        strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"
+        return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})", {}
+
+    def explain(self, selection: Selection) -> None:
+        """DuckDB itself names the line."""
+
+    def check(self, selection: Selection) -> None:
+        """Raise InputError if a column of numbers seems to group thousands by dots, as 1.234 beside decimal commas."""
+        others = [name for name in self.own if name not in selection.numbers.values()]
+        if self.delimiter != ";" or not others:
+            return
+        forms = dict.fromkeys(others, (COMMAS, COMMA)) | {
+            name: (GROUPED, POINT) for name in selection.numbers.values() if name in self.own
+        }
+        cells = (
+            f"max({name}) FILTER ({name} LIKE '{mark}') || if(bool_and(regexp_full_match({name}, '{form}')), '', NULL)"
+            for name, (form, mark) in ((DUCKDB.quote(name), form) for name, form in forms.items())
+        )
+        source, frames = self._source((), (), "")
+        found = duck.sql(f"SELECT {', '.join(cells)} FROM {source}", self.name, **frames).to_pydict().values()
+        seen = {name: cell for name, (cell,) in zip(forms, found, strict=True) if cell is not None}
+        commas = [name for name in others if name in seen]
+        for name in selection.numbers.values():
+            if name in seen and commas:
+                raise InputError(
+                    f"{self.name}: {name} must be written alike in the whole file, got {seen[name]!r} beside the "
+                    f"decimal commas of {commas[0]}, {seen[commas[0]]!r}; write 1234.5, with a point and no groups"
+                )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Headless(Csv):
+    """A table whose first line is a row; its columns are called 1, 2, 3, …"""
+
+    header: ClassVar[str] = "false"
+
+
+def _refuse_total(path: Path, delimiter: str) -> None:
+    """Raise InputError for a last line of totals, whose first cell is a word such as Total, and no other one's."""
+    if path.suffix.lower() not in PACKED:
+        with path.open("rb") as file:
+            file.seek(-min(TAIL, file.seek(0, 2)), 2)
+            lines = file.read().decode(errors="replace").split("\n")[1:]
+        cells = [cell for line in lines if (cell := line.split(delimiter)[0].strip('" \r'))][-2:]
+        if cells and cells[0] != cells[-1] and re.search(roles_of.SUMMARY, cells[-1], re.IGNORECASE):
+            raise InputError(
+                f"{shown(path)}: every line must be a row of its own, got {cells[-1]!r} in the last one, which "
+                "sums up the others; remove it"
+            )
+
+
+def _first_line(path: Path) -> tuple[list[str], str]:
+    """The cells of the first line, and the delimiter: the one it holds most of."""
+    first = start(path).split(b"\n", 1)[0]
+    try:
+        line = first.decode("utf-8-sig").rstrip("\r")
+    except UnicodeDecodeError as error:
+        byte = first[error.start]
+        raise InputError(f"{shown(path)}: must be UTF-8 text, got byte 0x{byte:02x} (line 1)") from None
+    if not line.strip() or "\r" in line or line.count('"') % 2:
+        wrong = "is empty" if not line.strip() else "holds a carriage return" if "\r" in line else "has an open quote"
+        raise InputError(f"{shown(path)}: the first line must hold the column names, but it {wrong}")
+    delimiter = max(DELIMITERS, key=line.count)
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))], delimiter
+
+
+# JSON lines -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JsonLines(TextFile):
+    """A file of JSON objects, one a row."""
+
+    nested: ClassVar[bool] = True
+
+    @classmethod
+    def opened(cls, path: Path, header: str | None) -> "JsonLines":
+        """The file with the columns that any of its rows has."""
+        where = shown(path)
+        described = duck.sql(f"DESCRIBE SELECT * FROM {_json(path, 'sample_size=-1')}", where)
+        names = tuple(described["column_name"].to_pylist())
+        if names == ("json",):  # what DuckDB calls values of a file whose rows are not all objects, or that has none
+            if not start(path).strip():
+                raise InputError(f"{where}: the file has only blank lines")
+            raise InputError(f'{where}: every row must be a JSON object, such as {{"id": 1}}, got other values')
+        return cls(name=where, columns=names, path=path, stamp=stamp(path))
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+        types = ", ".join(f"{DUCKDB.literal(name)}: 'JSON'" for name in columns)
+        return _json(self.path, f"columns={{{types}}}"), {}
+
+    def check(self, selection: Selection) -> None:
+        """Raises InputError for the first id that is neither text nor a whole number."""
+        for column in (column for role, column in selection.text.items() if role in IDS and column not in self.folders):
+            value = DUCKDB.plain(column, "JSON")
+            other = f"json_type({DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
+            if row := selection.first(value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"):
+                raise InputError(
+                    f"{self.name}: {column} must be text or a whole number, got {row[1][:80]} (row {row[0]})"
+                )
+
+
+def _json(path: Path, kinds: str) -> str:
+    form = "auto" if ".json" in path.suffixes else "newline_delimited"
+    return f"read_json({duck.pattern(path)}, format='{form}', {kinds}, hive_partitioning=false)"
+
+
+# TREC text ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trec(TextFile):
+    """A run or judgements, whose columns are those of its layout; no engine reads it where it is."""
+
+    layout: trec.Layout
+
+    @classmethod
+    def opened(cls, path: Path, layout: trec.Layout) -> "Trec":
+        """The file by its layout."""
+        names = tuple(name for name in layout.fields if name)
+        return cls(name=shown(path), columns=names, path=path, layout=layout, stamp=stamp(path))
+
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
+        """None: no engine reads it."""
+
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
+        import pyarrow as pa
+
+        columns = trec.read(self.path, self.layout, self.name)
+        rows = len(next(iter(columns.values())))
+        columns |= {name: pa.array([value] * rows, pa.string()) for name, value in self.folders.items()}
+        return {role: columns[column] for role, column in {**text, **numbers}.items()}
+
+
+# What a file is -------------------------------------------------------------------------------------------------------
+
+
+PARTITION = re.compile(r"([^=]+)=(.*)")
+WRITTEN = re.compile(r"part[-.]\d.*")  # a piece of a table as Spark, Arrow and Dask name it
+NOTHING = "__HIVE_DEFAULT_PARTITION__"
+LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
+SPECIAL = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def delimited_or_trec(path: Path, header: str | None) -> File:
+    """A text file whose suffix says that it is a table: TREC text by its content, unless `header` says what it is."""
+    if header is None and (layout := trec.layout_of_table(trec.first_lines(path))):
+        return Trec.opened(path, layout)
+    return Csv.opened(path, header)
+
+
+FORMATS: dict[str, Callable[[Path, str | None], File]] = {
+    **dict.fromkeys((".csv", ".tsv", ".tab"), delimited_or_trec),
+    **dict.fromkeys((".parquet", ".pq"), Parquet.opened),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), JsonLines.opened),
+}
+
+
+def has_header(path: Path) -> bool:
+    """Whether a file says once which columns it has: JSON says it in each row."""
+    return _opener(path) != JsonLines.opened
+
+
+def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
+    """Files in the order of their names, without the pieces of a table that hold no row."""
+    return [_in_folders(path, header, top) for path in _with_rows(paths, header)]
+
+
+def _in_folders(path: Path, header: str | None, top: Path) -> File:
+    """A file with the columns that its folders below `top` are, which come before its own of that name."""
+    part, more = _part(path, header), partitions(path, top)
+    return replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folders=more) if more else part
+
+
+def _part(path: Path, header: str | None) -> File:
+    _no_file(path)
+    opened = _opener(path)
+    if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
+        raise InputError(f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}")
+    try:
+        return (opened or _by_content)(path, header)
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read, {error}") from None
+
+
+def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
+    """What opens the file by its suffix, packed or not."""
+    suffix = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
+    return FORMATS.get(suffix[0] if suffix else "")
+
+
+def _no_file(path: Path) -> None:
+    """Raises InputError for what is no file, which could not be read twice, and for a file without content."""
+    try:
+        status = path.stat()
+        with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
+            pass
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+    if kind := next((what for is_kind, what in SPECIAL if is_kind(status.st_mode)), None):
+        raise InputError(f"{shown(path)}: must be a file, got {kind}; write its content into a file first")
+    if status.st_size == 0:
+        raise InputError(f"{shown(path)}: the file is empty")
+
+
+def _by_content(path: Path, header: str | None) -> File:
+    """A file whose suffix names no format: TREC text, or else a table that has a delimiter."""
+    lines = trec.first_lines(path)
+    if not lines:
+        raise InputError(f"{shown(path)}: the file has only blank lines and comments")
+    if layout := trec.layout_of(lines):
+        return Trec.opened(path, layout)
+    part = Csv.opened(path, header)
+    if len(part.columns) == 1:
+        raise InputError(
+            f"{part.name}: must be {trec.RUN.title}, {trec.QRELS.title}, or a table with a header, "
+            f"got the first line {' '.join(lines[0])[:80]!r}"
+        )
+    return part
+
+
+def partitions(path: Path, top: Path | None = None) -> dict[str, str | None]:
+    """The columns that the folders right above a file are, outermost first; None is an empty value.
+
+    top: the folder that was named; neither it nor those above it are columns.
+
+    >>> partitions(Path("out/day=1/system=a%20b/part-0.parquet"))
+    {'day': '1', 'system': 'a b'}
+    >>> partitions(Path("/out/day=1/system=a/part-0.parquet"), Path("/out/day=1"))
+    {'system': 'a'}
+    """
+    pairs = [pair.groups() for pair in map(PARTITION.fullmatch, _folders(path, top)) if pair]
+    return {unquote(name): None if value == NOTHING else unquote(value) for name, value in pairs}
+
+
+def _folders(path: Path, top: Path | None = None) -> list[str]:
+    """The names of the folders right above a file, and below `top`, that are columns."""
+    names: list[str] = []
+    for folder in path.parents:
+        if not PARTITION.fullmatch(folder.name) or (top is not None and Path(os.path.abspath(folder)) == top):
+            break
+        names.insert(0, folder.name)
+    return names
+
+
+def table(path: Path) -> Path:
+    """What a file is a piece of: without the folders that are columns; of a piece that an engine wrote its folder.
+
+    >>> table(Path("bm25/day=1/part-00000-1f.parquet")), table(Path("runs/lang=de/bm25.run"))
+    (PosixPath('bm25'), PosixPath('runs/bm25.run'))
+    """
+    root = path.parents[len(_folders(path))]
+    return root if WRITTEN.fullmatch(path.name) else root / path.name
+
+
+def _with_rows(paths: Sequence[Path], header: str | None) -> list[Path]:
+    """The files without the pieces that hold no row, where another piece in the same folder holds some.
+
+    An engine writes a table as one piece a task, and a task without a row leaves a piece without one: no fault. A file
+    that is not such a piece, and a table all of whose pieces are without rows, stay: their reader refuses them.
+
+    paths: in the order of their names. header: "none" where text tables have none.
+    """
+    kept: list[Path] = []
+    for _, group in groupby(paths, key=lambda path: (path.parent, bool(WRITTEN.fullmatch(path.name)))):
+        several = list(group)
+        written = len(several) > 1 and WRITTEN.fullmatch(several[0].name)
+        full = [path for path in several if _has_rows(path, header)] if written else several
+        kept += full or several
+    return kept
+
+
+def _has_rows(path: Path, header: str | None) -> bool:
+    """Whether a file holds a row; a file that cannot be read is taken to, so that its reader says why."""
+    try:
+        size, opener = path.stat().st_size, _opener(path)
+        if opener == Parquet.opened:
+            return size > 0 and Parquet.opened(path).counted > 0
+        heads = opener is delimited_or_trec and header != NO_HEADER
+        return size > LARGE or (size > 0 and sum(bool(line.strip()) for line in start(path).splitlines()) > heads)
+    except (InputError, OSError):
+        return True
