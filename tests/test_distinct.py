@@ -6,7 +6,8 @@ import pytest
 
 from evalkit.limits import Reading
 from evalkit.reading.engines import base
-from evalkit.reading.engines.duckdb import opened
+from evalkit.reading.engines.backends import opened
+from evalkit.reading.engines.base import Query
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.reductions import blocks
 
@@ -22,13 +23,11 @@ def columns():
 
 @pytest.mark.parametrize("shard", [300, ROWS])
 def test_columns_are_told_by_one_query(monkeypatch, shard):
-    with opened(base.budget("1GB", 1, reading=Reading(shard=shard, largest=shard))) as engine:
+    with opened(base.budget(10**9, 1, reading=Reading(shard=shard, largest=shard))) as engine:
         asked, inner = [], engine.stream
-        monkeypatch.setattr(
-            type(engine), "stream", lambda _, *given, **more: asked.append(given) or inner(*given, **more)
-        )
+        monkeypatch.setattr(type(engine), "stream", lambda _, query: asked.append(query) or inner(query))
         table = columns()
-        found = blocks.distinct(engine, "SELECT * FROM rows", "rows", {"few": 10, "many": 40}, {"rows": table})
+        found = blocks.distinct(engine, Query("SELECT * FROM rows", "rows", {"rows": table}), {"few": 10, "many": 40})
     assert len(asked) == 1
     assert dict(zip(found["few"].values, found["few"].rows, strict=True)) == {"a": 1_666, "b": 1_667, "c": 1_667}
     assert found["few"].values.tolist() == ["a", "b", "c"]
@@ -37,4 +36,4 @@ def test_columns_are_told_by_one_query(monkeypatch, shard):
 
 
 def test_no_column_needs_no_query():
-    assert blocks.distinct(None, "", "", {}, {}) == {}
+    assert blocks.distinct(None, Query("", ""), {}) == {}

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.parameters import kinds
+from evalkit.reading.engines import backends as engine
 from evalkit.reading.engines import base
-from evalkit.reading.engines import duckdb as engine
+from evalkit.reading.engines.base import Query
 
 
 def rows(n: int, groups: int) -> pa.Table:
@@ -28,8 +30,8 @@ def total(table: pa.Table) -> pa.Table:
 
 def test_shards_hold_whole_groups_and_every_row(tmp_path):
     table = rows(400_000, 9_000)
-    with engine.opened(base.budget("200MB", threads=2, spill=str(tmp_path))) as e:
-        found = list(e.shards("SELECT * FROM rows", "query", "rows", rows=table))
+    with engine.opened(base.budget(200 * 10**6, threads=2, spill=tmp_path)) as e:
+        found = list(e.stream(Query("SELECT * FROM rows", "rows", {"rows": table}, "query")))
     assert len(found) > 2
     groups = [set(one["query"].to_pylist()) for one in found]
     assert sum(map(len, groups)) == len(set.union(*groups)) == 9_000
@@ -38,27 +40,27 @@ def test_shards_hold_whole_groups_and_every_row(tmp_path):
 
 
 def test_little_memory_has_fewer_threads():
-    for memory, wanted, threads in (("250MB", 2, 1), ("499MB", 2, 1), ("500MB", 2, 2), ("1GB", 8, 4), ("1GB", 2, 2)):
-        with engine.opened(base.budget(memory, threads=wanted)) as e:
-            assert e.table("SELECT current_setting('threads') AS n", "").to_pylist() == [{"n": threads}]
+    for memory, wanted, threads in ((250, 2, 1), (499, 2, 1), (500, 2, 2), (1000, 8, 4), (1000, 2, 2)):
+        with engine.opened(base.budget(memory * 10**6, threads=wanted)) as e:
+            assert e.table(Query("SELECT current_setting('threads') AS n", "")).to_pylist() == [{"n": threads}]
 
 
 def test_one_group_larger_than_a_shard_stays_whole():
     table = pa.table({"query": ["a"] * 250_000 + ["b"] * 10})
-    with engine.opened(base.budget("200MB", threads=1)) as e:
-        found = list(e.shards("SELECT * FROM rows", "query", "rows", rows=table))
+    with engine.opened(base.budget(200 * 10**6, threads=1)) as e:
+        found = list(e.stream(Query("SELECT * FROM rows", "rows", {"rows": table}, "query")))
     assert sorted((len(one), len(set(one["query"].to_pylist()))) for one in found if len(one) > 10) == [(250_000, 1)]
     assert sum(map(len, found)) == 250_010
 
 
 def test_reduce_gives_what_the_function_makes_of_the_shards():
     table = rows(300_000, 500)
-    with engine.opened(base.budget("200MB", threads=2)) as e:
+    with engine.opened(base.budget(200 * 10**6, threads=2)) as e:
         for by in ("query", None):
-            found = e.reduce("SELECT * FROM rows", by, length, "rows", rows=table)
+            found = e.reduce(Query("SELECT * FROM rows", "rows", {"rows": table}, by), length)
             assert len(found) > 1
             assert sum(found["n"].to_pylist()) == 300_000
-        one = e.reduce("SELECT * FROM rows", None, length, "rows", merge=total, rows=table)
+        one = e.reduce(Query("SELECT * FROM rows", "rows", {"rows": table}), length, total)
         assert one["n"].to_pylist() == [300_000]
 
 
@@ -77,41 +79,41 @@ def test_a_full_disk_is_said_in_one_line(tmp_path):
 def test_what_killed_runs_left_is_removed(tmp_path):
     code = """
 import sys, time
+from pathlib import Path
 from evalkit.reading.engines import base
-from evalkit.reading.engines import duckdb as engine
-with engine.opened(base.budget("200MB", spill=sys.argv[1])):
+from evalkit.reading.engines import backends as engine
+with engine.opened(base.budget(200 * 10**6, spill=Path(sys.argv[1]))):
     print("in", flush=True)
     time.sleep(60)
 """
     with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "in\n"
-        with engine.opened(base.budget("200MB", spill=str(tmp_path))):
+        with engine.opened(base.budget(200 * 10**6, spill=tmp_path)):
             assert len(list(tmp_path.iterdir())) == 2  # a run that lives keeps its folder
         other.kill()
     assert len(list(tmp_path.iterdir())) == 1
-    with engine.opened(base.budget("200MB", spill=str(tmp_path))):
+    with engine.opened(base.budget(200 * 10**6, spill=tmp_path)):
         assert [one.name.split("-")[1] for one in tmp_path.iterdir()] == [str(os.getpid())]
 
 
 @pytest.mark.parametrize("memory", ["much", "1XB", "10MB", "1.2.3GB", "-1GB"])
 def test_a_memory_that_is_no_size_is_refused(memory):
     with pytest.raises(ParameterError, match=r"memory must be a size of at least 200MB, such as 1GB, got"):
-        base.budget(memory)
+        kinds.size("memory", memory, base.LEAST_MEMORY)
 
 
 def test_a_spill_folder_must_exist_and_be_writable(tmp_path):
     with pytest.raises(ParameterError, match="spill must be a folder that exists"):
-        base.budget(spill=str(tmp_path / "none"))
+        kinds.folder("spill", str(tmp_path / "none"))
 
 
 def test_sizes():
-    assert base.budget("1GB").memory == 10**9
-    assert base.budget("0.5 gib").memory == 2**29
+    assert kinds.size("memory", "0.5 gib", 0) == 2**29
     assert base.budget().memory >= base.LEAST_MEMORY
     assert base.available() > 0
 
 
 def test_wrong_sql_names_the_source():
-    with engine.opened(base.budget("200MB")) as e, pytest.raises(InputError, match="the rows: Referenced column"):
-        e.table("SELECT nope FROM rows", "the rows", rows=rows(3, 1))
+    with engine.opened(base.budget(200 * 10**6)) as e, pytest.raises(InputError, match="the rows: Referenced column"):
+        e.table(Query("SELECT nope FROM rows", "the rows", {"rows": rows(3, 1)}))

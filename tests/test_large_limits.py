@@ -33,8 +33,8 @@ def table(tmp_path_factory):
 def test_counts_are_the_same_at_every_limit(table, most, weight):
     folder, data = table
     weighed = {"columns": {"weight": weight}}
-    whole, counted = grids(folder, "1GB", 10**6, most, **weighed)
-    small, again = grids(folder, "250MB", 7_000, most, **weighed)
+    whole, counted = grids(folder, 10**9, 10**6, most, **weighed)
+    small, again = grids(folder, 250 * 10**6, 7_000, most, **weighed)
     assert counted.tolist() == again.tolist() == [len(data), int(data["label"].sum()), 0, 0, 0, 0]
     assert sorted(whole) == sorted(small) == [(group, system) for group in range(4) for system in range(2)]
     for key, one in whole.items():

@@ -147,9 +147,9 @@ def test_threads_follow_the_settings_of_their_caller():
         assert list(system.ordered(lambda x: np.float64(1) / x, [np.float64(0)] * 3, 2)) == [np.inf] * 3
 
 
-@pytest.mark.parametrize(("memory", "threads", "shard", "workers"), [("1GB", 1, 250_000, 1), ("1GB", 8, 250_000, 2),
-    ("250MB", 2, 100_000, 1), ("12GB", 2, 2**19, 2), ("12GB", 64, 2**19, 11)])  # fmt: skip
+@pytest.mark.parametrize(("memory", "threads", "shard", "workers"), [(1_000, 1, 250_000, 1), (1_000, 8, 250_000, 2),
+    (250, 2, 100_000, 1), (12_000, 2, 2**19, 2), (12_000, 64, 2**19, 11)])  # fmt: skip
 def test_shards_in_flight_fit_into_half_of_the_memory(memory, threads, shard, workers):
-    budget = base.budget(memory, threads)
+    budget = base.budget(memory * 10**6, threads)
     assert (budget.shard, budget.workers) == (shard, workers)
     assert workers == 1 or workers * shard * budget.reading.row <= budget.memory // 2

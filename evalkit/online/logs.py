@@ -15,7 +15,7 @@ from evalkit.arrays import Floats, InputError, ParameterError, RowError
 from evalkit.online import experiments
 from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
-from evalkit.reading.engines.base import Engine, streamed, typed
+from evalkit.reading.engines.base import Engine, Query, streamed, typed
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, rules, sources, table
@@ -146,11 +146,10 @@ def _streamed_log(
     except InputError as error:
         raise InputError(f"{table.names(parts)}: {error}") from None
     cells = ", ".join(f"{quote(role)} AS c{i}" for i, role in enumerate(roles))
-    query = " UNION ALL ".join(f"SELECT {cells} FROM ({selection.query}) AS s" for selection in chosen)
-    frames = {name: frame for selection in chosen for name, frame in selection.frames.items()}
-    by, name = f"c{roles.index('user' if 'user' in roles else 'session')}", table.names(parts)
+    by = f"c{roles.index('user' if 'user' in roles else 'session')}"
+    query = replace(Query.over(chosen, [cells] * len(chosen)), by=by, rows=sum(rows))
     try:
-        blocks = engine.total(query, by, LogBlock(fields[0], arms, neutral), name, sum(rows), **frames)
+        blocks = engine.total(query, LogBlock(fields[0], arms, neutral))
     except InputError as error:
         refusal = _refusal(engine, chosen, fields, arms, neutral, None)
         raise (refusal if isinstance(error, Refused) else error) from None
@@ -169,8 +168,7 @@ def _teams(engine: Engine, selection: Selection) -> list[dict[str, Any]]:
     team, position = map(engine.dialect.quote, ("team", "position"))
     cells = f"{team} AS team, count(*) AS n, count(*) FILTER (WHERE {position} = 1) AS sessions"
     with explained(selection):
-        query = f"SELECT {cells} FROM ({selection.query}) AS s GROUP BY {team}"
-        rows: list[dict[str, Any]] = engine.table(query, selection.part.name, **selection.frames).to_pylist()
+        rows: list[dict[str, Any]] = engine.table(Query.of(selection, cells, f"GROUP BY {team}")).to_pylist()
     if not rows:
         raise selection.part.no_rows()
     return rows

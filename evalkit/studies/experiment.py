@@ -20,8 +20,8 @@ from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.online.logs import Users
 from evalkit.parameters.kinds import UNKNOWN
+from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Budget, Engine
-from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power
@@ -314,7 +314,7 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, 
         shared = replace(shared, segments=shared.segments or ("health",), baseline=shared.baseline or "paying")
     o = replace(o, columns=columns, metrics=tuple(dict.fromkeys(names)))
     check_metrics(data, o)
-    with blocks.engine_for(data, budget) as engine:
+    with backends.needed(data, budget) as engine:
         table = users(data, o, shared.segments, shared.limits.held, engine)
     binary = {name for name, column in table.numbers.items() if ((column == 0) | (column == 1)).all()}
     metrics = _metrics(o, binary)

@@ -23,9 +23,8 @@ from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
 from evalkit.online.sessions import Sessions
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends, base
 from evalkit.reading.engines.base import Budget
-from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import intervals, methods, multiplicity
@@ -338,7 +337,7 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
     there = logs.column_names(data)
     segments = [name for name in shared.segments if name in there]
     asked: dict[str, Any] = {"columns": p.columns, "arms": p.arms, "neutral": p.neutral, "segments": segments}
-    with blocks.engine_for(data, budget) as engine:
+    with backends.needed(data, budget) as engine:
         table = logs.read_log(data, engine, most=shared.limits.held, **asked)
     if not table.kept.credit.any():
         raise InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")

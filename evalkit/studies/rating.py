@@ -26,7 +26,7 @@ from evalkit.metrics.distribution import Counted, Distribution
 from evalkit.metrics.kept import Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.mean_calibration import Means
 from evalkit.metrics.rows import Rows
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Ratings
 from evalkit.reading.reductions import blocks
@@ -79,7 +79,7 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     named = {"systems": p.systems, "attributes": settings.attributes, "beside": settings.columns}
     given = aligned.given(p.preds, outcomes.FORECASTS, p.columns, p.header, limits.reading, **named)
     study.check_columns(p.metrics, given.parts)
-    with blocks.engine_for(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
+    with backends.needed(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
         if engine:
             pieces, groups = blocks.pieces_of(engine, given.parts, given.numbered), (settings.segments, p.unit)
             t = blocks.laid(engine, pieces, given.systems, *groups, said=("forecast",)).grouped(*groups)

@@ -16,14 +16,14 @@ from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import plural
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends, base
 from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import unit_kinds
 from evalkit.reading.inputs import units as reading_units
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_cells import Asked, Cells, Held
 from evalkit.reading.inputs.units import Trials, UnitValues
-from evalkit.reading.reductions import blocks, losses
+from evalkit.reading.reductions import losses
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
@@ -125,7 +125,7 @@ def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager
     """The engine of tables of more rows than are kept; none for what is no table of values by its header."""
     first = unit_kinds.Header(parts[0], {}, ())
     listed = parts[0].layout is not None or first.is_report or unit_kinds.is_output(parts[0])
-    return nullcontext() if listed else blocks.engine_for(parts, budget)
+    return nullcontext() if listed else backends.needed(parts, budget)
 
 
 def check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None:

@@ -21,10 +21,9 @@ from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Learner
 from evalkit.offline.splits import FoldColumn, Folds, Parted
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import folds, outcomes
 from evalkit.reading.inputs.folds import Examples, LeftOut, Use
-from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns, rules, sources
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics.intervals import Estimate
@@ -84,12 +83,13 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
     """The study of predictions, all of which are held. Raises InputError for more rows than are held."""
     reading = replace(limits.reading, rows=limits.reading.held, collected=limits.reading.held)
     parts = sources.parts(p.preds, p.header, reading)
-    with blocks.engine_for(parts, base.budget(p.memory, p.threads, p.spill, reading)) as engine:
+    with backends.needed(parts, base.budget(p.memory, p.threads, p.spill, reading)) as engine:
         if engine:
+            rows, where = backends.rows_of(engine, parts), sources.listed(part.name for part in parts)
             raise InputError(
-                f"{sources.listed(part.name for part in parts)}: {blocks.rows_of(engine, parts):,} rows are more than "
-                f"the {reading.held:,} that a validation report holds; give some of the groups or ids, with all rows "
-                "of each, or report the scores of all rows by classification or rating, with the fold as a segment"
+                f"{where}: {rows:,} rows are more than the {reading.held:,} that a validation report holds; give some "
+                "of the groups or ids, with all rows of each, or report the scores of all rows by classification or "
+                "rating, with the fold as a segment"
             )
     e = folds.predictions(parts, columns=p.columns, kind=p.task)
     chosen = _chosen(e, p)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from pyspark import cloudpickle
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Reading
 from evalkit.pages import classification_page
-from evalkit.reading.engines import spark, spark_worker
+from evalkit.reading.engines import backends, spark_worker
+from evalkit.reading.engines.base import Query
 from evalkit.reading.inputs.runs import read as read_runs
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import explained
@@ -54,8 +56,8 @@ def split(session, tmp_path_factory):
 
 def test_reduce_gives_whole_groups_of_a_table_in_many_files(session, split):
     name, table = split
-    engine = spark.Spark(session, Reading(worker=3_000))
-    found = engine.reduce(f"SELECT * FROM {name}", "query", groups, name)
+    engine = backends.Spark(session, Reading(worker=3_000))
+    found = engine.reduce(Query(f"SELECT * FROM {name}", name, by="query"), groups)
     expected = groups(table)
     assert len(found) == 700  # a group cut in two would be two rows
     assert found.sort_by("query")["query"].equals(expected.sort_by("query")["query"])
@@ -63,22 +65,22 @@ def test_reduce_gives_whole_groups_of_a_table_in_many_files(session, split):
 
 
 def test_reduce_merges_where_rows_come_as_they_are(session, split):
-    engine = spark.Spark(session, Reading(worker=3_000))
-    query = f"SELECT * FROM {split[0]}"
-    shards = engine.reduce(query, None, length, "rows")
+    engine = backends.Spark(session, Reading(worker=3_000))
+    query = Query(f"SELECT * FROM {split[0]}", "rows")
+    shards = engine.reduce(query, length)
     assert len(shards) > 3
     assert sum(shards["n"].to_pylist()) == 60_000
-    assert engine.reduce(query, None, length, "rows", merge=total).to_pylist() == [{"n": 60_000}]
-    assert engine.reduce(query, "query", length, "rows", merge=total).to_pylist() == [{"n": 60_000}]
+    assert engine.reduce(query, length, total).to_pylist() == [{"n": 60_000}]
+    assert engine.reduce(replace(query, by="query"), length, total).to_pylist() == [{"n": 60_000}]
 
 
 @pytest.mark.parametrize("rows_known", [9_000, 0], ids=["one fold", "two steps"])
 def test_of_many_partitions_one_result_is_collected(session, monkeypatch, rows_known):
     seen = []
-    read = spark._read
-    monkeypatch.setattr(spark, "_read", lambda content: seen.append(1) or read(content))
-    query, engine = "SELECT id FROM range(0, 9000, 1, 30)", spark.Spark(session)
-    found = engine.reduce(query, None, length, "numbers", merge=total, total=rows_known)
+    read = backends._read
+    monkeypatch.setattr(backends, "_read", lambda content: seen.append(1) or read(content))
+    query = Query("SELECT id FROM range(0, 9000, 1, 30)", "numbers", rows=rows_known)
+    found = backends.Spark(session).reduce(query, length, total)
     assert found.to_pylist() == [{"n": 9000}]
     assert len(seen) == 1
 
@@ -106,8 +108,8 @@ def test_no_cell_is_larger_than_its_bound(session, monkeypatch, merge):
             yield content
 
     monkeypatch.setattr(spark_worker, "contents", seen)
-    query = "SELECT id FROM range(0, 80000, 1, 2)"
-    found = spark.Spark(session).reduce(query, None, noise, "numbers", merge=merge)
+    query = Query("SELECT id FROM range(0, 80000, 1, 2)", "numbers")
+    found = backends.Spark(session).reduce(query, noise, merge)
     expected = noise(pa.table({"id": np.arange(40_000)}))["x"].to_numpy()
     np.testing.assert_array_equal(found["x"].to_numpy(), np.tile(expected, 2))
     assert max(bytes_of) > 2 * spark_worker.CELL
@@ -126,10 +128,10 @@ def test_cells_in_any_order_are_the_contents_that_were_cut(monkeypatch):
 
 
 def test_groups_are_bytes_whatever_the_collation(session):
-    engine = spark.Spark(session, Reading(worker=2))
+    engine = backends.Spark(session, Reading(worker=2))
     table = pa.table({"query": ["a", "A", "a", "A", "b", "a", "A"], "x": np.arange(7.0)})
     query = "SELECT query COLLATE UTF8_LCASE AS query, x FROM t"
-    found = engine.reduce(query, "query", groups, "t", t=table)
+    found = engine.reduce(Query(query, "t", {"t": table}, "query"), groups)
     assert sorted(zip(found["query"].to_pylist(), found["x_count"].to_pylist(), strict=True)) == [
         ("A", 3),
         ("a", 3),
@@ -143,7 +145,7 @@ def test_workers_run_the_evalkit_that_was_sent(session):
 
         return pa.table({"loader": [type(runs.__spec__.loader).__name__], "file": [runs.__file__]})
 
-    found = spark.Spark(session).reduce("SELECT * FROM range(10)", None, told, "numbers")
+    found = backends.Spark(session).reduce("SELECT * FROM range(10)", None, told, "numbers")
     assert {(one["loader"], one["file"]) for one in found.to_pylist()} == {
         ("Carried", "evalkit/reading/inputs/runs.py")
     }
@@ -158,7 +160,7 @@ def test_what_a_function_refuses_comes_back_as_it_was_raised(session, split, kin
         raise kind(f"x.csv: query {table['query'][0].as_py()!r} is wrong")
 
     with pytest.raises(kind, match=r"^x\.csv: query '\d+' is wrong$"):
-        spark.Spark(session).reduce(f"SELECT * FROM {split[0]}", "query", refuse, "rows")
+        backends.Spark(session).reduce(f"SELECT * FROM {split[0]}", "query", refuse, "rows")
 
 
 def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(session):
@@ -168,7 +170,7 @@ def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(ses
         return length(table)
 
     with pytest.raises(InputError, match=r"^x\.csv: 4499 is wrong$"):
-        spark.Spark(session).reduce("SELECT id FROM range(0, 9000, 1, 30)", None, refuse, "numbers", merge=total)
+        backends.Spark(session).reduce("SELECT id FROM range(0, 9000, 1, 30)", None, refuse, "numbers", merge=total)
 
 
 def test_what_a_function_does_wrong_is_one_line(session, split):
@@ -180,11 +182,11 @@ def test_what_a_function_does_wrong_is_one_line(session, split):
 
         return numpyy.sort(table)
 
-    engine, query = spark.Spark(session), f"SELECT * FROM {split[0]}"
+    engine, query = backends.Spark(session), Query(f"SELECT * FROM {split[0]}", "rows")
     with pytest.raises(InputError, match=r"^rows: a worker failed, ZeroDivisionError: no$"):
-        engine.reduce(query, None, fail, "rows")
+        engine.reduce(query, fail)
     with pytest.raises(InputError, match=r"No module named 'numpyy'; set PYSPARK_PYTHON to a Python that has"):
-        engine.reduce(query, None, lack, "rows")
+        engine.reduce(query, lack)
 
 
 @pytest.mark.parametrize(
@@ -199,14 +201,14 @@ def test_what_a_function_does_wrong_is_one_line(session, split):
 )
 def test_what_spark_refuses_is_one_line(session, query, message):
     with pytest.raises(InputError) as caught:
-        spark.Spark(session).table(query, "rows", t=rows(3, 1))
+        backends.Spark(session).table(query, "rows", t=rows(3, 1))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
 def test_no_row_is_said(session):
     with pytest.raises(InputError, match="rows: there is no row"):
-        spark.Spark(session).reduce("SELECT * FROM t WHERE x > 9", "query", groups, "rows", t=rows(3, 1))
+        backends.Spark(session).reduce("SELECT * FROM t WHERE x > 9", "query", groups, "rows", t=rows(3, 1))
     empty = session.createDataFrame(rows(3, 1)).where("x > 9")
     with pytest.raises(InputError, match="Spark data frame: the table has columns and no rows"):
         sources.parts(empty)[0].load({"query": "query"}, {})
@@ -219,28 +221,28 @@ def test_no_row_is_said(session):
 def test_the_session_is_left_as_it_was(session, split, before):
     session.createDataFrame(rows(3, 1)).createOrReplaceTempView("t")
     conf = session.conf
-    conf.unset(spark.BATCH_SIZE) if before is None else conf.set(spark.BATCH_SIZE, before)
+    conf.unset(backends.BATCH_SIZE) if before is None else conf.set(backends.BATCH_SIZE, before)
     settings, views = dict(conf.getAll), [one.name for one in session.catalog.listTables()]
-    engine = spark.Spark(session)
+    engine = backends.Spark(session)
     try:
         # A frame of the call hides the session's own view of its name, for this call only.
-        assert engine.table("SELECT count(*) AS n FROM t", "t", t=rows(5, 1))["n"].to_pylist() == [5]
-        engine.reduce("SELECT * FROM t", "query", groups, "t", t=rows(5, 1))
+        assert engine.table(Query("SELECT count(*) AS n FROM t", "t", {"t": rows(5, 1)}))["n"].to_pylist() == [5]
+        engine.reduce(Query("SELECT * FROM t", "t", {"t": rows(5, 1)}, "query"), groups)
         with pytest.raises(InputError):
-            engine.table("SELECT nope FROM t", "t", t=rows(5, 1))
+            engine.table(Query("SELECT nope FROM t", "t", {"t": rows(5, 1)}))
         assert session.table("t").count() == 3
         assert dict(conf.getAll) == settings
         assert [one.name for one in session.catalog.listTables()] == views
     finally:
-        conf.unset(spark.BATCH_SIZE)
+        conf.unset(backends.BATCH_SIZE)
         session.catalog.dropTempView("t")
 
 
 def test_batches_are_large_for_the_call(session):
-    seen = spark.Spark(session).reduce("SELECT id FROM range(0, 50000, 1, 1)", None, length, "numbers")
+    seen = backends.Spark(session).reduce(Query("SELECT id FROM range(0, 50000, 1, 1)", "numbers"), length)
     assert seen["n"].to_pylist() == [50_000]
-    with spark.Spark(session)._large_batches():
-        assert session.conf.get(spark.BATCH_SIZE) == str(spark.BATCH)
+    with backends.Spark(session)._large_batches():
+        assert session.conf.get(backends.BATCH_SIZE) == str(backends.BATCH)
 
 
 # Tables as inputs -----------------------------------------------------------------------------------------------------
@@ -306,8 +308,8 @@ def test_a_large_table_is_collected_by_nothing(session):
     assert refused(sources.parts(table, reading=few)).startswith(
         "Spark data frame: 10 rows are more than the 9 that this report collects"
     )
-    assert spark.engine_for(sources.parts(table, reading=few)).session is session
-    assert spark.engine_for(sources.parts(table.limit(9), reading=few)) is None
+    assert backends.cluster_of(sources.parts(table, reading=few)).session is session
+    assert backends.cluster_of(sources.parts(table.limit(9), reading=few)) is None
 
 
 # The SQL of large tables ----------------------------------------------------------------------------------------------
@@ -315,10 +317,10 @@ def test_a_large_table_is_collected_by_nothing(session):
 
 def selected(session, table: pa.Table, text: dict, numbers: dict) -> pa.Table:
     (part,) = sources.parts(session.createDataFrame(table))
-    engine = spark.Spark(session)
+    engine = backends.Spark(session)
     chosen = part.select(text, numbers, engine.dialect, frame="frame7")
     with explained(chosen):
-        return engine.table(chosen.query, part.name, **chosen.frames)
+        return engine.table(Query(chosen.query, part.name, chosen.frames))
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
@@ -361,11 +363,11 @@ def test_columns_of_a_wrong_type_are_refused(session):
 
 
 def test_a_file_beside_a_table_is_sent_to_the_session(session):
-    engine, qrels = spark.Spark(session), ROOT / "data/digits_retrieval/qrels.txt"
+    engine, qrels = backends.Spark(session), ROOT / "data/digits_retrieval/qrels.txt"
     (part,) = sources.parts(str(qrels))
     chosen = part.select({"query": "query"}, {"grade": "grade"}, engine.dialect, frame="judged")
     n = len(qrels.read_text(encoding="utf-8").splitlines())
-    found = engine.table(f"SELECT count(`grade`) AS n FROM ({chosen.query}) AS s", part.name, **chosen.frames)
+    found = engine.table(Query.of(chosen, "count(`grade`) AS n"))
     assert found["n"].to_pylist() == [n]
 
 

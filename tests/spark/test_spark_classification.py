@@ -10,7 +10,7 @@ from large_tables import counted as counted_in
 
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import grid
-from evalkit.reading.engines import spark
+from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import scores
 from evalkit.reading.tables import sources
@@ -41,9 +41,10 @@ def made(session, rows: pd.DataFrame):
 def test_counts_are_those_of_memory_and_of_duckdb(session, tables):
     table, files, wide = tables
     given = {"columns": {"weight": "exact", "id": "id"}}
-    several, counted = grids(files, "250MB", 7_000, **given)
+    several, counted = grids(files, 250 * 10**6, 7_000, **given)
     parts = sources.parts(table, reading=READING)
-    t = scores.read(spark.engine_for(parts, READING), Predicted.of(parts, attributes=["country"], **given), ["country"])
+    predicted = Predicted.of(parts, attributes=["country"], **given)
+    t = scores.read(backends.cluster_of(parts, READING), predicted, ["country"])
     found, facts = counted_in(t)
     assert facts.tolist() == counted.tolist() == [60_000, wide["label"].sum(), 0, 0, 0, 0]
     groups = [(group, system) for group in range(5) for system in range(2)]  # all rows, four countries; two systems

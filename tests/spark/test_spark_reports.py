@@ -22,7 +22,7 @@ from test_large_units import same_rows
 
 from evalkit import parameters
 from evalkit.limits import Limits, Reading
-from evalkit.reading.engines import spark
+from evalkit.reading.engines import backends
 from evalkit.studies import units
 
 ROWS, FILES = 4_000, 10
@@ -87,8 +87,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_report_is_that_of_duckdb(session, monkeypatch, name, tmp_path):
-    case, asked, inner = CASES[name], [], spark.Spark._asked
-    monkeypatch.setattr(spark.Spark, "_asked", lambda *given: asked.append(given) or inner(*given))
+    case, asked, inner = CASES[name], [], backends.Spark._asked
+    monkeypatch.setattr(backends.Spark, "_asked", lambda *given: asked.append(given) or inner(*given))
     rows, folder = case.table().reset_index(drop=True), tmp_path / "rows"
     folder.mkdir()
     for i in range(FILES):

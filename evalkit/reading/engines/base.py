@@ -5,7 +5,7 @@ import pickle
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -13,16 +13,49 @@ import numpy as np
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL, Reading
-from evalkit.parameters import kinds
 from evalkit.parameters.reports import LEAST_MEMORY
 from evalkit.reading.tables.duck import Dialect
-from evalkit.reading.tables.parts import Part, Selection, explained
+from evalkit.reading.tables.parts import Frames, Part, Selection, explained
 from evalkit.reading.tables.rules import Check, Fields, checks, split
-from evalkit.reading.tables.table import Block, Table, too_many
+from evalkit.reading.tables.table import Block, Table, names, too_many
 from evalkit.system import progress
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A question to an engine. where: the input in an error. frames: Arrow tables, or what the engine has for them.
+
+    by: a text column whose equal values come in one shard; None: shards as they come. rows: of the answer, for the line
+    of progress. then: columns that order the rows of one value of `by`, for sums of doubles that are the same to the
+    last bit each time; Spark leaves them out, as its partitions come in any order.
+    """
+
+    sql: str
+    where: str
+    frames: Frames = field(default_factory=dict)
+    by: str | None = None
+    rows: int = 0
+    then: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, selection: Selection, cells: str, rest: str = "") -> "Query":
+        """Cells, SQL, of the rows of a selection, and what follows the FROM clause."""
+        return cls(f"SELECT {cells} FROM ({selection.query}) AS s {rest}", selection.part.name, selection.frames)
+
+    def around(self, cells: str, rest: str = "") -> "Query":
+        """Cells, SQL, of the answer to this one, and what follows the FROM clause."""
+        return replace(self, sql=f"SELECT {cells} FROM ({self.sql}) AS q {rest}")
+
+    @classmethod
+    def over(cls, selections: Sequence[Selection], cells: Sequence[str]) -> "Query":
+        """Some cells of each selection, laid end to end."""
+        each = enumerate(zip(selections, cells, strict=True))
+        sql = " UNION ALL ".join(f"SELECT {own} FROM ({of.query}) AS p{i}" for i, (of, own) in each)
+        frames = {name: frame for of in selections for name, frame in of.frames.items()}
+        return cls(sql, names([of.part for of in selections]), frames)
 
 
 class Engine(Protocol):
@@ -34,57 +67,27 @@ class Engine(Protocol):
     def reading(self) -> Reading:
         """How many rows it holds at once."""
 
-    @property
-    def threads(self) -> int:
-        """How many threads of this process may work for it."""
+    def table(self, query: Query) -> Any:
+        """The answer as one Arrow table; errors become one line that begins with the input's name."""
 
-    def table(self, query: str, where: str, **frames: Any) -> Any:
-        """The answer as one Arrow table; errors become one line that begins with `where`.
-
-        frames: Arrow tables, or what the engine has for them, by the names that the query has for them.
-        """
-
-    def reduce(
-        self,
-        query: str,
-        by: str | None,
-        function: Reduction,
-        where: str,
-        merge: Reduction | None = None,
-        total: int = 0,
-        then: Sequence[str] = (),
-        **frames: Any,
-    ) -> Any:
+    def reduce(self, query: Query, function: Reduction, merge: Reduction | None = None) -> Any:
         """What `function` makes of every shard of the answer, as one Arrow table.
 
-        by: a text column whose equal values come in one shard; None: shards as they come. merge: makes one smaller
-        table of two results laid end to end, such as sums by key; without it they stay as they are. Both must be fit
-        to be pickled, and neither may need the order of the shards, which Spark does not fix. total: the rows of the
-        answer, for the line of progress. then: columns that order the rows of one value of `by`, for sums of doubles
-        that are the same to the last bit each time; Spark leaves them out, as its partitions come in any order.
+        merge: makes one smaller table of two results laid end to end, such as sums by key; without it they stay as they
+        are. Both must be fit to be pickled, and neither may need the order of the shards, which Spark does not fix.
         """
 
-    def total(
-        self,
-        query: str,
-        by: str | None,
-        of: Callable[[Any], Any],
-        where: str,
-        total: int = 0,
-        then: Sequence[str] = (),
-        **frames: Any,
-    ) -> Any:
+    def total(self, query: Query, of: Callable[[Any], Any]) -> Any:
         """The sum by `+` of what `of` makes of every shard of the answer; None where it makes None of all.
 
-        by, total, then: as of `reduce`; `of`, and what it makes, must be fit to be pickled.
+        `of`, and what it makes, must be fit to be pickled.
         """
-        table = self.reduce(query, by, Pickled(of), where, _added, total, then, **frames)
-        return _whole(table)
+        return _whole(self.reduce(query, Pickled(of), _added))
 
-    def stream(self, query: str, by: str | None, where: str, **frames: Any) -> Iterator[Any]:
+    def stream(self, query: Query) -> Iterator[Any]:
         """The answer itself, a shard at a time as an Arrow table, and in its order where the engine keeps one.
 
-        by: as of `reduce`. One shard is in memory at once, of Spark one partition.
+        One shard is in memory at once, of Spark one partition.
         """
 
     def again(self) -> AbstractContextManager["Engine"]:
@@ -146,10 +149,9 @@ def checked_groups(
 ) -> list[dict[str, Any]]:
     """As `checked`, of the rows of each value of a column by itself; by: its SQL, None for all rows together."""
     broken = list(checks(fields, engine.dialect))
-    rest = f" GROUP BY {by}" if by else ""
+    query = Query.of(selection, ", ".join(["count(*) AS n", *cells, *counts(broken)]), f"GROUP BY {by}" if by else "")
     with explained(selection):
-        query = f"SELECT {', '.join(['count(*) AS n', *cells, *counts(broken)])} FROM ({selection.query}) AS s{rest}"
-        rows = engine.table(query, selection.part.name, **selection.frames).to_pylist()
+        rows = engine.table(query).to_pylist()
     if not any(row["n"] for row in rows):
         raise selection.part.no_rows()
     refuse(engine, selection, broken, rows)
@@ -176,7 +178,7 @@ def typed(engine: Engine, selection: Selection, fields: Fields) -> Iterator[tupl
     """
     before = 0 if engine.dialect.row_number else None
     # No name is given to what is streamed: an error would keep it, and Spark's settings with it, until it is collected.
-    for table in _explained(engine.stream(selection.query, None, selection.part.name, **selection.frames), selection):
+    for table in _explained(engine.stream(Query(selection.query, selection.part.name, selection.frames)), selection):
         columns = {role: table[role].combine_chunks() for role in fields}
         selection.part.check_texts(selection.text, columns, before)
         yield before, {role: field.checked(columns[role], selection.part, before) for role, field in fields.items()}
@@ -253,19 +255,11 @@ class Budget:
 
 
 def budget(
-    memory: str | int | None = None,
-    threads: int | None = None,
-    spill: str | Path | None = None,
-    reading: Reading = USUAL.reading,
+    memory: int | None = None, threads: int | None = None, spill: Path | None = None, reading: Reading = USUAL.reading
 ) -> Budget:
-    """Return the budget; None: half of the machine's memory, all its processors, its temporary folder.
-
-    >>> budget("1.5GB", threads=2).memory
-    1500000000
-    """
-    folder = kinds.folder("spill", spill) or Path(tempfile.gettempdir())
-    size = kinds.size("memory", memory, LEAST_MEMORY) or max(LEAST_MEMORY, available() // 2)
-    return Budget(size, threads or os.cpu_count() or 1, folder, reading)
+    """Return the budget; None: half of the machine's memory, all its processors, its temporary folder."""
+    size = memory or max(LEAST_MEMORY, available() // 2)
+    return Budget(size, threads or os.cpu_count() or 1, spill or Path(tempfile.gettempdir()), reading)
 
 
 def available() -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError
-from evalkit.reading.engines.base import Engine, checked
+from evalkit.reading.engines.base import Engine, Query, checked
 from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_columns import LOOKS, MISSING, SHOWN, TRUTH, Column, Kind
 from evalkit.reading.tables import columns as roles_of
@@ -314,8 +314,7 @@ class Asked(Cells):
             cells += [f"count(*) FILTER (WHERE {plain} IN ({marks})) AS marks{i}"]
             cells += [f"count(*) FILTER (WHERE {dialect.bytes(f'text {name}')} > {duck.LONGEST}) AS long{i}"]
         with explained(selection):
-            query = f"SELECT {', '.join(cells)} FROM ({selection.query}) AS s"
-            return self.engine.table(query, selection.part.name, **selection.frames).to_pylist()[0]
+            return self.engine.table(Query.of(selection, ", ".join(cells))).to_pylist()[0]
 
     def _refuse_long(self, selection: Selection, row: Mapping[str, int]) -> None:
         for i, name in enumerate(self._names):
@@ -331,33 +330,25 @@ class Asked(Cells):
         for row in self.engine.where(selection, condition, cells, most):
             yield row["n"], row["value"]
 
-    def _rows(self, cells: Sequence[str]) -> str:
-        """The SQL of these cells of all rows."""
-        selects = (f"SELECT {', '.join(cells)} FROM ({of.query}) AS p{i}" for i, of in enumerate(self.selections))
-        return " UNION ALL ".join(selects)
-
-    @property
-    def _asking(self) -> dict[str, Any]:
-        """The input in an error, and what queries read beside files."""
-        frames = {name: frame for selection in self.selections for name, frame in selection.frames.items()}
-        return {"where": ", ".join(dict.fromkeys(part.name for part in self.parts[:3])), **frames}
+    def _query(self, cells: Sequence[str]) -> Query:
+        """These cells of all rows."""
+        return Query.over(self.selections, [", ".join(cells)] * len(self.selections))
 
     @cached_property
     def sample(self) -> Any:
         """The numbers of some first rows, of all columns by one query."""
-        cells = self._rows([self.engine.dialect.quote(f"number {name}") for name in self._names])
-        return self.engine.table(f"SELECT * FROM ({cells}) AS c LIMIT {roles_of.SAMPLE}", **self._asking)
+        cells = [self.engine.dialect.quote(f"number {name}") for name in self._names]
+        return self.engine.table(self._query(cells).around("*", f"LIMIT {roles_of.SAMPLE}"))
 
     def distinct(self, columns: Sequence[Column]) -> int:
         dialect = self.engine.dialect
         texts = [f"COALESCE({dialect.quote(f'text {column.name}')}, {dialect.literal('')})" for column in columns]
-        cells = self._rows([f"{text} AS t{i}" for i, text in enumerate(texts)])
-        query = f"SELECT count(*) AS n FROM (SELECT DISTINCT * FROM ({cells}) AS r) AS d"
-        return int(self.engine.table(query, **self._asking)["n"][0].as_py())
+        cells = [f"{text} AS t{i}" for i, text in enumerate(texts)]
+        return int(self.engine.table(self._query(cells).around("DISTINCT *").around("count(*) AS n"))["n"][0].as_py())
 
     def names(self, column: Column) -> tuple[str, ...]:
-        cells = self._rows([f"{self.engine.dialect.quote(f'text {column.name}')} AS value"])
-        texts = self.engine.table(f"SELECT DISTINCT value FROM ({cells}) AS d", **self._asking)
+        cells = [f"{self.engine.dialect.quote(f'text {column.name}')} AS value"]
+        texts = self.engine.table(self._query(cells).around("DISTINCT value"))
         return tuple(sorted(texts["value"].to_pylist()))
 
     def check(self, texts: Sequence[Any], numbers: Sequence[Any]) -> None:
@@ -383,7 +374,7 @@ class Asked(Cells):
             each = f", {space}, ".join(quote(f"text {column.name}") for column in columns)
             cells.append(f"concat({each}) AS {name}" if len(columns) > 1 else f"{each} AS {name}")
         cells += [f"{quote(f'number {column.name}')} AS {name}" for name, column in numbers.items()]
-        return self.engine.total(self._rows(cells), by, of, total=self.rows, **self._asking)
+        return self.engine.total(replace(self._query(cells), by=by, rows=self.rows), of)
 
 
 @dataclass(frozen=True, eq=False)

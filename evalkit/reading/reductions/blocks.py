@@ -5,7 +5,7 @@ beginnings, for the file, the row and the value that it names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -13,8 +13,7 @@ import numpy as np
 
 from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.metrics.block import Block
-from evalkit.reading.engines import duckdb, spark
-from evalkit.reading.engines.base import Budget, Engine, typed
+from evalkit.reading.engines.base import Engine, Query, typed
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import NONE, Aligned, Layout
 from evalkit.reading.reductions.schema import ATTRIBUTE, WEIGHT, Reduced, Schema, Segment, own_name
@@ -29,29 +28,6 @@ Kept = TypeVar("Kept")
 HEAD = 2**14  # rows that tell about where numbers lie
 SEEN = 10_000  # rows of one id that are looked at
 ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
-
-
-@contextmanager
-def engine_for(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
-    """The engine of tables that have more rows than are kept; None where they are to be kept."""
-    most = budget.reading.rows
-    if sum(part.most_rows for part in parts) <= most:
-        yield None
-        return
-    cluster = spark.engine_for(parts, budget.reading)
-    with nullcontext(cluster) if cluster else duckdb.opened(budget) as engine:
-        yield engine if cluster or rows_of(engine, parts) > most else None
-
-
-def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
-    """The rows of all parts."""
-    return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
-
-
-def _count(engine: Engine, part: Part) -> int:
-    chosen = part.select({"first": part.columns[0]}, {})
-    query = f"SELECT count(*) AS n FROM ({chosen.query}) AS s"
-    return int(engine.table(query, part.name, **chosen.frames)["n"][0].as_py())
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +48,13 @@ class Piece:
 class Blocks:
     """A table that an engine, DuckDB or Spark, holds, and that is read in blocks.
 
-    query: the SQL of all rows under the names that the schema has. counts: rows of each part. rows: of the systems
+    query: of all rows under the names that the schema has. counts: rows of each part. rows: of the systems
     wanted. slices: the labels of the groups of each column for segments.
     """
 
     engine: Engine
     pieces: Sequence[Piece]
-    query: str
+    query: Query
     counts: Sequence[int]
     rows: int
     slices: Mapping[str, Sequence[str]]
@@ -112,17 +88,11 @@ class Blocks:
     @property
     def name(self) -> str:
         """The input in an error."""
-        return tables.names([piece.part for piece in self.pieces])
-
-    @property
-    def frames(self) -> Mapping[str, Any]:
-        """What the query reads beside files."""
-        return {name: frame for piece in self.pieces for name, frame in piece.chosen.frames.items()}
+        return self.query.where
 
     def ask(self, cells: str, rest: str) -> Any:
         """The engine's answer on all rows: these cells, and what follows the FROM clause."""
-        query = f"SELECT {cells} FROM ({self.query}) AS s {rest}"
-        return self.engine.table(query, self.name, **self.frames)
+        return self.engine.table(self.query.around(cells, rest))
 
     def sources(self) -> tuple[Source, ...]:
         """The inputs with their rows; raises InputError where a file has changed since reading began."""
@@ -159,7 +129,7 @@ class Blocks:
         """
         most, slices, labels = self.engine.reading, list[Segment](), {}
         wanted = {short: most.units if short == "unit" else most.values for short in short_names(segments, unit)}
-        known = distinct(self.engine, self.query, self.name, wanted, self.frames)
+        known = distinct(self.engine, self.query, wanted)
         for i, column in enumerate(segments):
             found = known[f"segment{i}"]
             if len(found.values) > most.values:
@@ -188,7 +158,7 @@ class Blocks:
     def head(self) -> list[Block]:
         """Some first rows of each system, none of one that is not among them: about where numbers lie."""
         with self._refusing():
-            table = self.engine.table(f"{self._query(None)} LIMIT {HEAD}", self.name, **self.frames)
+            table = self.engine.table(self._query(None, f"LIMIT {HEAD}"))
             if not self.paired:
                 return [self.schema.block(table)] * len(self.systems)
             of = tables.places_of(table["system"], self.systems)
@@ -200,7 +170,7 @@ class Blocks:
         by, work = self._together(by_unit=True), Reduced(self.schema, of)
         then = [*map(self.engine.dialect.quote, self.schema.measured)] if by == "unit" else []
         with self._refusing():
-            whole = self.engine.total(self._query(by), by, work, self.name, self.rows, then, **self.frames)
+            whole = self.engine.total(replace(self._query(by), rows=self.rows, then=then), work)
         if whole is None:
             raise self.twice() or aligned.nothing_shared(self.systems)
         return whole
@@ -213,7 +183,7 @@ class Blocks:
         by, schema = self._together(by_unit=False), replace(self.schema, parted=True, numbered=True)
         with self.engine.again() as engine, progress("rereading", rows, "rows") as draw:
             done = 0
-            for table in engine.stream(self._query(by), by, self.name, **self.frames):
+            for table in engine.stream(self._query(by)):
                 block = schema.block(table, done)
                 done += len(block)
                 yield block
@@ -292,9 +262,9 @@ class Blocks:
         schema = self.schema
         return "unit" if by_unit and schema.unit and not schema.parted else "id" if schema.paired else None
 
-    def _query(self, by: str | None) -> str:
+    def _query(self, by: str | None, rest: str = "") -> Query:
         columns = dict.fromkeys([*self.schema.columns, *(name for name in (by, self.schema.names) if name)])
-        return f"SELECT {', '.join(map(self.engine.dialect.quote, columns))} FROM ({self.query}) AS w"
+        return replace(self.query.around(", ".join(map(self.engine.dialect.quote, columns)), rest), by=by)
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -360,31 +330,23 @@ def union(
     cells: Sequence[str],
     segments: Sequence[str],
     unit: str | None,
-) -> str:
-    """The SQL of all rows of the systems wanted by short names. cells: of what is, and of what is said.
+) -> Query:
+    """All rows of the systems wanted by short names. cells: of what is, and of what is said.
 
     Where other systems' rows stand among them and there are no ids, `ROW_NUMBER` is the number of each row among all.
     """
-    parts = (_rows(engine, i, piece, cells, segments, unit) for i, piece in enumerate(pieces))
-    every = " UNION ALL ".join(parts)
-    if pieces[0].layout.wide:
-        return every
-    if engine.dialect.row_number and not pieces[0].layout.id:
-        every = f"SELECT *, {engine.dialect.row_number} AS {ROW_NUMBER} FROM ({every}) AS v"
-    return f"SELECT * FROM ({every}) AS u WHERE system IN ({', '.join(map(engine.dialect.literal, systems))})"
-
-
-def _rows(
-    engine: Engine, index: int, piece: Piece, own: Sequence[str], segments: Sequence[str], unit: str | None
-) -> str:
-    """The SQL of a part's rows with short names."""
-    q = engine.dialect.quote
-    cells = [*own, f"{piece.system_in(engine)} AS system"]
-    cells += [f"{q('id')} AS id"] if piece.layout.id else []
-    cells += [f"{q('number weight')} AS weight"] if "weight" in piece.layout.shared else []
+    dialect, layout = engine.dialect, pieces[0].layout
+    cells = [*cells, *([f"{dialect.quote('id')} AS id"] if layout.id else [])]
+    cells += [f"{dialect.quote('number weight')} AS weight"] if WEIGHT in layout.shared else []
     named = short_names(segments, unit).items()
     cells += [f"{cell(engine, f'text attribute {name}')} AS {short}" for short, name in named]
-    return f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{index}"
+    each = [", ".join([*cells, f"{piece.system_in(engine)} AS system"]) for piece in pieces]
+    every = Query.over([piece.chosen for piece in pieces], each)
+    if layout.wide:
+        return every
+    if dialect.row_number and not layout.id:
+        every = every.around(f"*, {dialect.row_number} AS {ROW_NUMBER}")
+    return every.around("*", f"WHERE system IN ({', '.join(map(dialect.literal, systems))})")
 
 
 def cell(engine: Engine, role: str) -> str:
@@ -456,9 +418,8 @@ def _cells(dialect: Dialect, layout: Layout, schema: Schema) -> list[str]:
 def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
     """The rows of each system of a part; raises InputError where there are none, or one has no system."""
     system = piece.system_in(engine)
-    query = f"SELECT {system} AS system, count(*) AS n FROM ({piece.chosen.query}) AS s GROUP BY 1"
     with explained(piece.chosen):
-        rows = engine.table(query, piece.part.name, **piece.chosen.frames).to_pylist()
+        rows = engine.table(Query.of(piece.chosen, f"{system} AS system, count(*) AS n", "GROUP BY 1")).to_pylist()
     size = {row["system"]: row["n"] for row in rows if row["n"]}
     if not size:
         raise piece.part.no_rows()
@@ -509,25 +470,18 @@ class Some:
         return groups if kept.all() else groups.filter(pa.array(kept))
 
 
-def distinct(
-    engine: Engine, query: str, name: str, most: Mapping[str, int], frames: Mapping[str, Any]
-) -> dict[str, DistinctTexts]:
+def distinct(engine: Engine, query: Query, most: Mapping[str, int]) -> dict[str, DistinctTexts]:
     """The texts of some columns of a query's answer.
 
-    most: of each column how many are wanted; of one that has more, at least one more is given. name: the input in an
-    error.
+    most: of each column how many are wanted; of one that has more, at least one more is given.
     """
     if not most:
         return {}
     case = " ".join(f"WHEN GROUPING({column}) = 0 THEN {i}" for i, column in enumerate(most))
     value = " ".join(f"WHEN GROUPING({column}) = 0 THEN {column}" for column in most)
     sets = ", ".join(f"({column})" for column in most)
-    groups = (
-        f"SELECT CAST(CASE {case} END AS BIGINT) AS column, CASE {value} END AS value, count(*) AS n "
-        f"FROM ({query}) AS s GROUP BY GROUPING SETS ({sets})"
-    )
-    some = Some(tuple(most.values()))
-    table = engine.reduce(groups, None, some, name, some, **frames)
+    cells, some = f"CAST(CASE {case} END AS BIGINT) AS column, CASE {value} END AS value", Some(tuple(most.values()))
+    table = engine.reduce(query.around(f"{cells}, count(*) AS n", f"GROUP BY GROUPING SETS ({sets})"), some, some)
     column = table["column"].to_numpy()
     values, rows = np.array(table["value"].to_pylist(), dtype=object), table["n"].to_numpy()
     return {name: _ordered(values[column == i].astype(str), rows[column == i]) for i, name in enumerate(most)}

@@ -15,7 +15,8 @@ import numpy as np
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.metrics import grid
-from evalkit.reading.engines.base import Budget, Engine
+from evalkit.reading.engines import backends
+from evalkit.reading.engines.base import Budget, Engine, Query
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
@@ -58,7 +59,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
     hit = f"label IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
     shared = {"hit": Field(label.column, rules.NUMBER)}
     shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
-    query = f"SELECT *, CASE WHEN {hit} THEN 1e0 ELSE 0e0 END AS hit FROM ({t.query}) AS t"
+    query = t.query.around(f"*, CASE WHEN {hit} THEN 1e0 ELSE 0e0 END AS hit")
     return Scores(
         table=replace(t, query=query, schema=replace(t.schema, shared=shared)),
         positive=positive,
@@ -86,8 +87,7 @@ def profile(engine: Engine, piece: Piece, most: int = LABELS) -> list[Row]:
     cells = [f"{system} AS system", *(f"{at} AS label" for at in label), "count(*) AS n", *cells]
     group = f" GROUP BY {', '.join(by)}" if by else ""
     with explained(piece.chosen):
-        limited = f"SELECT {', '.join(cells)} FROM ({piece.chosen.query}) AS s{group} LIMIT {most}"
-        rows = engine.table(limited, piece.part.name, **piece.chosen.frames).to_pylist()
+        rows = engine.table(Query.of(piece.chosen, ", ".join(cells), f"{group} LIMIT {most}")).to_pylist()
     rows = [row for row in rows if row["n"]]
     if not rows:
         raise piece.part.no_rows()
@@ -383,6 +383,6 @@ def opened(
     reading = budget.reading
     if predicted.kind != "binary":
         reading = wide(reading, sum(field.is_number for field in predicted.layouts[0].fields.values()))
-    with blocks.engine_for(predicted.parts, replace(budget, reading=reading)) as engine:
+    with backends.needed(predicted.parts, replace(budget, reading=reading)) as engine:
         reader = READERS[predicted.kind]
         yield reader(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None

@@ -6,8 +6,7 @@ wherever the shard was cut, and on whatever machine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,9 +17,8 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.sums import Sums
-from evalkit.reading.engines import spark
-from evalkit.reading.engines.base import Budget, Engine, checked_groups
-from evalkit.reading.engines.duckdb import opened
+from evalkit.reading.engines import backends
+from evalkit.reading.engines.base import Budget, Engine, Query, checked_groups
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs import runs as whole
@@ -330,10 +328,10 @@ class _Piece(NamedTuple):
 def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs | Measured:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
     lists = [*ranked.run, *(ranked.judged or ())]
-    cluster = spark.engine_for([*lists, *(ranked.queries or ())], budget.reading)
-    if not cluster and _fits(sum(part.rows for part in lists), budget):
+    every = [*lists, *(ranked.queries or ())]
+    if not backends.cluster_of(every, budget.reading) and _fits(sum(part.rows for part in lists), budget):
         return runs.of(ranked)
-    with nullcontext(cluster) if cluster else opened(budget) as engine:
+    with backends.opened(budget, every) as engine:
         return measured(engine, ranked, asks)
 
 
@@ -349,7 +347,6 @@ def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Measured:
     each other it names the query and the item, not the row.
     """
     pieces, printed = _pieces(engine, ranked)
-    frames = {name: frame for piece in pieces for name, frame in piece.chosen.frames.items()}
     profiles = [_profile(engine, piece) for piece in pieces]
     says = any(piece.says for piece in pieces)
     task = Task(
@@ -363,9 +360,10 @@ def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Measured:
     )
     selects = [select for piece in pieces for select in _rows(engine, piece, ranked.attributes, says=says)]
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
-    names = ", ".join(dict.fromkeys(piece.chosen.part.name for piece in pieces[:3]))
+    asked = Query.over([piece.chosen for piece in pieces], ["*"] * len(pieces))
     total = sum(p["n"] * max(len(piece.scores), 1) for piece, p in zip(pieces, profiles, strict=True))
-    lists = engine.reduce(union, "query", partial(measure, task=task), names, total=total, **frames)
+    query = replace(asked, sql=union, by="query", rows=total)
+    lists = engine.reduce(query, partial(measure, task=task))
     sources = tuple(piece.chosen.part.fingerprint(p["n"]) for piece, p in zip(pieces, profiles, strict=True))
     cells = {name: lists[name] for name in lists.column_names}
     del lists

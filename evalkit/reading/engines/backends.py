@@ -1,0 +1,351 @@
+"""The engines: DuckDB within a budget, and a Spark session of the caller; and which of the two a table needs.
+
+Of DuckDB's budget it has one half and spills to a folder of its own, which is gone when the work ends; the rest holds
+the shard that numpy works on. On a cluster SQL selects the rows, Spark brings those of one group together, and numpy's
+kernels run in its workers on whole groups. What comes back is the same small table. Nothing is set in the session that
+outlives a call.
+"""
+
+import pickle
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any, ClassVar
+
+from evalkit import system
+from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import USUAL, Reading
+from evalkit.reading.engines import base, spark_worker
+from evalkit.reading.engines.base import Budget, Engine, Query, Reduction, added
+from evalkit.reading.tables import duck, spark_tables
+from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
+from evalkit.reading.tables.parts import Part, Selection
+from evalkit.reading.tables.rules import Refused
+from evalkit.system import progress
+
+
+@contextmanager
+def needed(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
+    """The engine of tables that have more rows than are kept; None where they are to be kept."""
+    most = budget.reading.rows
+    if sum(part.most_rows for part in parts) <= most:
+        yield None
+        return
+    with opened(budget, parts) as engine:
+        yield engine if isinstance(engine, Spark) or rows_of(engine, parts) > most else None
+
+
+def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
+    """The rows of all parts; those of one that does not say how many they are, are counted."""
+    return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
+
+
+def _count(engine: Engine, part: Part) -> int:
+    return int(engine.table(Query.of(part.select({"first": part.columns[0]}, {}), "count(*) AS n"))["n"][0].as_py())
+
+
+# DuckDB ---------------------------------------------------------------------------------------------------------------
+
+SHARE = 2  # one in so many bytes is DuckDB's
+EACH = 125 * 10**6  # bytes that DuckDB asks for each of its threads: with less, sorting runs out of memory
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDB(Engine):
+    """A DuckDB connection, opened for the first question, and the budget that it keeps. options: of the connection."""
+
+    options: Mapping[str, str]
+    budget: Budget
+    dialect: ClassVar[Dialect] = DUCKDB
+
+    @cached_property
+    def connection(self) -> Any:
+        """The connection."""
+        import duckdb
+
+        return duckdb.connect(config=dict(self.options))
+
+    def close(self) -> None:
+        """Close the connection if there is one."""
+        if "connection" in vars(self):
+            self.connection.close()
+
+    @property
+    def reading(self) -> Reading:
+        return self.budget.reading
+
+    def table(self, query: Query) -> Any:
+        with self._asked(query) as relation:
+            return relation.to_arrow_table()
+
+    def reduce(self, query: Query, function: Reduction, merge: Reduction | None = None) -> Any:
+        import pyarrow as pa
+
+        with progress("reading", query.rows, "rows") as draw:
+            results = system.ordered(function, _counted(self.stream(query), draw), self.budget.workers)
+            if merge is None:
+                return pa.concat_tables(results)
+            whole = next(results)
+            for result in results:
+                whole = merge(pa.concat_tables([whole, result]))
+            return whole
+
+    def total(self, query: Query, of: Callable[..., Any]) -> Any:
+        """As `Engine.total`; `of` is told how many rows came before each shard."""
+        whole = None
+        with progress("reading", query.rows, "rows") as draw:
+            shards = _after(_counted(self.stream(query), draw))
+            for part in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
+                whole = added(whole, part)
+        return whole
+
+    def stream(self, query: Query) -> Iterator[Any]:
+        """As `Engine.stream`: sorted by hash, which takes half the time of texts.
+
+        Values that share a hash share a shard.
+        """
+        if not query.by:
+            return self._batches(query)
+        name = self.dialect.quote(base.HASH)
+        keys = ", ".join([name, *query.then])
+        ordered = f"SELECT *, hash({query.by}) AS {name} FROM ({query.sql}) ORDER BY {keys}"
+        return base.of_hash(self._batches(replace(query, sql=ordered)))
+
+    def _batches(self, query: Query) -> Iterator[Any]:
+        size = self.budget.shard
+        with self._asked(query) as relation:
+            yield from base.tables(relation.to_arrow_reader(size), size)
+
+    def again(self) -> AbstractContextManager[Engine]:
+        return opened(self.budget)
+
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        return selection.where(condition, cells, most)
+
+    @contextmanager
+    def _asked(self, query: Query) -> Iterator[Any]:
+        import duckdb
+
+        cursor = self.connection.cursor()
+        try:
+            for name, frame in query.frames.items():
+                cursor.register(name, frame)
+            yield cursor.sql(query.sql)
+        except (duckdb.Error, OSError) as error:  # the reader of a stream raises what Arrow makes of it
+            raise self._refused(str(error), query.where) from None
+        finally:
+            cursor.close()
+
+    def _refused(self, message: str, where: str) -> InputError:
+        low = message.lower()
+        if "no space left" in low or "max_temp_directory_size" in low or "offload data block" in low:
+            return InputError(
+                f"{where}: no space is left in {self.budget.spill} for data that do not fit into memory; "
+                "set spill=FOLDER to another disk, or memory to more"
+            )
+        if "out of memory" in low:
+            had = f"{self.budget.memory / 10**6:,.0f} MB"
+            return InputError(f"{where}: {had} of memory is not enough for this input; set memory to more")
+        return InputError(f"{where}: {duck.tidy(message)}")
+
+
+def _counted(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[Any]:
+    """The shards; the rows of those that are handed out are shown."""
+    done = 0
+    for shard in shards:
+        rows = len(shard)
+        yield shard
+        del shard  # the next one is made while others are reduced: each is kept by its thread alone
+        done += rows
+        draw(done)
+
+
+def _after(shards: Iterator[Any]) -> Iterator[tuple[Any, int]]:
+    """The shards, each with the number of rows before it."""
+    before = 0
+    for shard in shards:
+        rows = len(shard)
+        yield shard, before
+        del shard
+        before += rows
+
+
+@contextmanager
+def opened(budget: Budget, parts: Sequence[Part] = ()) -> Iterator[Engine]:
+    """DuckDB within this budget, or Spark where one of the parts is a table with more rows than are collected.
+
+    The folder of DuckDB goes when the block ends, however it ends.
+    """
+    if cluster := cluster_of(parts, budget.reading):
+        yield cluster
+        return
+    try:
+        folder = system.new_scratch_folder(budget.spill)
+    except OSError as error:
+        raise InputError(f"spill: {budget.spill} cannot be written to, {error.strerror}") from None
+    options = {
+        "autoinstall_known_extensions": "false",
+        "memory_limit": f"{budget.memory // SHARE // 10**6}MB",
+        "preserve_insertion_order": "true",  # shards are the same for every number of threads
+        "temp_directory": str(folder),
+        "threads": str(max(1, min(budget.threads, budget.memory // SHARE // EACH))),
+    }
+    try:
+        with closing(DuckDB(options, budget)) as engine:
+            yield engine
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# Spark ----------------------------------------------------------------------------------------------------------------
+
+BATCH = 2**17  # rows that Spark hands over at once; its own default of 10,000 costs twice the time
+FOLDS = 4  # workers that merge the results of a long table; one more merges theirs, as a single one is collected
+# Rows of a long table: results have no more numbers than rows, and one worker merges those of a shorter one.
+LONG = 2**25
+BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def cluster_of(parts: Sequence[Part], reading: Reading = USUAL.reading) -> "Spark | None":
+    """Spark, where one of the parts is a Spark table with more rows than are collected: `load` refuses such a table."""
+    session = next((session for part in parts if (session := part.cluster) is not None), None)
+    return None if session is None else Spark(session, reading)
+
+
+@dataclass(frozen=True, eq=False)
+class Spark(Engine):
+    """A Spark session, classic or Connect, as a reading engine."""
+
+    session: Any
+    reading: Reading = USUAL.reading
+    dialect: ClassVar[Dialect] = SPARK
+
+    def table(self, query: Query) -> Any:
+        with self._asked(query) as rows:
+            return rows.toArrow()
+
+    def reduce(self, query: Query, function: Reduction, merge: Reduction | None = None) -> Any:
+        """As `Engine.reduce`, in the workers.
+
+        `merge` folds the results of a partition there, then those of all partitions to one; of a table that may be
+        long, as its rows are not known, in two steps. Raises InputError where the answer has no row.
+        """
+        import pyarrow as pa
+
+        with self._asked(query) as rows:
+            work = _work(query.by, function, merge, self.reading.worker)
+            reduced = _grouped(rows, query.by).mapInArrow(work, spark_worker.CELLS)
+            if merge is not None:
+                for folds in (1,) if 0 < query.rows < LONG else (FOLDS, 1):
+                    reduced = reduced.repartition(folds, "of").mapInArrow(_fold(merge), spark_worker.CELLS)
+            batches = reduced.toArrow().to_batches()
+        tables = list(map(_read, spark_worker.contents(batches)))
+        if not tables:
+            raise InputError(f"{query.where}: there is no row")
+        return pa.concat_tables(tables)
+
+    def stream(self, query: Query) -> Iterator[Any]:
+        """As `Engine.stream`: partition by partition, in each the rows of a group together."""
+        with self._asked(query) as rows:
+            work = _work(query.by, base.as_they_are, None, self.reading.worker)
+            cells = _grouped(rows, query.by).mapInArrow(work, spark_worker.CELLS).toLocalIterator()
+            yield from map(_read, spark_worker.contents(map(_batch, cells)))
+
+    def again(self) -> AbstractContextManager[Engine]:
+        """This one: its session is the caller's, and open."""
+        return nullcontext(self)
+
+    def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
+        """0 as n, for rows of a cluster have no number, and cells, SQL, of some rows where the condition holds."""
+        return self.table(Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")).to_pylist()
+
+    @contextmanager
+    def _asked(self, query: Query) -> Iterator[Any]:
+        """The query's data frame; while it is open, its frames have names and batches are large."""
+        with spark_tables.asked(query.where), self._large_batches():
+            views = {name: f"evalkit_{uuid.uuid4().hex}" for name in query.frames}
+            try:
+                for name, frame in query.frames.items():
+                    rows = frame if spark_tables.is_frame(frame) else self.session.createDataFrame(frame)
+                    rows.createTempView(views[name])
+                # A name of the query shadows a table or a view of the session, and leaves no trace there.
+                named = [f"{self.dialect.quote(name)} AS (SELECT * FROM {view})" for name, view in views.items()]
+                yield self.session.sql(f"WITH {', '.join(named)} ({query.sql})" if named else query.sql)
+            finally:
+                for view in views.values():
+                    self.session.catalog.dropTempView(view)
+
+    @contextmanager
+    def _large_batches(self) -> Iterator[None]:
+        conf = self.session.conf
+        before, rows, wanted = conf.getAll.get(BATCH_SIZE), int(conf.get(BATCH_SIZE)), min(BATCH, self.reading.worker)
+        if rows <= 0 or rows >= wanted:  # 0 is no limit
+            yield
+            return
+        conf.set(BATCH_SIZE, str(wanted))
+        try:
+            yield
+        finally:
+            conf.unset(BATCH_SIZE) if before is None else conf.set(BATCH_SIZE, before)
+
+
+def _grouped(rows: Any, by: str | None) -> Any:
+    """The rows, with equal texts in one partition, neighbours there; by a hash of their bytes.
+
+    Spark sorts whole numbers by radix, and texts by comparing them. The hash is made where rows have arrived.
+    """
+    from pyspark.sql import functions
+
+    if by is None:
+        return rows
+    key = functions.expr(f"xxhash64(CAST({SPARK.quote(by)} AS BINARY))")
+    return rows.repartition(key).withColumn(base.HASH, key).sortWithinPartitions(base.HASH)
+
+
+def _batch(row: Any) -> Any:
+    """A cell that Spark hands over by itself, as `contents` takes it."""
+    import pyarrow as pa
+
+    return pa.record_batch({name: [row[name]] for name in row.__fields__})
+
+
+@cache
+def _packed() -> bytes:
+    return spark_worker.packed()
+
+
+def _work(by: str | None, function: Reduction, merge: Reduction | None, size: int) -> Any:
+    """What a worker does with a partition, fit to be sent there."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(spark_worker)
+    task, code, reduced = cloudpickle.dumps((by, function, merge)), _packed(), spark_worker.reduced
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        return reduced(batches, code, task, size)
+
+    return work
+
+
+def _fold(merge: Reduction) -> Any:
+    """What a worker does with the cells of some partitions, fit to be sent there."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(spark_worker)
+    task, code, folded = cloudpickle.dumps(merge), _packed(), spark_worker.folded
+
+    def fold(batches: Iterator[Any]) -> Iterator[Any]:
+        return folded(batches, code, task)
+
+    return fold
+
+
+def _read(content: Any) -> Any:
+    """The table of a content; raises the error that a function raised in a worker."""
+    if spark_worker.is_table(content):
+        return spark_worker.read(content)
+    name, words = pickle.loads(content[1:])
+    raise {"InputError": InputError, "ParameterError": ParameterError, "Refused": Refused}[name](words)
