@@ -89,15 +89,15 @@ FAULTS = (
         "bpref counts relevant items against",
     ),
     Fault("metrics/rankings.py", "total(known & first)", "total(known)", "judged items behind the cut-off count"),
-    Fault("metrics/gains.py", " - np.exp2(-r.top_grade)", "", "ERR: a grade of 0 satisfies"),
+    Fault("metrics/rankings.py", " - np.exp2(-r.top_grade)", "", "ERR: a grade of 0 satisfies"),
     Fault(
-        "metrics/gains.py",
+        "metrics/rankings.py",
         "_discounted(r.ideal, k, gain))",
         "_discounted(r.ideal, None, gain))",
         "NDCG@k over the ideal of the whole list",
     ),
     Fault(
-        "metrics/grouped.py",
+        "metrics/counts.py",
         "weight = np.asarray(weight, dtype=np.float64)[has_auc]",
         "weight = np.ones(int(has_auc.sum()))",
         "GAUC without weights",

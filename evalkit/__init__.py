@@ -36,7 +36,7 @@ PUBLIC = {  # name -> module, or module:attribute; the types are in __init__.pyi
     "losses": "metrics.losses",
     "mean": "catalogue.own:mean",
     "multiplicity": "statistics.multiplicity",
-    "ndcg": "metrics.gains:ndcg",
+    "ndcg": "metrics.rankings:ndcg",
     "of_counts": "catalogue.own:of_counts",
     "power": "statistics.power",
     "proportions": "statistics.proportions",

@@ -15,9 +15,9 @@ from evalkit.metrics import losses as losses
 from evalkit.metrics import rankings as rankings
 from evalkit.metrics.counts import Counts as Counts
 from evalkit.metrics.counts import count as count
-from evalkit.metrics.gains import ndcg as ndcg
 from evalkit.metrics.rankings import Lists as Lists
 from evalkit.metrics.rankings import Rankings as Rankings
+from evalkit.metrics.rankings import ndcg as ndcg
 from evalkit.offline import splits as splits
 from evalkit.online import experiments as experiments
 from evalkit.online import interleaving as drafts

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evalkit.metrics import calibration, mean_calibration, recalibration
+from evalkit.metrics import calibration
 from evalkit.metrics.counts import count
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.consistency import band_of_means
@@ -25,12 +25,15 @@ def rows_of(case):
 @pytest.mark.parametrize("name", CASES)
 def test_isotonic_means_and_the_squared_error_equal_model_diagnostics(name):
     case, rows = CASES[name], rows_of(CASES[name])
-    table = mean_calibration.means(rows)
-    np.testing.assert_allclose(mean_calibration.isotonic(table)[table.of], case["isotonic"], atol=1e-10)
-    curve = np.interp(rows.scores, *mean_calibration.isotonic_curve(table))
+    table = calibration.means(rows)
+    np.testing.assert_allclose(calibration.isotonic(table)[table.of], case["isotonic"], atol=1e-10)
+    curve = np.interp(rows.scores, *calibration.means_curve(table))
     np.testing.assert_allclose(curve, case["isotonic"], atol=1e-10)
     of_case = case["parts"]
-    parts, expected = mean_calibration.decompose(rows, table), of_case.get("brier") or of_case["squared_error"]
+    uncertainty = float(
+        np.average((rows.actual - np.average(rows.actual, weights=rows.weight)) ** 2, weights=rows.weight)
+    )
+    parts, expected = calibration.decomposed(table, uncertainty), of_case.get("brier") or of_case["squared_error"]
     for part in PARTS:
         assert getattr(parts, part) == pytest.approx(expected[part], abs=1e-10)
     score = parts.miscalibration - parts.discrimination + parts.uncertainty
@@ -46,7 +49,7 @@ def test_losses_of_probabilities_equal_model_diagnostics(name, loss):
     parts = calibration.decompose(c, LOSSES[loss])
     for part in PARTS:
         assert getattr(parts, part) == pytest.approx(expected[part], abs=1e-10)
-    x, y = recalibration.isotonic_curve(c)
+    x, y = calibration.isotonic_curve(c)
     np.testing.assert_allclose(np.interp(rows.scores, x, y), CASES[name]["isotonic"], atol=1e-10)
 
 
@@ -62,10 +65,10 @@ def test_the_band_holds_curves_of_right_forecasts(world):
     for _ in range(120):
         forecast = rng.gamma(2, 2, 300)
         rows = Rows(WORLDS[world](rng, forecast), forecast)
-        table = mean_calibration.means(rows)
+        table = calibration.means(rows)
         x, low, high = band_of_means(rows, table, rng=rng, draws=100, level=0.9)
         at = np.quantile(forecast, [0.2, 0.5, 0.8])
-        fitted = np.interp(at, table.forecast, mean_calibration.isotonic(table))
+        fitted = np.interp(at, table.forecast, calibration.isotonic(table))
         inside.append((np.interp(at, x, low) <= fitted) & (fitted <= np.interp(at, x, high)))
     assert np.all(np.mean(inside, axis=0) > 0.83), np.mean(inside, axis=0)
     assert np.mean(inside) < 0.96
@@ -79,7 +82,7 @@ def test_rows_of_one_unit_widen_the_band():
     for unit in (None, np.arange(800) // 8):
         rows = Rows(actual, forecast, unit=unit)
         options = {"rng": np.random.default_rng(5), "draws": 200, "level": 0.9}
-        _, low, high = band_of_means(rows, mean_calibration.means(rows), **options)
+        _, low, high = band_of_means(rows, calibration.means(rows), **options)
         widths.append(np.mean(high - low))
     assert widths[1] > 1.7 * widths[0]
 

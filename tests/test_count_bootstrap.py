@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from samples import ANY_TIME
 
 from evalkit.arrays import ParameterError
-from evalkit.metrics import cells, curves
+from evalkit.metrics import curves, influence
 from evalkit.metrics.counts import auc, average_precision, count, f_score, ks
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import bootstrap
@@ -37,7 +37,7 @@ rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 1)), min_size=2, ma
 def test_runs_keep_what_the_metrics_know(data):
     score, label = (np.array(column) for column in zip(*data, strict=True))
     c = count(score, label)
-    kept = cells.pool(c, cells.runs(c))
+    kept = influence.pool(c, influence.runs(c))
     for metric in (auc, average_precision, ks, lambda c: f_score(c).max()):
         assert metric(kept) == pytest.approx(metric(c), abs=1e-12)
 
@@ -45,9 +45,9 @@ def test_runs_keep_what_the_metrics_know(data):
 def test_few_positives_make_exact_runs():
     label, score = sample(20_000, 0.005)
     c = count(score, label)
-    cell = cells.cells(c)
+    cell = influence.cells(c)
     assert cell[-1] + 1 <= 2 * label.sum() + 1
-    runs = cells.pool(c, cell)
+    runs = influence.pool(c, cell)
     for metric in (auc, average_precision, ks, lambda c: f_score(c).max()):
         assert metric(runs) == pytest.approx(metric(c), abs=1e-12)
 
@@ -55,7 +55,7 @@ def test_few_positives_make_exact_runs():
 @pytest.mark.parametrize("share", [0.3, 0.02])
 def test_standard_errors_are_those_of_rows(share):
     label, score = sample(3_000, share)
-    table = cells.pooled(count(score, label))
+    table = influence.pooled(count(score, label))
     drawn = bootstrap.resampled(table, rng=np.random.default_rng(2), resamples=1_000)
     for metric in (average_precision, ks):
         ours, truth = np.array([metric(one) for one in drawn]), by_rows(metric, label, score, 400)
@@ -65,7 +65,7 @@ def test_standard_errors_are_those_of_rows(share):
 def test_a_decision_table_is_exact():
     label, score = sample(2_000, 0.3)
     c = count(score, label)
-    d = cells.decision(c, 0.7)
+    d = influence.decision(c, 0.7)
     assert (d.tp[0], d.fp[0]) == ((score[label == 1] >= 0.7).sum(), (score[label == 0] >= 0.7).sum())
     drawn = bootstrap.resampled(d, rng=np.random.default_rng(1), resamples=4_000)
     recalls = [one.tp[0] / one.positives for one in drawn]
@@ -146,6 +146,6 @@ def test_cells_are_found_without_looking_at_every_threshold(weight, share, most)
     label, score = sample(30_000, share)
     c = count(score, weight * label, weight * (1 - label))
     expected = every_threshold(c, most)
-    np.testing.assert_array_equal(cells.cells(c, most), expected)
-    pooled, ends = cells.pool(c, expected), cells.ends(c, most)
+    np.testing.assert_array_equal(influence.cells(c, most), expected)
+    pooled, ends = influence.pool(c, expected), influence.ends(c, most)
     np.testing.assert_array_equal([ends.tp, ends.fp], [pooled.tp, pooled.fp])

@@ -10,11 +10,11 @@ from test_paths import ASIDE, HALF, between, farthest, line_of, many, two_classe
 
 from evalkit.drawing import curve_plots, figures, plots
 from evalkit.drawing.curve_plots import Panel
-from evalkit.metrics import mean_calibration, recalibration
+from evalkit.metrics import calibration
+from evalkit.metrics.calibration import expit
 from evalkit.metrics.counts import count
-from evalkit.metrics.distribution import Held
-from evalkit.metrics.net_benefit import net_benefit
-from evalkit.metrics.recalibration import expit
+from evalkit.metrics.curves import net_benefit
+from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import consistency
 from evalkit.studies import reliability, score_curves
@@ -57,7 +57,7 @@ def test_reliability(c):
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "ylabel": "y", "words": {"a": []}}
     svg = figures.picture(curve_plots.reliability, *data, **options).svg
-    assert off(svg, plots.COLOURS[0], *recalibration.isotonic_curve(c)) < HALF
+    assert off(svg, plots.COLOURS[0], *calibration.isotonic_curve(c)) < HALF
 
 
 @tables
@@ -101,13 +101,13 @@ def off_mean(rows):
     rng = np.random.default_rng(rows)
     forecast = rng.gamma(2, 2, rows)
     of_rows = Rows(rng.gamma(0.8, forecast), np.append(forecast[:-1], 300.0))
-    table = mean_calibration.means(of_rows)
+    table = calibration.means(of_rows)
     band = consistency.band_of_means(of_rows, table, rng=rng, draws=20, level=0.9)
-    drawn = reliability.drawn_means({"a": reliability.mean_reliability(table, 1.0, band, Held(of_rows.scores))})
+    drawn = reliability.drawn_means({"a": reliability.mean_reliability(table, 1.0, band, Counted.of(of_rows.scores))})
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "words": {"a": []}}
     svg = figures.picture(curve_plots.means, *data, **options).svg
-    x, y = mean_calibration.isotonic_curve(table)
+    x, y = calibration.means_curve(table)
     left, right = drawn.spread["low"].min(), drawn.spread["high"].max()
     inside = np.unique(np.r_[left, x[(x > left) & (x < right)], right])
     inside = inside[inside >= x[0]]

@@ -8,7 +8,7 @@ import pytest
 from online_samples import SMALL, users
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import independent, power

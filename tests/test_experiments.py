@@ -6,7 +6,7 @@ import pytest
 from samples import expected
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
 from evalkit.statistics import independent
 from evalkit.statistics.intervals import newcombe

@@ -12,7 +12,7 @@ from evalkit import __main__
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import rankings
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends as engine
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs

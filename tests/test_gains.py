@@ -7,7 +7,7 @@ import pytest
 from test_rankings import E, mean
 
 from evalkit.arrays import InputError
-from evalkit.metrics import gains
+from evalkit.metrics import rankings
 from evalkit.metrics.rankings import from_grades
 
 LISTS = {"A": [5, 3, 2, 1, 2], "B": [4, 2, 1, 1, 2], "C": [3, 2, 3, 0, 1, 2], "D": [3, 1, 2, 3, 2]}
@@ -40,15 +40,15 @@ def test_worked_examples(name, metric, expected):
 @pytest.mark.parametrize(
     "name, k, gain, expected",
     [
-        ("A", 5, gains.exponential, 46.416534),
-        ("D", 5, gains.linear, 7.140995),
-        ("C", 6, gains.linear, 8.384055),
-        ("B", 5, gains.linear, 8.140995),
+        ("A", 5, rankings.exponential, 46.416534),
+        ("D", 5, rankings.linear, 7.140995),
+        ("C", 6, rankings.linear, 8.384055),
+        ("B", 5, rankings.linear, 8.140995),
     ],
 )
 def test_worked_ideals_take_the_whole_pool(name, k, gain, expected):
     r = from_grades([sorted(POOL[name], reverse=True)])
-    assert gains.dcg(r, k, gain)[0] == pytest.approx(expected, abs=5e-7)
+    assert rankings.dcg(r, k, gain)[0] == pytest.approx(expected, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -80,32 +80,34 @@ def test_examples_on_which_the_tools_differ(example, metric, expected):
 )
 def test_err_with_the_top_grade_of_the_scale(grades, judged, top, expected):
     r = replace(from_grades([grades], None if judged is None else [judged]), top_grade=top)
-    assert gains.err(r)[0] == pytest.approx(expected, abs=5e-5)
+    assert rankings.err(r)[0] == pytest.approx(expected, abs=5e-5)
 
 
 def test_err_keeps_queries_apart():
     r = from_grades([[2, 0, 1], [], [0, 1, 2, 2]], [[2, 1], [2], [1, 2, 2]])
-    alone = [gains.err(replace(from_grades([g], [[1, 2, 2]]), top_grade=2.0))[0] for g in ([2, 0, 1], [], [0, 1, 2, 2])]
-    np.testing.assert_allclose(gains.err(r), alone, rtol=1e-12)
+    alone = [
+        rankings.err(replace(from_grades([g], [[1, 2, 2]]), top_grade=2.0))[0] for g in ([2, 0, 1], [], [0, 1, 2, 2])
+    ]
+    np.testing.assert_allclose(rankings.err(r), alone, rtol=1e-12)
 
 
 def test_a_grade_below_the_level_still_gains():
     r = from_grades([[0.5, 0]])
-    assert gains.ndcg(r)[0] == 1
-    assert gains.dcg(r)[0] == 0.5
-    assert np.isnan(gains.ndcg(r, gain=gains.binary(1))[0])
+    assert rankings.ndcg(r)[0] == 1
+    assert rankings.dcg(r)[0] == 0.5
+    assert np.isnan(rankings.ndcg(r, gain=rankings.binary(1))[0])
 
 
 def test_undefined_where_no_grade_is_above_zero():
     r = from_grades([[0, 0], [1, 0]], [[0, 0], [1, 0]])
-    for function in (gains.cg, gains.dcg, gains.ndcg, gains.err):
+    for function in (rankings.cg, rankings.dcg, rankings.ndcg, rankings.err):
         assert np.isnan(function(r)[0])
         assert function(r)[1] > 0
 
 
 def test_high_grades():
-    assert gains.err(from_grades([[60, 60, 1]]))[0] == pytest.approx(1)
-    assert gains.err(from_grades([[0, 2000]]))[0] == pytest.approx(0.5)
-    assert gains.ndcg(from_grades([[0, 1000]]), gain=gains.exponential)[0] == pytest.approx(1 / np.log2(3))
+    assert rankings.err(from_grades([[60, 60, 1]]))[0] == pytest.approx(1)
+    assert rankings.err(from_grades([[0, 2000]]))[0] == pytest.approx(0.5)
+    assert rankings.ndcg(from_grades([[0, 1000]]), gain=rankings.exponential)[0] == pytest.approx(1 / np.log2(3))
     with pytest.raises(InputError, match="grade must be at most 1023 for an exponential gain, got 1024"):
-        gains.ndcg(from_grades([[1024]]), gain=gains.exponential)
+        rankings.ndcg(from_grades([[1024]]), gain=rankings.exponential)

@@ -9,7 +9,7 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.limits import Reading
-from evalkit.metrics import gains, rankings
+from evalkit.metrics import rankings
 from evalkit.metrics.rankings import from_grades
 from evalkit.pages import ranking_page
 from evalkit.reading.engines import backends as engine
@@ -77,7 +77,7 @@ def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
     assert rankings.rbp(r) == pytest.approx([0.2 * (0.8**8 + 0.8**10)])
     assert rankings.precision(r) == [2 / 11]  # the whole list ends at rank 11
     ideal = 1 + 1 / np.log2(3) + 1 / 2
-    assert gains.ndcg(r) == pytest.approx([(1 / np.log2(10) + 1 / np.log2(12)) / ideal])
+    assert rankings.ndcg(r) == pytest.approx([(1 / np.log2(10) + 1 / np.log2(12)) / ideal])
 
 
 @pytest.mark.parametrize("seed", range(5))

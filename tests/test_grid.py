@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.metrics import borders, counts, grid, influence
+from evalkit.metrics import counts, grid, influence, keys
 from evalkit.metrics.counts import count
 from evalkit.metrics.grid import Grid
 
@@ -58,7 +58,7 @@ def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(m
 @given(st.integers(0, 40), st.integers(2, 3000), st.integers(5, 300_000))
 def test_the_shift_is_the_least_that_leaves_so_few_bins(spread, most, n):
     code = np.sort(np.random.default_rng(n).integers(0, 2**spread + 1, n))
-    shift = borders.shift(code, 0, most, None)
+    shift = keys.shift(code, 0, most, None)
     assert len(np.unique(code >> shift)) <= most
     assert shift == 0 or len(np.unique(code >> (shift - 1))) > most
 
@@ -86,10 +86,10 @@ def clustered(rng, n):
 @pytest.mark.parametrize("n", [0, 1, 2, 400_001])
 def test_bins_in_one_pass_are_those_of_a_pass_for_each(codes_of, cut, most, n):
     codes = np.sort(codes_of(np.random.default_rng(7), n))
-    shift = borders.shift(codes, 1, most, cut)
-    start = borders.starts(codes, shift, cut)
+    shift = keys.shift(codes, 1, most, cut)
+    start = keys.starts(codes, shift, cut)
     ends = np.append(start, n)
-    found, bins = borders.with_ones(codes, 1, most, cut)
+    found, bins = keys.with_ones(codes, 1, most, cut)
     assert found == shift
     np.testing.assert_array_equal(bins.start, ends)
     np.testing.assert_array_equal(bins.ones, np.append(0, np.cumsum(codes & 1))[ends])

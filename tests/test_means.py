@@ -10,8 +10,7 @@ from scipy import stats
 
 from evalkit.catalogue.kinds import Loss, PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import inference, intervals, spread
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.methods import Options

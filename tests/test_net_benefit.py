@@ -5,7 +5,7 @@ import pytest
 
 from evalkit.limits import Limits, Reading
 from evalkit.metrics.counts import count
-from evalkit.metrics.net_benefit import net_benefit, treat_all
+from evalkit.metrics.curves import net_benefit, treat_all
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.thresholds import differences
 from evalkit.studies import classification, score_curves

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import ks_2samp
 
-from evalkit.metrics.net_benefit import net_benefit
+from evalkit.metrics.curves import net_benefit
 from evalkit.pages import classes_page, classification_page
 from evalkit.studies import classes, classification
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalkit.arrays import InputError
 from evalkit.metrics import diversity as d
-from evalkit.metrics.overlap import overlap, rbo
+from evalkit.metrics.diversity import overlap, rbo
 
 FIGURES = json.loads((Path(__file__).parent / "oracles" / "lists.json").read_text(encoding="utf-8"))
 IDS = st.lists(st.integers(0, 9), max_size=8, unique=True)

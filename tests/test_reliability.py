@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from evalkit.metrics import calibration, recalibration
+from evalkit.metrics import calibration
 from evalkit.metrics.counts import count
 from evalkit.statistics.consistency import band
 from evalkit.studies import classification
@@ -20,21 +20,21 @@ TABLE = count(SCORE, LABEL)
 
 
 def test_the_curve_equals_scikit_learn():
-    x, y = recalibration.isotonic_curve(TABLE)
+    x, y = calibration.isotonic_curve(TABLE)
     fitted = IsotonicRegression().fit(SCORE, LABEL)
     np.testing.assert_allclose(np.interp(SCORE, x, y), fitted.predict(SCORE), atol=1e-10)
     assert len(x) < len(TABLE.threshold) / 2
 
 
 def test_one_score_is_a_point():
-    x, y = recalibration.isotonic_curve(count([0.4, 0.4], [0, 1]))
+    x, y = calibration.isotonic_curve(count([0.4, 0.4], [0, 1]))
     assert (x.tolist(), y.tolist()) == ([0.4], [0.5])
 
 
 def test_slope_of_two_scores_is_the_ratio_of_logits():
     c = count([0.3, 0.6], positive=[20, 50], negative=[80, 50])
     expected = (np.log(50 / 50) - np.log(20 / 80)) / (np.log(0.6 / 0.4) - np.log(0.3 / 0.7))
-    assert recalibration.slope(c) == pytest.approx(expected, abs=1e-10)
+    assert calibration.slope(c) == pytest.approx(expected, abs=1e-10)
 
 
 def logits(score):
@@ -45,9 +45,9 @@ def test_slope_and_intercept_solve_the_score_equations():
     use = (SCORE > 0) & (SCORE < 1)
     x, label = logits(SCORE[use]), LABEL[use]
     c = count(SCORE[use], label)
-    chance = 1 / (1 + np.exp(-(x + recalibration.intercept(c))))
+    chance = 1 / (1 + np.exp(-(x + calibration.intercept(c))))
     assert np.sum(label - chance) == pytest.approx(0, abs=1e-9)
-    slope, moved = recalibration.slope(c), recalibration.slope_bins(c)
+    slope, moved = calibration.slope(c), calibration.slope_bins(c)
     # The intercept beside this slope follows from the first equation; the second must then hold too.
     offset = logits(label.mean())
     for _ in range(60):
@@ -67,10 +67,10 @@ def test_slope_and_intercept_equal_least_squares_reweighted_row_by_row(name):
     frame = pd.read_parquet(ORACLES / "breast_cancer.parquet").query("model == @name")
     score, label = frame["y_score"].to_numpy(), frame["y_true"].to_numpy()
     x, c = logits(np.clip(score, calibration.EPSILON, 1 - calibration.EPSILON)), count(score, label)
-    assert recalibration.slope(c) == pytest.approx(
+    assert calibration.slope(c) == pytest.approx(
         reweighted(np.column_stack([np.ones_like(x), x]), label, 0.0)[1], abs=1e-10
     )
-    assert recalibration.intercept(c) == pytest.approx(reweighted(np.ones((len(x), 1)), label, x)[0], abs=1e-10)
+    assert calibration.intercept(c) == pytest.approx(reweighted(np.ones((len(x), 1)), label, x)[0], abs=1e-10)
 
 
 def reweighted(columns, label, offset):
@@ -86,14 +86,14 @@ def reweighted(columns, label, offset):
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]])
 def test_classes_that_a_threshold_separates_have_no_slope(labels):
     c = count([0.1, 0.2, 0.7, 0.9], labels)
-    assert np.isnan(recalibration.slope(c))
-    assert np.isnan(recalibration.slope_bins(c)).all()
+    assert np.isnan(calibration.slope(c))
+    assert np.isnan(calibration.slope_bins(c)).all()
 
 
 def test_scores_that_are_all_clipped_have_an_intercept_and_no_slope():
     c = count([1e-300, 2e-300, 3e-300], positive=[1, 1, 3], negative=[2, 3, 1])
-    assert np.isnan(recalibration.slope(c))
-    assert recalibration.intercept(c) == pytest.approx(logits(5 / 11) - logits(calibration.EPSILON), abs=1e-6)
+    assert np.isnan(calibration.slope(c))
+    assert calibration.intercept(c) == pytest.approx(logits(5 / 11) - logits(calibration.EPSILON), abs=1e-6)
 
 
 def test_the_band_of_scores_far_apart_is_binomial():

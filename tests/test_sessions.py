@@ -6,7 +6,7 @@ import pytest
 
 from evalkit.arrays import InputError, codes
 from evalkit.catalogue import unit_metrics
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.online import sessions, simulation
 from evalkit.reading.tables.table import Coded
 from evalkit.statistics import interval_methods, proportions

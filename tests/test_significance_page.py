@@ -13,7 +13,7 @@ from significance_tables import rng, told, wide
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import claim_plots, plots
 from evalkit.drawing.tables import Html
-from evalkit.metrics.distribution import Held
+from evalkit.metrics.grid import Counted
 from evalkit.pages import first_screen, page, ranking_page, significance_page
 from evalkit.studies import paired, ranking, significance
 
@@ -96,14 +96,14 @@ def test_the_pictures_hold_their_data(sample, monkeypatch):
     assert heights.sum() == pytest.approx(1)
     assert heights[1].sum() == pytest.approx(sample.headline.iloc[0]["p"], abs=0.03)
     d = sample.differences().to_numpy()
-    ax = axes(claim_plots.histogram, monkeypatch, Held(d), xlabel="x", ylabel="y")
+    ax = axes(claim_plots.histogram, monkeypatch, Counted.of(d), xlabel="x", ylabel="y")
     assert sum(bar.get_height() for bar in ax.patches) == 100
 
 
 @pytest.mark.parametrize("less_is_better", [False, True])
 def test_differences_that_are_better_are_green(monkeypatch, less_is_better):
     d = np.array([-0.4, -0.3, -0.2, 0.1])
-    ax = axes(claim_plots.histogram, monkeypatch, Held(d), xlabel="x", ylabel="y", less_is_better=less_is_better)
+    ax = axes(claim_plots.histogram, monkeypatch, Counted.of(d), xlabel="x", ylabel="y", less_is_better=less_is_better)
     green = [bar for part in ax.containers for bar in part if to_hex(bar.get_facecolor()) == plots.COLOURS[2].lower()]
     assert sum(bar.get_height() for bar in green) == (3 if less_is_better else 1)
 

@@ -7,7 +7,7 @@ import pytest
 
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics.sums import Sums, wins
+from evalkit.metrics.rows import Sums
 from evalkit.statistics import inference, intervals, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -81,7 +81,7 @@ def test_clustered_comparison_is_the_sign_flip_of_user_sums():
 
 
 def test_wins_ties_losses():
-    assert wins(VALUES, Sums(np.array([0.5, 1, 0.5, 0.5]))) == (1, 1, 1)
+    assert VALUES.wins(Sums(np.array([0.5, 1, 0.5, 0.5]))) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("value, low, high", [(1.0, 0.929, 1.0), (0.0, 0.0, 0.071)])

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
-from evalkit.metrics.grouped import auc_by_group, weighted_auc_by_group
+from evalkit.metrics.counts import auc_by_group, weighted_auc_by_group
 from evalkit.pages import binary_page
 from evalkit.studies import classification as diagnostics
 

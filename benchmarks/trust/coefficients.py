@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.row_metrics import INTERCEPT, SLOPE
 from evalkit.limits import USUAL
-from evalkit.metrics.recalibration import expit
+from evalkit.metrics.calibration import expit
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
 from evalkit.statistics.inference import Options

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.metrics import cells
+from evalkit.metrics import influence
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 
 if TYPE_CHECKING:
     from evalkit.catalogue.metric import Metric
@@ -317,7 +316,7 @@ class Share(Termed, OfTable):
 
     def at(self, c: Counts, threshold: float) -> float:
         """The share at the threshold."""
-        return float(ratio(*self.of_table(cells.decision(c, threshold))))
+        return float(ratio(*self.of_table(influence.decision(c, threshold))))
 
 
 @dataclass(frozen=True)

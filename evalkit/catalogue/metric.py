@@ -13,8 +13,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, ratio
 from evalkit.catalogue.kinds import Effects, Kind, OfTable, Termed
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 
 
 @dataclass(frozen=True)

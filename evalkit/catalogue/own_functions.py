@@ -18,8 +18,7 @@ from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Ratio, RatioOfRows
 from evalkit.catalogue.unit_metrics import Side
 from evalkit.metrics.rankings import Rankings
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.parameters.kinds import did_you_mean
 
 SIDES = {1: "one number", 2: "a pair (numerator, denominator)"}

@@ -25,12 +25,10 @@ from evalkit.catalogue.score_kinds import (
     Quantile,
     Skill,
 )
-from evalkit.metrics import calibration, counts, curves, grouped, influence, losses, recalibration
-from evalkit.metrics.counts import Counts
-from evalkit.metrics.grouped import GroupedCounts
+from evalkit.metrics import calibration, counts, curves, influence, losses
+from evalkit.metrics.counts import Counts, GroupedCounts
 from evalkit.metrics.influence import average_precision_bias, average_precision_bins, average_precision_moves
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 
 Rule = Callable[[Bools, Bools], tuple[Bools, Bools]]
 Importance = Callable[[GroupedCounts], Floats | Ints]
@@ -80,8 +78,8 @@ def _within(importance: Importance) -> Ratio:
 
 def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
     if rows.weight is None:
-        return grouped.auc_by_group(rows.actual, rows.scores, code)
-    return grouped.weighted_auc_by_group(rows.actual, rows.scores, code, rows.weight)
+        return counts.auc_by_group(rows.actual, rows.scores, code)
+    return counts.weighted_auc_by_group(rows.actual, rows.scores, code, rows.weight)
 
 
 ROC_AUC = described("roc_auc", "counts", Area(counts.auc, influence.auc_bins))
@@ -203,8 +201,8 @@ def _coefficient(name: str, of: Callable[[Counts], float], terms: Callable[[Coun
 
 
 # Of the logistic regression of the labels on the logit of the score.
-SLOPE = _coefficient("slope", recalibration.slope, recalibration.slope_bins)
-INTERCEPT = _coefficient("intercept", recalibration.intercept, recalibration.intercept_bins)
+SLOPE = _coefficient("slope", calibration.slope, calibration.slope_bins)
+INTERCEPT = _coefficient("intercept", calibration.intercept, calibration.intercept_bins)
 
 
 # Forecasts ------------------------------------------------------------------------------------------------------------

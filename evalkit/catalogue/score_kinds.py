@@ -10,9 +10,9 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 from evalkit.catalogue.kinds import Centre, Effects, Kind, OfTable
-from evalkit.metrics import cells, counts, curves
+from evalkit.metrics import counts, curves, influence
 from evalkit.metrics.counts import Counts, Step, steps
-from evalkit.metrics.distribution import Counted
+from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Rows
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Curve(OfTable):
 
     def bins(self, c: Counts) -> Floats:
         """What a positive (first row) and a negative (second) at each threshold of the table adds to the metric."""
-        return cells.moves(c, self.read) if self.terms is None else self.terms(c)
+        return influence.moves(c, self.read) if self.terms is None else self.terms(c)
 
     def by_steps(self, c: Counts, value: float) -> Iterator[tuple[Step, Floats]]:
         """Yield runs of thresholds of the table, the lowest first, each with its part of `bins`. value: the metric."""

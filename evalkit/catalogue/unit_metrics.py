@@ -11,9 +11,9 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import rows_of
-from evalkit.metrics import gains, grouped, rankings
+from evalkit.metrics import counts, rankings
 from evalkit.metrics.rankings import Rankings
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 
 
 def _plain(function: Callable[..., Any]) -> PerUnit:
@@ -21,12 +21,12 @@ def _plain(function: Callable[..., Any]) -> PerUnit:
     return PerUnit(lambda r, k, level: function(r, k))
 
 
-def _gain(function: Callable[..., Any], gain: gains.Gain) -> PerUnit:
+def _gain(function: Callable[..., Any], gain: rankings.Gain) -> PerUnit:
     return PerUnit(lambda r, k, level: function(r, k, gain))
 
 
 def _binary_ndcg(r: Rankings, k: int | None, level: float) -> Floats:
-    return gains.ndcg(r, k, gains.binary(level))
+    return rankings.ndcg(r, k, rankings.binary(level))
 
 
 def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -40,9 +40,9 @@ def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     return _spread(r, g.group, g.auc)
 
 
-def _grouped(r: Rankings, level: float) -> grouped.GroupedCounts:
+def _grouped(r: Rankings, level: float) -> counts.GroupedCounts:
     step = -np.cumsum(~r.retrieved.tied).astype(float)
-    return grouped.auc_by_group(r.retrieved.grade >= level, step, r.retrieved.owner)
+    return counts.auc_by_group(r.retrieved.grade >= level, step, r.retrieved.owner)
 
 
 def _spread(r: Rankings, query: Ints, values: Floats) -> Floats:
@@ -75,14 +75,14 @@ RANKINGS = rows_of(
         "average_precision_hits": PerUnit(rankings.average_precision_hits),
         "average_precision_interpolated": PerUnit(rankings.average_precision_interpolated),
         "reciprocal_rank": PerUnit(rankings.reciprocal_rank),
-        "ndcg": _gain(gains.ndcg, gains.linear),
-        "ndcg_exp": _gain(gains.ndcg, gains.exponential),
+        "ndcg": _gain(rankings.ndcg, rankings.linear),
+        "ndcg_exp": _gain(rankings.ndcg, rankings.exponential),
         "ndcg_binary": PerUnit(_binary_ndcg),
-        "dcg": _gain(gains.dcg, gains.linear),
-        "dcg_exp": _gain(gains.dcg, gains.exponential),
-        "cg": _plain(gains.cg),
+        "dcg": _gain(rankings.dcg, rankings.linear),
+        "dcg_exp": _gain(rankings.dcg, rankings.exponential),
+        "cg": _plain(rankings.cg),
         "rbp": PerUnit(rankings.rbp),
-        "err": _plain(gains.err),
+        "err": _plain(rankings.err),
         "bpref": PerUnit(rankings.bpref),
         "judged": _plain(rankings.judged),
         "auc": PerUnit(auc),

@@ -9,7 +9,7 @@ import pandas as pd
 from evalkit.arrays import Floats
 from evalkit.drawing import figures as marks
 from evalkit.drawing.plots import COLOURS, GREY, GRID, Sides, intervals, legend, style_of
-from evalkit.metrics.distribution import Distribution
+from evalkit.metrics.grid import Counted
 from evalkit.numbers import number, signed
 
 BINS = 40  # even: none straddles 0
@@ -25,7 +25,7 @@ def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, si
     return intervals(frame, ax, label=label, zero=True, sides=sides)
 
 
-def histogram(values: Distribution, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False) -> Any:
+def histogram(values: Counted, ax: Any, *, xlabel: str, ylabel: str, less_is_better: bool = False) -> Any:
     """Differences of units, the better ones green, those of 0 as a grey bar of their own; mean and median as lines."""
     reach = max(abs(values.low), abs(values.high)) or 1.0
     edges = np.linspace(-reach, reach, BINS + 1)

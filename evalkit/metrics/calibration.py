@@ -1,14 +1,15 @@
-"""Scores read as probabilities: Brier score, log loss, calibration and its decomposition, all from `Counts`."""
+"""Scores read as probabilities, all from `Counts`: Brier score, log loss, calibration; and forecasts read as means."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.metrics import influence, keys
 from evalkit.metrics.counts import Counts, Weights, base_rate
-
-EPSILON = float(np.finfo(np.float64).eps)
+from evalkit.metrics.losses import EPSILON
+from evalkit.metrics.rows import Rows
 
 
 def brier(c: Counts) -> float:
@@ -133,6 +134,33 @@ def decompose(c: Counts, loss: Callable[[Counts], float] = brier) -> Decompositi
     return Decomposition(loss(c) - best, worst - best, worst)
 
 
+def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:
+    """The scores, lowest first, and the share of positives that isotonic regression assigns to each.
+
+    Only the two ends of each block of equal shares are kept: straight lines between them lose nothing. It is the
+    curve of the CORP reliability diagram. doi:10.1073/pnas.2016191118. Equals scikit-learn's IsotonicRegression.
+
+    >>> from evalkit.metrics.counts import count
+    >>> score, share = isotonic_curve(count([0.9, 0.6, 0.5, 0.4, 0.1], [1, 0, 0, 1, 0]))
+    >>> score.tolist(), share.round(3).tolist()
+    ([0.1, 0.4, 0.6, 0.9], [0.0, 0.333, 0.333, 1.0])
+    """
+    score, share = c.threshold[::-1], recalibrate(c).threshold[::-1]
+    ends = block_ends(share)
+    return score[ends], share[ends]
+
+
+def block_ends(share: Floats) -> Bools:
+    """Which values of an isotonic fit begin or end a block of equal ones.
+
+    >>> block_ends(np.array([1.0, 1.0, 1.0, 2.0])).tolist()
+    [True, False, True, True]
+    """
+    changes = np.diff(share) != 0
+    ends: Bools = np.append(True, changes) | np.append(changes, True)
+    return ends[: len(share)]
+
+
 # Bins -----------------------------------------------------------------------------------------------------
 
 
@@ -234,3 +262,201 @@ def _bins(c: Counts, place: Ints) -> Bins:
     rows, positives, score = (np.bincount(place, weights=w) for w in (p + n, p, (p + n) * c.threshold))
     filled = rows > 0
     return Bins(rows[filled], positives[filled], score[filled])
+
+
+# Logistic recalibration ---------------------------------------------------------------------------------------------
+
+STEPS = 100  # of Newton's method, which needs about eight
+ENOUGH = 1e-12  # relative change of a coefficient at which it stops
+MANY = 10_000  # scores from which a table in cells is fitted first
+LONG = 0.2  # change of a coefficient from which Newton's method may overshoot
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Coefficients, and what a positive (first row) and a negative (second) at each threshold adds to each of them."""
+
+    coefficients: Floats
+    bins: Floats
+
+
+def slope(c: Counts) -> float:
+    """b of the logistic regression logit P(positive) = a + b logit(score), the calibration slope: 1 if calibrated.
+
+    Below 1 the probabilities are too extreme. NaN if the scores separate the classes, or do not vary. Scores are
+    clipped as for log loss. Cox 1958, doi:10.1093/biomet/45.3-4.562.
+
+    >>> from evalkit.metrics.counts import count
+    >>> print(f"{slope(count([0.2, 0.8], positive=[4, 6], negative=[6, 4])):.4f}")
+    0.2925
+    """
+    return float(_slope(c).coefficients[1])
+
+
+def slope_bins(c: Counts) -> Floats:
+    """What a positive (first row) and a negative (second) at each threshold adds to the slope, to first order."""
+    return _slope(c).bins[1]
+
+
+def intercept(c: Counts) -> float:
+    """a of logit P(positive) = a + logit(score), the calibration intercept: 0 if calibrated on average.
+
+    Above 0 the probabilities are too low. NaN if a class is absent. doi:10.1186/s12916-019-1466-7.
+
+    >>> from evalkit.metrics.counts import count
+    >>> print(f"{intercept(count([0.5], positive=[3], negative=[1])):.4f}")
+    1.0986
+    """
+    return float(_intercept(c).coefficients[0])
+
+
+def intercept_bins(c: Counts) -> Floats:
+    """What a positive (first row) and a negative (second) at each threshold adds to the intercept, to first order."""
+    return _intercept(c).bins[0]
+
+
+def _slope(c: Counts) -> Fit:
+    logit = _logit(c)
+    columns = np.array([np.ones_like(logit), logit])
+    if _separated(c) or logit[0] == logit[-1]:
+        return Fit(np.full(2, np.nan), np.full((2, 2, len(logit)), np.nan))
+    return _fitted(c, columns, np.zeros_like(logit), _start(c, _slope, np.array([0.0, 1.0])))
+
+
+def _intercept(c: Counts) -> Fit:
+    logit = _logit(c)
+    if not (c.positives and c.negatives):
+        return Fit(np.full(1, np.nan), np.full((1, 2, len(logit)), np.nan))
+    return _fitted(c, np.ones((1, len(logit))), logit, _start(c, _intercept, np.zeros(1)))
+
+
+def _start(c: Counts, fit: Callable[[Counts], Fit], usual: Floats) -> Floats:
+    """Where Newton's method begins: of many scores with the coefficients of the table in cells, which is near."""
+    if len(c.threshold) <= MANY:
+        return usual
+    near = fit(influence.pooled(c)).coefficients
+    return near if np.isfinite(near).all() else usual
+
+
+def _logit(c: Counts) -> Floats:
+    score = np.clip(c.threshold, EPSILON, 1 - EPSILON)
+    logit: Floats = np.log(score) - np.log1p(-score)
+    return logit
+
+
+def _separated(c: Counts) -> bool:
+    """Whether a threshold separates the classes, but for ties at it, or a class is absent: no slope is the largest."""
+    positive, negative = (c.threshold[rows > 0] for rows in (c.positive, c.negative))
+    if not (len(positive) and len(negative)):
+        return True
+    return bool(positive[-1] >= negative[0] or negative[-1] >= positive[0])
+
+
+def _fitted(c: Counts, columns: Floats, offset: Floats, coefficients: Floats) -> Fit:
+    """Maximum likelihood by Newton's method from these coefficients; of a long step that lowers it, half is taken."""
+    positive = c.positive
+    rows = positive + c.negative
+
+    def likelihood(coefficients: Floats) -> float:
+        x = offset + coefficients @ columns
+        return float(np.dot(positive, x) - np.dot(rows, np.logaddexp(0, x)))
+
+    for _ in range(STEPS):
+        chance = expit(offset + coefficients @ columns)
+        step = _inverse(columns, rows * chance * (1 - chance)) @ (columns @ (positive - rows * chance))
+        while np.abs(step).max() > LONG and likelihood(coefficients + step) < likelihood(coefficients):
+            step = step / 2
+        coefficients = coefficients + step
+        if np.abs(step).max() <= ENOUGH * (1 + np.abs(coefficients).max()):
+            break
+    chance = expit(offset + coefficients @ columns)
+    moved = _inverse(columns, rows * chance * (1 - chance)) @ columns
+    return Fit(coefficients, np.stack([moved * (1 - chance), -moved * chance], axis=1))
+
+
+def _inverse(columns: Floats, weight: Floats) -> Floats:
+    return np.asarray(np.linalg.inv((columns * weight) @ columns.T), dtype=np.float64)
+
+
+def expit(x: Floats) -> Floats:
+    """1 / (1 + e⁻ˣ)."""
+    from scipy import special
+
+    return np.asarray(special.expit(x), dtype=np.float64)
+
+
+# Forecasts read as means ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Rows of equal forecasts together, lowest first: the forecast, their weight, the mean of their actual values.
+
+    of: where each row stands in the other columns.
+    """
+
+    forecast: Floats
+    weight: Floats
+    mean: Floats
+    of: Ints
+
+
+def means(rows: Rows) -> Means:
+    """Return the table of rows whose scores are forecasts.
+
+    >>> table = means(Rows(np.array([1.0, 4.0, 3.0]), np.array([2.0, 5.0, 2.0])))
+    >>> table.forecast.tolist(), table.mean.tolist(), table.of.tolist()
+    ([2.0, 5.0], [2.0, 4.0], [0, 1, 0])
+    """
+    order = np.argsort(rows.scores)
+    forecast = rows.scores[order]
+    last = keys.run_ends(forecast)
+    size = np.diff(last, prepend=-1)
+    starts = last + 1 - size
+    actual, weight = rows.actual[order], None if rows.weight is None else rows.weight[order]
+    each = size.astype(np.float64) if weight is None else np.add.reduceat(weight, starts)
+    total = np.add.reduceat(actual if weight is None else weight * actual, starts)
+    of = np.empty(len(order), np.int64)
+    weighs = each > 0  # of rows without weight nothing follows
+    of[order] = np.repeat(np.maximum(np.cumsum(weighs) - 1, 0), size)
+    return Means(forecast[last][weighs], each[weighs], ratio(total, each)[weighs], of)
+
+
+def isotonic(table: Means) -> Floats:
+    """The mean of the actual values at each forecast, by isotonic regression. doi:10.1214/23-STS908.
+
+    >>> isotonic(means(Rows(np.array([2.0, 1.0, 6.0]), np.array([1.0, 2.0, 3.0])))).tolist()
+    [1.5, 1.5, 6.0]
+    """
+    from scipy.optimize import isotonic_regression
+
+    fitted: Floats = isotonic_regression(table.mean, weights=table.weight).x
+    return fitted
+
+
+def means_curve(table: Means) -> tuple[Floats, Floats]:
+    """The forecasts at both ends of each block of equal isotonic means, and these means."""
+    fitted = isotonic(table)
+    ends = block_ends(fitted)
+    return table.forecast[ends], fitted[ends]
+
+
+def decomposed(table: Means, uncertainty: float) -> Decomposition:
+    """CORP decomposition of the squared error: MSE = miscalibration − discrimination + uncertainty.
+
+    Miscalibration: MSE − MSE of the isotonic mean, which recalibration would remove. uncertainty: the variance of the
+    actual values. Equals model-diagnostics' decompose with SquaredError. doi:10.1214/23-STS908.
+
+    >>> rows = Rows(np.array([2.0, 1.0, 6.0]), np.array([1.0, 2.0, 3.0]))
+    >>> d = decomposed(means(rows), float(rows.actual.var()))
+    >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
+    3.5000 4.5000 4.6667
+    """
+    total, fitted = table.weight.sum(), isotonic(table)
+    centre = ratio(np.dot(table.weight, table.mean), total)
+    # What varies among rows of one forecast is in all three errors and cancels out.
+    of_forecast, of_fitted, of_centre = (
+        float(ratio(np.dot(table.weight, (table.mean - other) ** 2), total))
+        for other in (table.forecast, fitted, np.full_like(fitted, centre))
+    )
+    return Decomposition(of_forecast - of_fitted, of_centre - of_fitted, uncertainty)

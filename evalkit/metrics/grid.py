@@ -6,14 +6,17 @@ depends on the set of scores alone, so that grids can be merged in any order. Ev
 score.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.limits import USUAL
-from evalkit.metrics import borders, keys
+from evalkit.metrics import keys
 from evalkit.metrics.counts import Counts, Step, Weights, steps
 
 MOST = USUAL.bins
@@ -81,8 +84,8 @@ def reduce(
     code = codes(score)
     hits = np.sort(code[label])
     code.sort()
-    shift = borders.shift(code, 0, most, cut_code)
-    start = borders.starts(code, shift, cut_code)
+    shift = keys.shift(code, 0, most, cut_code)
+    start = keys.starts(code, shift, cut_code)
     rows = np.diff(start, append=len(code))
     low, high = code[start], code[start + rows - 1]
     positive = np.diff(np.searchsorted(hits, low), append=len(hits))
@@ -104,8 +107,8 @@ def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Gr
         code = code[order]
         return _pooled(Grid(0, code, code, np.ones(len(code), np.int64), weight[order]), most)
     code.sort()
-    shift = borders.shift(code, 0, most, None)
-    start = borders.starts(code, shift, None)
+    shift = keys.shift(code, 0, most, None)
+    start = keys.starts(code, shift, None)
     rows = np.diff(start, append=len(code))
     return Grid(shift, code[start], code[start + rows - 1], rows, rows)
 
@@ -127,7 +130,7 @@ def _with_label(score: Floats, label: Bools) -> Ints | None:
 def _labelled(both: Ints, most: int, cut: int | None) -> Grid:
     """The bins of codes whose last bit is the label."""
     both.sort()
-    shift, bins = borders.with_ones(both, 1, most, None if cut is None else cut << 1)
+    shift, bins = keys.with_ones(both, 1, most, None if cut is None else cut << 1)
     for column in (bins.first, bins.last):
         np.right_shift(column, 1, out=column)
     positive, rows = (_each(totals) for totals in (bins.ones, bins.start))
@@ -167,8 +170,8 @@ def merge(parts: Sequence[Grid], most: int = MOST) -> Grid:
 
 def _pooled(g: Grid, most: int) -> Grid:
     """Pool neighbouring bins at the smallest shift, not below that of `g`, that leaves at most `most` bins."""
-    shift = borders.shift(g.low, g.shift, most, g.cut)
-    start = borders.starts(g.low, shift, g.cut)
+    shift = keys.shift(g.low, g.shift, most, g.cut)
+    start = keys.starts(g.low, shift, g.cut)
     if not len(start):
         return g
     high = np.maximum.reduceat(g.high, start)
@@ -300,3 +303,124 @@ def scale_of(largest: float, rows: int, *, whole: bool) -> float:
 def whole(weight: Floats, scale: float) -> Ints:
     """Weights as multiples of the scale, rounded to the nearest."""
     return np.rint(weight / scale).astype(np.int64)
+
+
+# How numbers are distributed ------------------------------------------------------------------------------------------
+
+ROUNDING = 1e-12  # of sums of shares
+WORST = 100  # one in so many rows
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """How numbers are distributed: the distinct ones, or the middles of bins, rising; the rows and the weight of each.
+
+    whole: whether all are whole numbers. low, high: the smallest and the largest.
+    """
+
+    values: Floats
+    rows: Ints
+    weight: Floats
+    whole: bool
+    low: float
+    high: float
+    half: Floats  # of each bin's width
+
+    @classmethod
+    def of(cls, values: Floats) -> Counted:
+        """Those of a column at hand, whose rows count alike.
+
+        >>> Counted.of(np.array([3.0, 1.0, 3.0])).quantiles([0.0, 0.5, 1.0]).tolist()
+        [1.0, 3.0, 3.0]
+        """
+        distinct, rows = np.unique(values, return_counts=True)
+        whole = not np.any(distinct != np.rint(distinct))
+        ends = float(distinct[0]), float(distinct[-1])
+        return cls(distinct, rows, rows.astype(np.float64), whole, *ends, np.zeros(len(rows)))
+
+    def sizes(self) -> Counted:
+        """The same of the numbers without their signs."""
+        size, at = np.unique(np.abs(self.values), return_inverse=True)
+        rows = np.bincount(at, self.rows, len(size)).astype(np.int64)
+        weight = np.bincount(at, self.weight, len(size)).astype(np.float64)
+        half = np.zeros(len(size))
+        np.maximum.at(half, at, self.half)
+        return Counted(size, rows, weight, self.whole, float(size[0]), float(size[-1]), half)
+
+    @cached_property
+    def _ends(self) -> Ints:
+        return np.cumsum(self.rows)
+
+    def _at(self, place: int) -> float:
+        """The number at a place, from 0, of all rows in order."""
+        return float(self.values[np.searchsorted(self._ends, place, side="right")])
+
+    def bound(self, shares: Sequence[float]) -> float:
+        """How far quantiles can lie from those of the rows: half the width of the widest of their bins."""
+        last = int(self._ends[-1]) - 1
+        places = [end(share * last) for share in shares for end in (np.floor, np.ceil)]
+        return float(self.half[np.searchsorted(self._ends, places, side="right")].max())
+
+    @property
+    def mean(self) -> float:
+        """The mean over the rows, whatever their weights."""
+        return float(self.values @ self.rows / self._ends[-1])
+
+    @property
+    def median(self) -> float:
+        """The median over the rows, whatever their weights."""
+        return float(self.quantiles([0.5])[0])
+
+    @property
+    def zeros(self) -> int:
+        """The rows that are 0."""
+        return int(self.rows[self.values == 0].sum())
+
+    def quantiles(self, shares: Sequence[float]) -> Floats:
+        """Quantiles over the rows, whatever their weights, linear between two numbers."""
+        return np.array([self._quantile(share * (int(self._ends[-1]) - 1)) for share in shares])
+
+    def _quantile(self, place: float) -> float:
+        below = int(np.floor(place))
+        a, b, part = self._at(below), self._at(min(below + 1, int(self._ends[-1]) - 1)), place - below
+        return a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
+
+    def window(self, tail: float) -> tuple[float, float]:
+        """The numbers that leave out at most this share of the rows at each end."""
+        last = int(self._ends[-1]) - 1
+        return self._at(int(np.floor(tail * last))), self._at(int(np.ceil((1 - tail) * last)))
+
+    def histogram(self, edges: Floats) -> Floats:
+        """The weight of the rows between the edges."""
+        return np.histogram(self.values, edges, weights=self.weight)[0].astype(np.float64)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weight.sum())
+
+    def weighted_median(self) -> float:
+        """The first number up to which half of the weight lies."""
+        share = np.cumsum(self.weight) / self.weight.sum()
+        return float(self.values[np.searchsorted(share, 0.5 - ROUNDING)])
+
+    def heaviest(self) -> float:
+        """The share of the sum of the squares that the hundredth of the rows with the largest has."""
+        sizes = self.sizes()
+        squared, rows = sizes.values[::-1] ** 2, sizes.rows[::-1]
+        taken = _first(rows, max(1, int(rows.sum()) // WORST))
+        whole = float(squared @ rows)
+        return float(squared @ taken) / whole if whole else 0.0
+
+    def largest(self, share: float) -> Ints:
+        """How many rows of each number are among this share of the rows, rounded up, with the largest."""
+        return self.top(int(np.ceil(share * int(self._ends[-1]))))
+
+    def top(self, most: int) -> Ints:
+        """How many rows of each number are among so many rows with the largest."""
+        return _first(self.rows[::-1], most)[::-1]
+
+
+def _first(rows: Ints, most: int) -> Ints:
+    """How many of the rows of each number are among the first so many of all."""
+    return np.clip(most - (np.cumsum(rows) - rows), 0, rows)

@@ -15,10 +15,9 @@ from typing import Any, Self
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, minus, ratio
-from evalkit.metrics import borders, grid
+from evalkit.metrics import grid, keys
 from evalkit.metrics.block import Block, Hashes
-from evalkit.metrics.distribution import Counted
-from evalkit.metrics.grid import Grid
+from evalkit.metrics.grid import Counted, Grid
 
 END = 2**64 - 1  # of hashes
 LEAST, ALONE = 64, 2**18  # rows whose products are added up at once, and numbers that wake no second thread of BLAS
@@ -265,8 +264,8 @@ class Counts:
         return Counts(self.most, shift, low[order], high[order], rows[order], sums, whole)._pooled()
 
     def _pooled(self) -> Counts:
-        shift = borders.shift(self.low, self.shift, self._room(int(self.rows.sum())), None)
-        start = borders.starts(self.low, shift, None)
+        shift = keys.shift(self.low, self.shift, self._room(int(self.rows.sum())), None)
+        start = keys.starts(self.low, shift, None)
         if len(start) == len(self.low):
             return replace(self, shift=shift)
         high, rows = np.maximum.reduceat(self.high, start), np.add.reduceat(self.rows, start)

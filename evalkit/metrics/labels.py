@@ -13,8 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, codes, ratio, same_length
 from evalkit.metrics import keys
-from evalkit.metrics.counts import Counts, Weights, auc, average_precision, count, f_score, precision, recall
-from evalkit.metrics.grouped import auc_by_group
+from evalkit.metrics.counts import (
+    Counts,
+    Weights,
+    auc,
+    auc_by_group,
+    average_precision,
+    count,
+    f_score,
+    precision,
+    recall,
+)
 
 Metric = Callable[[Counts], Floats]
 

@@ -1,4 +1,4 @@
-"""Rows: what is, and what one system says of it, row by row; the tables that follow are counted once."""
+"""Rows: what is, and what one system says of it, row by row; and `Sums`, the values of units."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.metrics import cells
+from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
+from evalkit.metrics import influence
 from evalkit.metrics.counts import Counts, count
 from evalkit.metrics.influence import place
 from evalkit.metrics.labels import Confusion
@@ -103,7 +103,7 @@ class Rows:
     def cut(self) -> Counts:
         """The table of what is decided: score 1 for the rows predicted positive, 0 for the others."""
         if self.decision is None:
-            return cells.decision(self.counts, float(self.threshold))
+            return influence.decision(self.counts, float(self.threshold))
         predicted, label = self.decision == 1, self.actual == 1
         rows = self.weights if self.weight is not None else np.ones(len(self), np.int64)
         positive, negative = ([rows[side & predicted].sum(), rows[side & ~predicted].sum()] for side in (label, ~label))
@@ -128,3 +128,71 @@ def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """The columns of all parts one after another; None where a part has none."""
     there = [side for side in sides if side is not None]
     return np.concatenate(there) if len(there) == len(sides) else None
+
+
+# Values of units ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Σ numerator / Σ denominator over units, kept unit by unit; a unit without a value has NaN.
+
+    denominator: None where each unit counts once, so that the ratio is the mean of the units.
+
+    >>> Sums(np.array([2.0, 1.0]), np.array([4.0, 2.0])).value, Sums(np.array([1.0, np.nan])).value
+    (0.5, 1.0)
+    """
+
+    numerator: Floats
+    denominator: Floats | None = None
+
+    @property
+    def size(self) -> Floats:
+        """What each unit counts."""
+        return np.ones(len(self.numerator)) if self.denominator is None else self.denominator
+
+    @cached_property
+    def defined(self) -> Bools:
+        """Which units have a value."""
+        return ~np.isnan(self.numerator)
+
+    @property
+    def per_unit(self) -> Floats:
+        """The value of each unit, the unit's own ratio."""
+        return self.numerator if self.denominator is None else ratio(self.numerator, self.denominator)
+
+    @property
+    def value(self) -> float:
+        """The ratio of the sums over the units that have a value; NaN where none has."""
+        top, bottom = self.by_unit(self.defined, None)
+        return float(ratio(top.sum(), bottom.sum()))
+
+    def take(self, member: Bools | slice) -> "Sums":
+        """The values of the units that are members."""
+        return Sums(self.numerator[member], None if self.denominator is None else self.denominator[member])
+
+    def by_unit(self, keep: Bools, unit: np.ndarray | None) -> tuple[Floats, Floats]:
+        """Numerators and denominators of the rows to keep, added up by `unit` where it names each row's."""
+        columns = (self.numerator[keep], self.size[keep])
+        if unit is None:
+            return columns
+        code, names = codes(unit[keep])
+        top, bottom = (np.bincount(code, column, names.size).astype(np.float64) for column in columns)
+        return top, bottom
+
+    def wins(self, other: "Sums", unit: np.ndarray | None = None) -> tuple[int, int, int]:
+        """Units where this is larger than another, equal, smaller; of ratios by their numerators.
+
+        unit: the unit of each row where several rows may have one; their values are added up. Rounding wins nothing.
+
+        >>> Sums(np.array([3.0, 1.0, 2.0])).wins(Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"]))
+        (1, 1, 0)
+        """
+        keep = both(self, other)
+        sign = np.sign(minus(*(side.by_unit(keep, unit)[0] for side in (self, other))))
+        return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())
+
+
+def both(first: Sums, second: Sums) -> Bools:
+    """Which units have both values."""
+    return first.defined & second.defined

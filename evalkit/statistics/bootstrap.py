@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from evalkit.arrays import Floats, Ints, ParameterError, codes, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables
-from evalkit.metrics.cells import cells, ends, pool
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.influence import cells, ends, pool
 from evalkit.metrics.rows import Rows
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache

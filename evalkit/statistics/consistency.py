@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, codes, ratio
-from evalkit.metrics.cells import CELLS, pool
+from evalkit.metrics.calibration import Means
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.mean_calibration import Means
+from evalkit.metrics.influence import CELLS, pool
 from evalkit.metrics.rows import Rows
 
 
@@ -128,7 +128,7 @@ def band_of_means(
     for each row or for each unit, so that neither equal variances nor a distribution is assumed (wild bootstrap,
     doi:10.1214/aos/1176350142). Of more than 4,096 distinct forecasts neighbours are pooled.
 
-    >>> from evalkit.metrics.mean_calibration import means
+    >>> from evalkit.metrics.calibration import means
     >>> rng = np.random.default_rng(1)
     >>> forecast = np.repeat([2.0, 8.0], 100)
     >>> rows = Rows(rng.normal(forecast), forecast)

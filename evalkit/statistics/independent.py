@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, codes, finite, minus, ratio, same_length
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.proportions import ratio_score, two_proportions
 from evalkit.statistics.significance import Comparison, agree, compare, error_t, rejected
@@ -51,7 +51,7 @@ def ratio_difference(treatment: Sums, control: Sums, *, level: float = 0.95, uni
     `difference`. NaN if a denominator adds up to 0 or only one user has a denominator other than 0.
     Tukey 1958; Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
 
-    >>> from evalkit.metrics.sums import Sums
+    >>> from evalkit.metrics.rows import Sums
     >>> round(ratio_difference(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
     0.3
     """
@@ -66,7 +66,7 @@ def ratio_lift(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str
     p < 1 − level. A limit is infinite if the control's ratio could be 0; everything is NaN if it is 0.
     Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
 
-    >>> from evalkit.metrics.sums import Sums
+    >>> from evalkit.metrics.rows import Sums
     >>> round(ratio_lift(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
     1.5
     """

@@ -46,7 +46,7 @@ from evalkit.catalogue.score_kinds import (
     Quantile,
     Skill,
 )
-from evalkit.metrics.sums import both
+from evalkit.metrics.rows import both
 from evalkit.statistics import interval_methods, intervals, methods
 from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate, z_interval

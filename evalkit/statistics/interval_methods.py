@@ -11,8 +11,7 @@ from evalkit.arrays import ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import auc_variance, widest
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import bootstrap, closed_forms, independent, intervals, significance
 from evalkit.statistics.closed_forms import auc_interval
 from evalkit.statistics.independent import Arm

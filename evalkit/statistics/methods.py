@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics.sums import Sums, both
+from evalkit.metrics.rows import Sums, both
 from evalkit.statistics import closed_forms, independent, intervals, power, proportions, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.significance import Comparison

@@ -12,7 +12,7 @@ from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.class_metrics import of_label
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Metric, Weighted
-from evalkit.metrics import cells, grid
+from evalkit.metrics import grid, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_areas import OfLabels, OfTotals
@@ -185,7 +185,7 @@ class Decided:
     @cached_property
     def cut(self) -> Counts:
         """The table of what is decided."""
-        return cells.decision(self.counts, self.threshold)
+        return influence.decision(self.counts, self.threshold)
 
 
 def key_of(chosen: Chosen) -> str:

@@ -17,8 +17,7 @@ from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.kinds import Effects
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Tables
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, by_unit, kish
 

@@ -20,8 +20,7 @@ from evalkit.catalogue.score_kinds import Middle, OfMeans, Quantile
 from evalkit.limits import Limits
 from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread, standardised
 from evalkit.statistics.statistic import Layout, Statistic
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from evalkit.arrays import Floats, codes, ratio
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics import cells
+from evalkit.metrics import influence
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.net_benefit import odds
+from evalkit.metrics.curves import odds
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import closed_forms, inference
 from evalkit.statistics.intervals import Estimate
@@ -33,7 +33,7 @@ class Cut:
     @cached_property
     def cut(self) -> Counts:
         """The table of what is decided."""
-        return cells.decision(self.counts, self.threshold)
+        return influence.decision(self.counts, self.threshold)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,13 +18,12 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION
 from evalkit.catalogue.score_kinds import Curve
 from evalkit.limits import Limits
-from evalkit.metrics import calibration, cells, grid, kept
+from evalkit.metrics import calibration, grid, influence, kept
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Bundle, Distinct, Parted, Tally, Total, Values
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread, standardised
 from evalkit.statistics.statistic import Layout, OfUnits, Statistic
 
@@ -399,7 +398,7 @@ class BinnedScore:
     @cached_property
     def cut(self) -> Counts:
         """The table of what the threshold decides."""
-        return cells.decision(self.counts, self.threshold)
+        return influence.decision(self.counts, self.threshold)
 
     @cached_property
     def shared(self) -> Bools:

@@ -11,7 +11,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import diversity
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists, Rankings
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Stock
 from evalkit.reading.inputs.runs import Runs
 from evalkit.statistics import independent, interval_methods, intervals

@@ -17,7 +17,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.row_metrics import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
 from evalkit.catalogue.score_kinds import Tables
-from evalkit.metrics import calibration, cells, counts, curves
+from evalkit.metrics import calibration, counts, curves, influence
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -189,7 +189,7 @@ class BinaryStudy(RowStudy):
 
     def resample(self, system: str) -> list[Counts]:
         """A system's table in cells, and those of bootstrap samples of its rows or units, none where there are none."""
-        table, drawn = cells.pooled(self.chances(system)), self.settings.limits.bands
+        table, drawn = influence.pooled(self.chances(system)), self.settings.limits.bands
         if self.plain:
             return [table, *bootstrap.resampled(table, rng=self.rng(3), resamples=drawn)]
         if isinstance(self.sample, SummedRows):

@@ -20,7 +20,7 @@ from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics import calibration, cells, labels, recalibration
+from evalkit.metrics import calibration, influence, labels
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
@@ -78,7 +78,7 @@ def kept(names: Sequence[str], every: Iterable[Counts], by: Choice) -> dict[str,
 
 def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposition, float]]:
     """The Brier score of each table taken apart, and its calibration slope."""
-    return {name: (calibration.decompose(c), recalibration.slope(c)) for name, c in tables.items()}
+    return {name: (calibration.decompose(c), calibration.slope(c)) for name, c in tables.items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -230,7 +230,7 @@ class ClassesStudy(EachStudy):
             return None
         frames = []
         for c, table in self.drawn:
-            drawn = bootstrap.resampled(cells.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands)
+            drawn = bootstrap.resampled(influence.pooled(table), rng=self.rng(3), resamples=self.settings.limits.bands)
             frames.append(score_curves.band(c, drawn, kind, level=self.settings.level))
         return pd.concat(frames, ignore_index=True)
 

@@ -15,7 +15,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import Metric
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.online.logs import Users

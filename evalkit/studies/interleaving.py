@@ -17,7 +17,6 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.unit_metrics import Side
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics import sums
 from evalkit.numbers import unit_noun
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
@@ -97,7 +96,7 @@ class Interleaving(Study):
         """Users for the first, for both alike, for the second; the difference that would show."""
         first, second = (self.measure(chosen, name) for name in pair)
         counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
-        wins, ties, losses = sums.wins(first.sums.take(counted), second.sums.take(counted))
+        wins, ties, losses = first.sums.take(counted).wins(second.sums.take(counted))
         detectable = methods.paired(first, second).detectable(self.family_level)
         return {"wins": wins, "ties": ties, "losses": losses, "detectable": detectable}
 

@@ -14,8 +14,8 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import claim_plots
 from evalkit.drawing.shown import Shown
-from evalkit.metrics.distribution import Held
-from evalkit.metrics.sums import Sums, both
+from evalkit.metrics.grid import Counted
+from evalkit.metrics.rows import Sums, both
 from evalkit.numbers import plural, unit_noun
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.units import UnitValues
@@ -312,10 +312,10 @@ class Significance(Shown, Study):
         d = self.differences()
         return {"units": list(d.index), "values": list(d)}
 
-    def distribution(self) -> Held:
+    def distribution(self) -> Counted:
         """How the headline's differences of units are distributed."""
         total, count = self.summed(self.opponents, self.primary)
-        return Held(np.sort(total / count))
+        return Counted.of(total / count)
 
     def p_of(self, means: Floats) -> Floats:
         """The p-value of each mean difference of the headline."""

@@ -14,9 +14,9 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics import overlap, sums
-from evalkit.metrics.overlap import PERSISTENCE as PERSISTENCE
-from evalkit.metrics.sums import Sums
+from evalkit.metrics import diversity
+from evalkit.metrics.diversity import PERSISTENCE as PERSISTENCE
+from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
 from evalkit.reading.engines import base
 from evalkit.reading.inputs import lists as listed
@@ -204,7 +204,7 @@ class Ranking(Shown, Study):
         first, second = (self.measure(chosen, name) for name in pair)
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
-        wins, ties, losses = sums.wins(first.sums, second.sums, self.unit)
+        wins, ties, losses = first.sums.wins(second.sums, self.unit)
         paired = methods.paired(first, second)
         shows = paired.detectable(self.family_level)
         return {"p_t": paired.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": shows}
@@ -271,7 +271,7 @@ class Ranking(Shown, Study):
         if len(self.shown) < 2 or self.runs.retrieved is None:
             return pd.DataFrame(columns=["query", "overlap", "rbo"])
         first, second = (self.runs.retrieved.lists[name] for name in self.shown)
-        shares = {"overlap": overlap.overlap(first, second, self.depth), "rbo": overlap.rbo(first, second)}
+        shares = {"overlap": diversity.overlap(first, second, self.depth), "rbo": diversity.rbo(first, second)}
         return pd.DataFrame({"query": self.runs.query} | shares)
 
     @property

@@ -20,11 +20,11 @@ from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Quantile
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics import mean_calibration
+from evalkit.metrics import calibration
 from evalkit.metrics.block import Block
-from evalkit.metrics.distribution import Counted, Distribution
+from evalkit.metrics.calibration import Means
+from evalkit.metrics.grid import Counted
 from evalkit.metrics.kept import Counts, Distinct, Extremes, Parted, Sample, Total, won
-from evalkit.metrics.mean_calibration import Means
 from evalkit.metrics.rows import Rows
 from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import aligned, outcomes
@@ -396,7 +396,7 @@ class Rating(RowStudy):
             band = consistency.band_of_independent(table, squares, **drawn)
         elif self.banded:
             rows = self.kept.sample.rows.rows(i)
-            band = consistency.band_of_means(rows, mean_calibration.means(rows), **drawn)
+            band = consistency.band_of_means(rows, calibration.means(rows), **drawn)
         total, around, square = self.kept.facts.sums[4:]
         return reliability.mean_reliability(
             table, float(square / total - (around / total) ** 2), band, self.forecasts[name]
@@ -417,7 +417,7 @@ class Rating(RowStudy):
         return pd.DataFrame(rows)
 
 
-def edges(columns: Sequence[Distribution], bins: int) -> Floats:
+def edges(columns: Sequence[Counted], bins: int) -> Floats:
     """Edges of so many equal bins; of whole numbers each bin holds as many, and there may be fewer bins."""
     low, high = window(columns)
     if not all(column.whole for column in columns):

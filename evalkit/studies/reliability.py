@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Floats
-from evalkit.metrics import calibration, curves, mean_calibration, recalibration
-from evalkit.metrics.calibration import Decomposition
+from evalkit.metrics import calibration, curves
+from evalkit.metrics.calibration import Decomposition, Means
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.distribution import Distribution
-from evalkit.metrics.mean_calibration import Means
+from evalkit.metrics.grid import Counted
 from evalkit.statistics import consistency
 from evalkit.statistics.intervals import wilson
 
@@ -73,7 +72,7 @@ def reliability(
 
 
 def _curve(name: str, c: Counts, cells: int) -> pd.DataFrame:
-    x, y = recalibration.isotonic_curve(c)
+    x, y = calibration.isotonic_curve(c)
     return _drawn(pd.DataFrame({"system": name, "x": x, "y": y}), cells, "y")
 
 
@@ -131,16 +130,16 @@ class MeanReliability:
     curve: pd.DataFrame
     bands: pd.DataFrame | None
     parts: Decomposition
-    forecasts: Distribution
+    forecasts: Counted
 
 
 def mean_reliability(
-    table: Means, uncertainty: float, band: tuple[Floats, Floats, Floats] | None, forecasts: Distribution
+    table: Means, uncertainty: float, band: tuple[Floats, Floats, Floats] | None, forecasts: Counted
 ) -> MeanReliability:
     """The mean of the actual values along the forecasts. uncertainty: their variance. band: x, low, high."""
-    x, y = mean_calibration.isotonic_curve(table)
+    x, y = calibration.means_curve(table)
     bands = None if band is None else pd.DataFrame(dict(zip(("x", "low", "high"), band, strict=True)))
-    parts = mean_calibration.decomposed(table, uncertainty)
+    parts = calibration.decomposed(table, uncertainty)
     return MeanReliability(pd.DataFrame({"x": x, "y": y}), bands, parts, forecasts)
 
 
@@ -154,11 +153,11 @@ def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
     return Reliability(pd.concat(curve, ignore_index=True), band, pd.concat(spread, ignore_index=True))
 
 
-def window(columns: Sequence[Distribution]) -> tuple[float, float]:
+def window(columns: Sequence[Counted]) -> tuple[float, float]:
     """The ends of an axis that holds the central 99% of each column, and so every value of fewer than 200.
 
-    >>> from evalkit.metrics.distribution import Held
-    >>> window([Held(np.arange(5.0)), Held(np.arange(1000.0))])
+    >>> from evalkit.metrics.grid import Counted
+    >>> window([Counted.of(np.arange(5.0)), Counted.of(np.arange(1000.0))])
     (0.0, 995.0)
     """
     ends = [column.window(TAIL) for column in columns]
@@ -177,7 +176,7 @@ def _cut(frame: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
     return pd.DataFrame({"x": inside} | lines)[keep]
 
 
-def _forecast_spread(forecasts: Distribution, ends: tuple[float, float]) -> pd.DataFrame:
+def _forecast_spread(forecasts: Counted, ends: tuple[float, float]) -> pd.DataFrame:
     edges = np.linspace(*ends, BINS + 1)
     weight = forecasts.histogram(edges)
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "rows": weight})

@@ -17,9 +17,8 @@ from evalkit.arrays import ROUNDING, Floats, Ints, ratio
 from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.curves import Curve
+from evalkit.metrics.curves import Curve, decision_curve, net_benefit, treat_all
 from evalkit.metrics.influence import widest
-from evalkit.metrics.net_benefit import decision_curve, net_benefit, treat_all
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import bootstrap, closed_forms
 from evalkit.statistics.intervals import Estimate, mean_of_counts, normal_quantile, wilson

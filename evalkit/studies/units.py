@@ -19,8 +19,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.tables.table import Slice
 from evalkit.system import UNITS
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalkit.catalogue import lookup
-from evalkit.metrics import gains, rankings
+from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
 
 Measure = Callable[[Rankings, float], np.ndarray]
@@ -91,7 +91,7 @@ def ir_measures_name(name: str) -> Measure | None:
     if base == "IPrec":
         return interpolated((float(found[3]),))
     if base == "ERR":
-        return lambda r, level: gains.err(replace(r, top_grade=4.0), int(found[3]))
+        return lambda r, level: rankings.err(replace(r, top_grade=4.0), int(found[3]))
     if base == "RBP":
         given = re.search(r"p=([\d.]+)", options)
         return persistent(float(given[1]) if given else 0.8)

@@ -13,7 +13,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.rankings import Lists, Rankings
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import lists as listed
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved

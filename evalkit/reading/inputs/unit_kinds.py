@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError
 from evalkit.findings import kinds
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.unit_cells import Cells, Held
 from evalkit.reading.inputs.unit_roles import Columns
 from evalkit.reading.inputs.units import COUNTED, VALUE, UnitValues, unused, wanted

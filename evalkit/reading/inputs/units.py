@@ -17,7 +17,7 @@ from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.limits import USUAL, Reading
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import aligned, unit_cells, unit_columns
 from evalkit.reading.inputs.unit_cells import Cells, Held
 from evalkit.reading.inputs.unit_columns import Column

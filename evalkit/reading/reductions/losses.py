@@ -12,8 +12,7 @@ import numpy as np
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.metrics.block import Block
-from evalkit.metrics.rows import Rows
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.inputs import aligned, units
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.unit_cells import Asked, Cells

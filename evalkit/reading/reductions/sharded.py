@@ -16,7 +16,7 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
-from evalkit.metrics.sums import Sums
+from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Budget, Engine, Query, checked_groups
 from evalkit.reading.inputs import rows, runs
