@@ -322,8 +322,8 @@ class Quantile(Kind):
         if not len(size):
             return Effects(float("nan"), share)
         wide = _bandwidth(float(np.sum(share**2)))
-        low, middle, high = (_quantile(size, share, at) for at in (0.5 - wide, 0.5, 0.5 + wide))
-        middle = float(np.median(size)) if rows.weight is None else middle
+        low, high = (_quantile(size, share, at) for at in (0.5 - wide, 0.5 + wide))
+        middle = float(np.median(size)) if rows.weight is None else _median(size, share)
         excess = float(share[size <= middle].sum() - 0.5)  # with it the effects add up to 0
         return Effects(middle, share * (0.5 - (size <= middle) + excess) * (high - low) / (2 * wide))
 
@@ -336,8 +336,8 @@ class Quantile(Kind):
         total = float(table.weight.sum())
         share = table.weight / total
         wide = _bandwidth(squares / total**2)
-        low, middle, high = (_quantile(table.values, share, at) for at in (0.5 - wide, 0.5, 0.5 + wide))
-        middle = middle if weighted else float(table.quantiles([0.5])[0])
+        low, high = (_quantile(table.values, share, at) for at in (0.5 - wide, 0.5 + wide))
+        middle = _median(table.values, share) if weighted else float(table.quantiles([0.5])[0])
         excess = float(table.weight[table.values <= middle].sum() / total - 0.5)
         return Middle(middle, (high - low) / (2 * wide), excess, total)
 
@@ -351,9 +351,17 @@ class Quantile(Kind):
         return (0.5 - below + known.excess) * (known.slope / known.weight)
 
 
+HALF = 1e-11  # how far a sum of shares that is one half may be from it, by rounding
+
+
 def _bandwidth(squares: float) -> float:
     """How far from the middle, as a share of the rows, the spacing is taken. squares: the sum of squared shares."""
     return min(0.25, 0.54 * float(squares) ** (1 / 3))
+
+
+def _median(size: Floats, share: Floats) -> float:
+    """The middle; where half of the weight ends at a row, the mean of it and the next, as of rows that count alike."""
+    return (_quantile(size, share, 0.5 - HALF) + _quantile(size, share, 0.5 + HALF)) / 2
 
 
 def _quantile(size: Floats, share: Floats, at: float) -> float:
