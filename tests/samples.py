@@ -43,30 +43,3 @@ def compared(name: str) -> tuple[dict, dict]:
     runs = {p.name.removesuffix(".l1.json.gz"): p for p in sorted(folder.glob("*.l1.json.gz"))}
     values = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
     return values, json.loads((folder / "compare.json").read_text())
-
-
-@cache
-def games() -> tuple[pd.DataFrame, dict]:
-    """28,366 games and their expected values, where the folder of large sets stands beside the checkout."""
-    folder = SHARED / "fivethirtyeight_games"
-    if not folder.exists():
-        pytest.skip("fivethirtyeight_games must not be committed, and is not beside the checkout")
-    tools = {tool: json.loads((folder / "expected" / f"{tool}.json").read_text()) for tool in ("sklearn", "pROC")}
-    return pd.read_parquet(folder / "predictions.parquet"), tools
-
-
-def slices(frame: pd.DataFrame, tool: dict):
-    """Every expected row of one model overall and in each segment: (where, rows, expected)."""
-    for model, values in tool["overall"].items():
-        yield f"{model}", frame[frame.model == model], values
-    for column, levels in tool["segments"].items():
-        for level, models in levels.items():
-            rows = frame[frame[column].astype(str) == level]
-            for model, values in models.items():
-                yield f"{column}={level} {model}", rows[rows.model == model], values
-
-
-def auc_covariance(label, moved):
-    """DeLong's covariance matrix of AUC from how much each row moves it, one row of numbers a model."""
-    sides = [moved[:, label == side] for side in (0, 1)]
-    return sum(side @ side.T * side.shape[1] / (side.shape[1] - 1) for side in sides)

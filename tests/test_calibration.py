@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANY_TIME, expected, games, predictions, slices
+from samples import ANY_TIME
 from scipy.stats import binom
 from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
@@ -36,23 +36,6 @@ METRICS = {
     "ece10_quantile": lambda c: cal.ece(cal.bins_quantile(c)),
     "mce10_quantile": lambda c: max(cal.bins_quantile(c).gap, default=np.nan),
 }
-
-
-def compare(frame, tool):
-    for where, part, values in slices(frame, tool):
-        c = count(part.y_score, part.y_true)
-        for name, metric in METRICS.items():
-            assert metric(c) == pytest.approx(values[name], abs=1e-9, nan_ok=True), (where, name)
-
-
-@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
-def test_equals_the_shared_figures(name):
-    compare(predictions(name), expected(name)["sklearn"])
-
-
-def test_equals_the_shared_figures_on_games():
-    frame, tools = games()
-    compare(frame, tools["sklearn"])
 
 
 def test_decomposition_of_ten_rows():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANY_TIME, expected, games, predictions, slices
+from samples import ANY_TIME
 from sklearn import metrics
 
 from evalkit.arrays import InputError
@@ -106,13 +106,6 @@ def test_no_rows_are_undefined():
 
 # Against scikit-learn -----------------------------------------------------------------------------------------
 
-WHOLE = {
-    "roc_auc": k.auc,
-    "average_precision": k.average_precision,
-    "ks_statistic": k.ks,
-    "gini": k.gini,
-    "prevalence": k.base_rate,
-}
 POINT = {
     "accuracy": k.accuracy,
     "balanced_accuracy": k.balanced_accuracy,
@@ -129,29 +122,6 @@ POINT = {
     "recall": k.recall,
     "specificity": k.specificity,
 }
-
-
-def compare(frame, tool):
-    for where, part, values in slices(frame, tool):
-        c = k.count(part.y_score, part.y_true)
-        for name, metric in WHOLE.items():
-            assert metric(c) == pytest.approx(values[name], abs=1e-9, nan_ok=True), (where, name)
-        for name, metric in POINT.items():
-            got = float(metric(k.at(c, values["threshold"])))
-            if np.isnan(got):  # scikit-learn says 0 where nothing is predicted positive
-                assert values[name] in (0, None) or np.isnan(values[name]), (where, name)
-            else:
-                assert got == pytest.approx(values[name], abs=1e-9), (where, name)
-
-
-@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
-def test_equals_scikit_learn_overall_and_by_segment(name):
-    compare(predictions(name), expected(name)["sklearn"])
-
-
-def test_equals_scikit_learn_on_games():
-    frame, tools = games()
-    compare(frame, tools["sklearn"])
 
 
 @ANY_TIME

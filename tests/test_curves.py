@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANY_TIME, expected, games, predictions, slices
+from samples import ANY_TIME
 from sklearn import metrics
 
 from evalkit.metrics import curves as v
@@ -64,37 +64,6 @@ def test_partial_areas_equal_scikit_learn_and_add_up(data, edge):
             assert v.partial_auc_mcclish(c, edge) == pytest.approx(standard, abs=1e-12)
     else:
         assert np.isnan(v.partial_auc(c, 0, edge))
-
-
-@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
-def test_equals_proc(name):
-    frame = predictions(name)
-    for model, values in expected(name)["pROC"]["models"].items():
-        part = frame[frame.model == model]
-        c = count(part.y_score, part.y_true)
-        assert v.partial_auc(c, 0, 0.1) == pytest.approx(values["pauc_sp_1_0.9"], abs=1e-9)
-        assert v.partial_auc_mcclish(c, 0.1) == pytest.approx(values["pauc_corrected"], abs=1e-9)
-
-
-def compare(frame, tool):
-    for where, part, values in slices(frame, tool):
-        c = count(part.y_score, part.y_true)
-        assert v.pr_auc_trapezoid(c) == pytest.approx(values["pr_auc_trapezoid"], abs=1e-9), where
-        for share in (0.01, 0.05, 0.1, 0.2):
-            if not values[f"top_{share}_cut_is_inside_a_tie"]:
-                top = v.at_depth(c, np.ceil(share * len(part)))
-                assert v.lift(top) == pytest.approx(values[f"lift_top_{share}"], abs=1e-9), where
-                assert precision(top) == pytest.approx(values[f"precision_top_{share}"], abs=1e-9), where
-
-
-@pytest.mark.parametrize("name", ["german_credit", "breast_cancer"])
-def test_lift_equals_the_shared_figures(name):
-    compare(predictions(name), expected(name)["sklearn"])
-
-
-def test_lift_equals_the_shared_figures_on_games():
-    frame, tools = games()
-    compare(frame, tools["sklearn"])
 
 
 def test_curves_equal_scikit_learn():

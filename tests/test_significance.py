@@ -211,6 +211,15 @@ def test_bootstrap_of_a_ratio_agrees_with_the_delta_method():
     assert (drawn.low, drawn.high) == pytest.approx((delta.low, delta.high), abs=0.06 * width)
 
 
+def test_a_unit_moves_a_difference_of_ratios_as_leaving_it_out_does():
+    g = rng(4)
+    a, many, b, few = g.poisson(60, 200), 1 + g.poisson(300, 200), g.poisson(5, 200), 1 + g.poisson(20, 200)
+    columns = np.column_stack([a, many, b, few]).astype(float)
+    value, effect = sig._ratio_difference(columns)
+    without = [sig._ratio_difference(np.delete(columns, i, axis=0))[0] for i in range(200)]
+    assert effect == pytest.approx(199 * (value - np.array(without)), rel=0.02, abs=1e-3)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_bootstrap_p_value_agrees_with_its_interval(seed):
     d = rng(seed).normal(0.28, 1, 50)

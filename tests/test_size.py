@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_482,
+    "catalogue": 1_485,
     "commands": 442,
     "drawing": 1_387,
     "findings": 76,
@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 165
-TESTS = 25_719
+TESTS = 25_390
 
 
 @cache

@@ -1,0 +1,294 @@
+"""Every metric of rows: values of public tools of the same rows, and what order, weights, copies and swaps may do."""
+
+from dataclasses import replace
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import ANY_TIME, expected, predictions
+from sklearn import metrics as sk
+
+from evalkit.catalogue import lookup
+from evalkit.catalogue.kinds import Share
+from evalkit.catalogue.score_kinds import Calibration
+from evalkit.metrics import counts
+from evalkit.metrics.rows import Rows
+from evalkit.statistics import inference
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import OfRows
+
+
+def credit(model):
+    frame = predictions("german_credit")
+    frame = frame[frame.model == model].sort_values("id")
+    return Rows(frame.y_true.to_numpy(np.int64), frame.y_score.to_numpy(float))
+
+
+def classified(seed):
+    """Rows of four classes, one of them rare."""
+    actual = np.random.default_rng(7).choice(4, 400, p=[0.4, 0.3, 0.2, 0.1])
+    score = np.random.default_rng(seed).dirichlet(np.ones(4), 400) + 0.2 * np.eye(4)[actual]
+    score /= score.sum(axis=1, keepdims=True)
+    return Rows(actual, score, decision=score.argmax(axis=1), classes=4)
+
+
+def labelled(seed):
+    """Rows of four labels, of which each has one."""
+    actual = np.random.default_rng(4).random((250, 4)) < [0.2, 0.3, 0.2, 0.6]
+    actual[:, 3] |= ~actual.any(axis=1)
+    return Rows(actual, np.clip(actual * 0.4 + np.random.default_rng(seed).random((250, 4)) * 0.6, 0, 1))
+
+
+def forecasts(seed):
+    rng = np.random.default_rng(3)
+    actual = rng.gamma(2, 2, 300)
+    forecast = np.maximum(actual + np.random.default_rng(seed).normal(0.3, 1.5, 300), 0.05)
+    return Rows(actual, forecast, beside={"naive_mae": rng.gamma(4, 0.5, 300)})
+
+
+SAMPLES = {
+    "counts": (credit("forest"), credit("gbm")),
+    "classes": (classified(1), classified(2)),
+    "labels": (labelled(1), labelled(2)),
+    "forecasts": (forecasts(1), forecasts(2)),
+}
+CUTS = {"top": 2, "pinball": 90}
+EVERY = [
+    lookup.Chosen(metric, CUTS.get(name))
+    for structure in SAMPLES
+    for name, metric in lookup.TABLES[structure].items()
+    if metric.needs != "scores of units"
+]
+LIMITED = [chosen for chosen in EVERY if not isinstance(chosen.metric.kind, Calibration)]
+
+
+def each(metrics):
+    return pytest.mark.parametrize("chosen", metrics, ids=lambda one: f"{one.metric.structure} {one.label}")
+
+
+def options():
+    return Options(0.95, np.random.default_rng(1))
+
+
+def estimate(chosen, s):
+    return inference.estimate(OfRows(chosen, s), options())
+
+
+def compare(chosen, a, b):
+    return inference.compare(OfRows(chosen, a), OfRows(chosen, b), options())
+
+
+def find(name, structure="counts"):
+    return lookup.find(name, structure)
+
+
+# Public tools: those that oracles/classification.py does not ask ---------------------------------------------------
+
+
+def averaged(function, average):
+    return lambda s: function(s.actual, s.predicted, average=average)
+
+
+PEERS = {
+    ("classes", "map_classes"): lambda s: sk.average_precision_score(np.eye(4)[s.actual], s.score, average="macro"),
+    ("labels", "micro_f1"): averaged(sk.f1_score, "micro"),
+    ("labels", "micro_precision"): averaged(sk.precision_score, "micro"),
+    ("labels", "micro_recall"): averaged(sk.recall_score, "micro"),
+    ("labels", "macro_f1"): averaged(sk.f1_score, "macro"),
+    ("labels", "weighted_f1"): averaged(sk.f1_score, "weighted"),
+    ("labels", "weighted_precision"): averaged(sk.precision_score, "weighted"),
+    ("labels", "weighted_recall"): averaged(sk.recall_score, "weighted"),
+    ("labels", "samples_f1"): averaged(sk.f1_score, "samples"),
+    ("labels", "samples_jaccard"): averaged(sk.jaccard_score, "samples"),
+    ("labels", "exact_match"): lambda s: sk.accuracy_score(s.actual, s.predicted),
+    ("labels", "hamming_loss"): lambda s: sk.hamming_loss(s.actual, s.predicted),
+    ("labels", "map_classes"): lambda s: sk.average_precision_score(s.actual, s.score, average="macro"),
+    ("labels", "roc_auc_macro"): lambda s: sk.roc_auc_score(s.actual, s.score, average="macro"),
+    ("forecasts", "mae"): lambda f: sk.mean_absolute_error(f.actual, f.score),
+    ("forecasts", "rmse"): lambda f: sk.root_mean_squared_error(f.actual, f.score),
+    ("forecasts", "mse"): lambda f: sk.mean_squared_error(f.actual, f.score),
+    ("forecasts", "median_absolute_error"): lambda f: sk.median_absolute_error(f.actual, f.score),
+    ("forecasts", "mape"): lambda f: sk.mean_absolute_percentage_error(f.actual, f.score),
+    ("forecasts", "wape"): lambda f: np.abs(f.actual - f.score).sum() / np.abs(f.actual).sum(),
+    ("forecasts", "smape"): lambda f: np.mean(2 * np.abs(f.actual - f.score) / (np.abs(f.actual) + np.abs(f.score))),
+    ("forecasts", "r2"): lambda f: sk.r2_score(f.actual, f.score),
+    ("forecasts", "r2_correlation"): lambda f: np.corrcoef(f.actual, f.score)[0, 1] ** 2,
+    ("forecasts", "poisson_deviance"): lambda f: sk.mean_poisson_deviance(f.actual, f.score),
+    ("forecasts", "pinball@90"): lambda f: sk.mean_pinball_loss(f.actual, f.score, alpha=0.9),
+    ("forecasts", "bias"): lambda f: np.mean(f.score - f.actual),
+}
+
+
+@pytest.mark.parametrize("structure, name", PEERS)
+def test_equals_the_public_tool(structure, name):
+    s = SAMPLES[structure][0]
+    assert find(name, structure).value(s) == pytest.approx(PEERS[structure, name](s), abs=1e-9)
+
+
+# What may not change a value, and what its limits are ------------------------------------------------
+
+
+@each(EVERY)
+def test_order_changes_nothing_and_whole_weights_repeat_rows(chosen):
+    assert find(chosen.label, chosen.metric.structure) == chosen
+    s = SAMPLES[chosen.metric.structure][0]
+    rng, n = np.random.default_rng(8), len(s)
+    weight = rng.integers(1, 4, n)
+    value = chosen.value(s)
+    assert estimate(chosen, s).value == pytest.approx(value, abs=1e-12)
+    assert chosen.value(s.take(rng.permutation(n))) == pytest.approx(value, abs=1e-12)
+    assert chosen.value(replace(s, weight=np.ones(n))) == pytest.approx(value, abs=1e-12)
+    repeated = chosen.value(s.take(np.repeat(np.arange(n), weight)))
+    assert chosen.value(replace(s, weight=weight.astype(float))) == pytest.approx(repeated, abs=1e-9)
+
+
+@each(LIMITED)
+def test_swapped_systems_mirror_the_difference_and_a_system_does_not_differ_from_itself(chosen):
+    a, b = SAMPLES[chosen.metric.structure]
+    there, back, same = (compare(chosen, *pair) for pair in ((a, b), (b, a), (a, a)))
+    assert there.difference.value == pytest.approx(chosen.value(a) - chosen.value(b), abs=1e-12)
+    assert back.p_value == pytest.approx(there.p_value, rel=1e-9)
+    mirrored = [-back.difference.value, -back.difference.high, -back.difference.low]
+    difference = [there.difference.value, there.difference.low, there.difference.high]
+    assert mirrored == pytest.approx(difference, rel=1e-6, abs=1e-9)
+    assert (same.p_value, same.difference.value) == (1, 0)
+
+
+ROUGH = {  # of which a width lies further from that of resamples
+    "break_even": 0.3,  # a step of few thresholds
+    "ks": 0.25,
+    "poisson_deviance": 0.3,  # skewed
+}
+
+
+@cache
+def resamples(structure):
+    rng, n = np.random.default_rng(6), len(SAMPLES[structure][0])
+    rows = [rng.integers(0, n, n) for _ in range(150)]
+    return [[s.take(some) for some in rows] for s in SAMPLES[structure]]
+
+
+@each(LIMITED)
+def test_limits_are_as_wide_as_the_spread_of_resamples_by_row_and_by_unit(chosen):
+    samples = SAMPLES[chosen.metric.structure]
+    values, others = ([chosen.value(s) for s in side] for side in resamples(chosen.metric.structure))
+    spreads = np.nanstd(values), np.nanstd(np.subtract(values, others))
+    units = [replace(s, unit=np.arange(len(s))) for s in samples]
+    for first, second in (samples, units):
+        e, difference = estimate(chosen, first), compare(chosen, first, second).difference
+        assert chosen.metric.low <= e.low <= e.value <= e.high <= chosen.metric.high
+        widths = np.array([e.high - e.low, difference.high - difference.low])
+        assert widths / 3.92 / spreads == pytest.approx([1, 1], abs=ROUGH.get(chosen.label, 0.2))
+
+
+@each(LIMITED)
+def test_copies_in_one_unit_are_no_news(chosen):
+    s = SAMPLES[chosen.metric.structure][0]
+    once = np.arange(len(s))
+    twice = np.tile(once, 2)
+    a, b = (estimate(chosen, replace(s.take(rows), unit=rows)) for rows in (once, twice))
+    assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high), rel=0.03, abs=0.01)
+
+
+@each([chosen for chosen in LIMITED if chosen.label not in ("median_absolute_error", "break_even")])
+def test_effects_are_the_derivative_by_the_weight_of_a_row(chosen):
+    s = SAMPLES[chosen.metric.structure][0]
+    moved, even = chosen.effects(s).rows, np.ones(len(s))
+    assert moved.sum() == pytest.approx(0, abs=1e-9)
+    for row in (3, 50, 170):
+        step = chosen.value(replace(s, weight=even + 1e-6 * (np.arange(len(s)) == row))) - chosen.value(s)
+        assert step / 1e-6 == pytest.approx(moved[row], rel=0.02, abs=1e-6)
+
+
+@each(EVERY)
+def test_one_row_and_one_class_have_no_interval_or_one_that_holds_the_value(chosen):
+    s = SAMPLES[chosen.metric.structure][0]
+    alike = np.flatnonzero((s.actual == s.actual[0]).reshape(len(s), -1).all(axis=1))[:20]
+    for few in (s.take(np.arange(1)), s.take(alike)):
+        e = estimate(chosen, few)
+        assert np.isnan([e.low, e.high]).all() or e.low <= e.value <= e.high
+    c = compare(chosen, few, replace(few, score=few.score**2))
+    if np.isnan(e.value):
+        assert np.isnan([c.p_value, c.difference.value]).all()
+
+
+def test_a_class_without_rows_leaves_averages_over_classes_undefined_and_has_no_weight():
+    s = SAMPLES["classes"][0]
+    s = s.take(s.actual != 3)
+    for name in ("roc_auc_ovr", "roc_auc_hand_till", "map_classes"):
+        e = estimate(find(name, "classes"), s)
+        assert np.isnan([e.value, e.low, e.high]).all()
+    assert np.isfinite(find("roc_auc_ovr_weighted", "classes").value(s))
+
+
+# Of two classes ------------------------------------------------
+
+
+@pytest.mark.parametrize("pair", ["forest vs gbm", "forest vs logistic", "gbm vs logistic"])
+def test_areas_are_compared_as_by_proc(pair):
+    truth = expected("german_credit")["pROC"]["pairs"][pair]
+    first, second = (OfRows(find("roc_auc"), credit(name)) for name in pair.split(" vs "))
+    c = inference.compare(first, second, options())
+    error = np.sqrt(first.apart(second)[0].sum())
+    value = c.difference.value
+    limits = value + error * NormalDist().inv_cdf(0.975) * np.array([-1, 1])
+    assert limits == pytest.approx(truth["ci95_diff"], abs=1e-9)
+    assert 2 * NormalDist().cdf(-abs(value) / error) == pytest.approx(truth["p"], abs=1e-9)
+    assert truth["p"] < c.p_value < 1.05 * truth["p"]  # t on Satterthwaite's degrees of freedom, pROC's is normal
+    assert c.method == "DeLong, Welch t"
+
+
+def test_right_and_wrong_are_compared_by_mcnemar():
+    c = compare(find("accuracy"), credit("gbm"), credit("forest"))
+    assert c.method == "asymptotic McNemar test"
+    assert c.p_value == pytest.approx(0.0563, abs=5e-5)
+    assert compare(find("error_rate"), credit("gbm"), credit("forest")).p_value == c.p_value
+    positives = compare(find("recall"), credit("gbm"), credit("forest"))
+    assert positives.difference.n == 300
+
+
+def test_perfect_scores_have_an_interval():
+    s = Rows(np.repeat([0, 1], 30), np.arange(60.0), 30.0)
+    e = estimate(find("roc_auc"), s)
+    assert (e.value, e.high, e.method) == (1.0, 1.0, "Newcombe 5")
+    assert 0.8 < e.low < 1
+
+
+scores = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=4, max_size=40)
+
+
+@ANY_TIME
+@given(scores, st.integers(0, 7))
+def test_decisions_are_what_counts_at_the_threshold_say(data, threshold):
+    score, label = (np.array(column) for column in zip(*data, strict=True))
+    s = Rows(label.astype(np.int64), score.astype(float), float(threshold))
+    at = counts.at(s.counts, threshold)
+    for name, metric in (("precision", counts.precision), ("recall", counts.recall), ("f1", counts.f_score)):
+        assert find(name).value(s) == pytest.approx(float(metric(at)), nan_ok=True)
+    for name in ("accuracy", "error_rate", "false_positive_rate", "false_negative_rate", "youden", "predicted_rate"):
+        assert find(name).value(s) == pytest.approx(float(getattr(counts, name)(at)), abs=1e-15, nan_ok=True), name
+    for name, metric in lookup.TABLES["counts"].items():
+        if isinstance(metric.kind, Share):
+            member, hit = metric.kind.hits(s)
+            value = hit[member].mean() if member.any() else np.nan
+            assert find(name).value(s) == pytest.approx(value, nan_ok=True), name
+            assert find(name).at(s.counts, threshold) == pytest.approx(value, nan_ok=True), name
+
+
+def test_average_precision_has_no_test_where_a_class_has_one_row():
+    label, score = np.array([1, 0, 0, 0, 0]), np.array([0.9, 0.8, 0.3, 0.2, 0.1])
+    c = compare(find("average_precision"), Rows(label, score, 0.5), Rows(label, score[::-1].copy(), 0.5))
+    assert np.isnan([c.p_value, c.difference.low, c.difference.high]).all()
+    assert c.difference.value == pytest.approx(0.8)
+
+
+def test_one_unit_claims_nothing():
+    rng = np.random.default_rng(4)
+    label = rng.integers(0, 2, 300)
+    one = Rows(label, rng.normal(size=300) + label, 0.5, unit=np.full(300, "u"))
+    e = estimate(find("roc_auc"), one)
+    assert e.n == 1
+    assert np.isnan([e.low, e.high]).all()
