@@ -24,7 +24,7 @@ from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, 
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
-from evalkit.reading.inputs.unit_cells import Held
+from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
@@ -218,7 +218,7 @@ def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspecti
         return Inspection("a table of results or of predictions", {})
     from evalkit.studies import significance  # which no check of headers needs
 
-    cells = Held(parts)
+    cells = Cells.held(parts)
     kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
     what = significance.KINDS[kind]
     significance.check(kind, parts, p)
@@ -257,7 +257,7 @@ def _users(p: parameters.Interleaving, parts: list[Part]) -> Inspection:
         experiment.check_metrics(parts, p)
         return Inspection(what, {})
     if not p.metrics:
-        numbers = [column.name for column in Columns.of(Held(parts)).numbers if not column.no_value]
+        numbers = [column.name for column in Columns.of(Cells.held(parts)).numbers if not column.no_value]
         what += f", which metrics= must name to compare: {', '.join(numbers)}"
         p = replace(p, metrics=tuple(numbers))
     experiment.check_metrics(parts, p)

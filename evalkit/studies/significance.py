@@ -21,7 +21,7 @@ from evalkit.reading.engines.base import Budget, Engine
 from evalkit.reading.inputs import unit_kinds
 from evalkit.reading.inputs import units as reading_units
 from evalkit.reading.inputs.runs import Account
-from evalkit.reading.inputs.unit_cells import Asked, Cells, Held
+from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.units import Trials, UnitValues
 from evalkit.reading.reductions import losses
 from evalkit.reading.tables import columns as roles_of
@@ -113,7 +113,7 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
     parts = sources.parts(p.preds, p.header, limits.reading)
     budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
     with _engine_for(parts, budget) as engine:
-        cells = Asked(parts, engine) if engine else Held(parts)
+        cells = Cells(parts, engine) if engine else Cells.held(parts)
         kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
         check(kind, parts, p)
         if kind == "trials":

@@ -22,7 +22,8 @@ from evalkit.reading.engines import base, spark_worker
 from evalkit.reading.engines.base import Budget, Engine, Query, Reduction, added
 from evalkit.reading.tables import duck, spark_tables
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
-from evalkit.reading.tables.parts import Part, Selection
+from evalkit.reading.tables.formats import TextFile
+from evalkit.reading.tables.parts import Part, Selection, explained
 from evalkit.reading.tables.rules import Refused
 from evalkit.system import progress
 
@@ -150,6 +151,33 @@ class DuckDB(Engine):
             had = f"{self.budget.memory / 10**6:,.0f} MB"
             return InputError(f"{where}: {had} of memory is not enough for this input; set memory to more")
         return InputError(f"{where}: {duck.tidy(message)}")
+
+
+@dataclass(frozen=True, eq=False)
+class AtHand(DuckDB):
+    """DuckDB for tables that fit into memory: all rows are one block, in the order of the input."""
+
+    at_hand: ClassVar[bool] = True
+
+    @classmethod
+    def opened(cls) -> "AtHand":
+        """The connection of this process."""
+        return cls({}, base.budget())
+
+    @cached_property
+    def connection(self) -> Any:
+        return duck.connection()
+
+    def kept(self, selection: Selection, frame: str) -> Selection:
+        """The answer instead of a file of text, which takes long to be read again."""
+        if not isinstance(selection.part, TextFile):
+            return selection
+        with explained(selection):
+            whole = self.table(Query.of(selection, "*"))
+        return replace(selection, query=f"SELECT * FROM {frame}", source="", frames={frame: whole})
+
+    def stream(self, query: Query) -> Iterator[Any]:
+        yield self.table(query)
 
 
 def _counted(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[Any]:

@@ -59,9 +59,10 @@ class Query:
 
 
 class Engine(Protocol):
-    """DuckDB or Spark, for rows that need not fit into memory. dialect: of its SQL."""
+    """DuckDB or Spark, for rows that need not fit into memory. dialect: of its SQL. at_hand: whether they do."""
 
     dialect: ClassVar[Dialect]
+    at_hand: ClassVar[bool] = False
 
     @property
     def reading(self) -> Reading:
@@ -92,6 +93,10 @@ class Engine(Protocol):
 
     def again(self) -> AbstractContextManager["Engine"]:
         """An engine like this one, which may be closed by now, for one more reading."""
+
+    def kept(self, selection: Selection, frame: str) -> Selection:
+        """The selection as it is asked again and again; frame: a name for what it then reads."""
+        return selection
 
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         """Number n, from 1, or 0 where rows have none, and cells, SQL, of some rows of a selection where it holds."""

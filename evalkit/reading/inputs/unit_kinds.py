@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError
 from evalkit.findings import kinds
 from evalkit.metrics.rows import Sums
-from evalkit.reading.inputs.unit_cells import Cells, Held
+from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns
 from evalkit.reading.inputs.units import COUNTED, VALUE, UnitValues, unused, wanted
 from evalkit.reading.tables import columns, trec
@@ -156,7 +156,7 @@ class Header:
     @cached_property
     def system(self) -> bool:
         """True if a column names the system."""
-        return bool(self.chosen.get("system") or Columns.of(self.cells or Held([self.part])).system())
+        return bool(self.chosen.get("system") or Columns.of(self.cells or Cells.held([self.part])).system())
 
     @property
     def is_report(self) -> bool:

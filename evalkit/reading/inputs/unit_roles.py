@@ -3,15 +3,18 @@
 What the user says decides first, then the usual names, then the cells.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from evalkit.arrays import InputError
-from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.unit_cells import Cells
-from evalkit.reading.inputs.unit_columns import Column, Use
+import numpy as np
+
+from evalkit.arrays import Floats, InputError
+from evalkit.reading.inputs.unit_columns import Cells, Column, Use, measure_of, without_stage
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables.parts import Source
+from evalkit.reading.tables import formats
+from evalkit.reading.tables.parts import Part, Source, at
 
 ROW = "row"  # what the unit is called where no column names it
 ID, CLUSTER = "id", "cluster"
@@ -207,9 +210,9 @@ class Long:
         metric = named.get("metric") or columns.metric()
         free = columns.without(system, cluster, metric, *named.values())
         if "value" not in named and system.distinct:
-            unit_columns.refuse_counts(free.numbers, system.name, columns.where)
+            refuse_counts(free.numbers, system.name, columns.where)
             if columns.cells.rows > 2:
-                raise unit_columns.leaderboard(system.name, columns.where)
+                raise leaderboard(system.name, columns.where)
         value, guess = (named["value"], "") if "value" in named else free.value()
         free = free.without(value)
         ids = [named["unit"]] if "unit" in named else free.units_of_cells()
@@ -217,7 +220,7 @@ class Long:
             ids, cluster = [cluster], None
         if not ids:
             raise roles_of.unresolved(["unit"], columns.names, columns.where)
-        unit_columns.refuse_totals(ids)
+        refuse_totals(ids)
         units = Units(ids, None if cluster in ids else cluster)
         return cls(units, system, metric, value, guess, free.without(*ids))
 
@@ -243,7 +246,7 @@ class Wide:
         cluster = columns.named(unit, "systems or unit") if unit else None
         free = columns.without(cluster, *named)
         if not named:
-            unit_columns.refuse_pairs(columns.texts, columns.where)
+            refuse_pairs(columns.texts, columns.where)
         ids = [columns.named(chosen["unit"], "columns: unit")] if "unit" in chosen else free.units_of_rows()
         if cluster and not ids and any(column.draws for column in free.every):
             ids = [cluster]
@@ -256,12 +259,158 @@ class Wide:
                 f"{columns.where}: no column holds numbers, one for each system; it has {has}; if some of these are "
                 "systems, name them: systems='a,b'"
             )
-        unit_columns.refuse_totals(ids)
+        refuse_totals(ids)
         if not named:
             for label in [column.name for column in columns.texts if column.distinct][:1]:
-                unit_columns.refuse_counts(free.numbers, label, columns.where)
+                refuse_counts(free.numbers, label, columns.where)
             for column in ids if "unit" not in chosen else []:
-                unit_columns.refuse_other_rows(column, measured, columns.where)
-            unit_columns.refuse_bookkeeping(measured, free.numbers, columns.where)
+                refuse_other_rows(column, measured, columns.where)
+            refuse_bookkeeping(measured, free.numbers, columns.where)
         units = Units(ids, None if cluster in ids else cluster)
         return cls(units, measured, free.without(*measured))
+
+
+# Tables that could be meant in two ways, refused ----------------------------------------------------------------------
+
+MAKERS = ("team", "submission", "competitor", "contestant")  # who has one value in a table of results
+SUMMARIES = ("all", "overall", "macro", "summary", "amean")
+TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
+_SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
+
+
+def refuse_other_units(
+    rest: Sequence[Column], cell: Sequence[Column], cells: int, unit: str, alone: int | None = None
+) -> None:
+    """Raises InputError where rows of one unit are told apart by columns of few texts, and none counts draws.
+
+    Question 3 of one data set is another question than question 3 of the next, and no draw of it.
+    rest: columns without another role. cell: those that tell unit, system and metric. cells: how many systems and
+    metrics there are. alone: how many differ in these, where it is known.
+    """
+    of = cell[0].of
+    if any(column.draws for column in rest) or not (groups := [column for column in rest if column.groups]):
+        return
+    alone = of.distinct(cell) if alone is None else alone
+    if alone == of.rows:
+        return
+    few = [column for column in groups if 2 * of.distinct([column]) * cells <= of.rows]
+    apart = [column for column in few if of.distinct([*cell, column]) > alone]
+    if apart and of.distinct([*cell, *apart]) == of.rows:
+        raise other_units([column.name for column in apart], unit, of.parts[0].name)
+
+
+def other_units(columns: Sequence[str], unit: str, where: str) -> InputError:
+    """The error for rows of one unit that columns of few texts tell apart."""
+    names = " and ".join(map(repr, columns))
+    return InputError(
+        f"{where}: rows of one {unit} differ in {names}: if they are draws of one {unit}, set "
+        f"columns='unit={unit}'; if {names} names the metric, set columns='metric={columns[0]}'; if each {unit} is "
+        f"another one there, set unit={columns[0]} to compare by these, or write both into one column"
+    )
+
+
+def refuse_totals(units: Sequence[Column]) -> None:
+    """Raise InputError for a row whose unit is called as a statistic of the others: Total, Durchschnitt, std, 25%."""
+    for column in units:
+        if total := column.first(roles_of.SUMMARY):
+            part, row, cell = total
+            raise InputError(
+                f"{part.name}: {column.name} must name a unit in each row, got {cell!r}{at(row)}, which summarises the "
+                "others; remove such rows, or rename the unit"
+            )
+
+
+def leaderboard(column: str, where: str) -> InputError:
+    """The error for a table with one row a system."""
+    return InputError(
+        f"{where}: each row is another {column}, so that no two have a value of one unit; a test needs a value for "
+        "each unit and system, not one for each system; name the columns to compare: systems='a,b'"
+    )
+
+
+def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) -> None:
+    """Raise InputError where what tells rows apart is no unit by its name: a metric, or who made the one value."""
+    if Use.METRIC in column.uses:
+        raise InputError(
+            f"{where}: each row is another {column.name}, and metrics are no units; a test needs a row for each unit"
+        )
+    if len(measured) == 1 and column.key.startswith(MAKERS):
+        raise leaderboard(column.name, where)
+
+
+def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], unit: str) -> None:
+    """Raise InputError where files have the same units, which could be draws or values of systems. most: rows of one.
+
+    columns: those without another role; one of them may count draws.
+    """
+    files = dict.fromkeys(part.name if part.unnamed else formats.table(part.path).name for part in parts)
+    if 1 < most <= len(files) and not any(column.draws for column in columns):
+        raise InputError(
+            f"{roles_of.listed(files, 3)} have rows of the same {unit}: if each file holds a system, write a column "
+            f"'system' into each; if they hold draws, set columns='unit={unit}'"
+        )
+
+
+def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where: str) -> None:
+    """Raise InputError for columns that are plainly no systems, by their names or by what they count.
+
+    every: those included that describe the units or are computed from other columns.
+    """
+    names_of = [column.name for column in columns]
+    measured = {name: measure for name in names_of if (measure := measure_of(name))}
+    whole = len(columns) > 1 and any(without_stage(name) == measure for name, measure in measured.items())
+    kinds = [
+        ("metrics", [*measured] if whole or len({*measured.values()}) > 1 else []),
+        ("columns of a tracker", roles_of.tracked(names_of)),
+        ("statistics of others", roles_of.statistics(names_of, [column.name for column in every])),
+        *((kind, [column.name]) for column in columns if (kind := roles_of.counted(column.sample()))),
+    ]
+    for kind, names in kinds:
+        if names:
+            raise InputError(
+                f"{where}: every column of numbers must be a system, got {kind}: {roles_of.listed(names, 5)}; name the "
+                "columns to compare: systems='a,b'"
+            )
+
+
+def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
+    """Raise InputError for columns that are totals of each row by their names: conversions of users."""
+    names = {column.key: column.name for column in columns}
+    sides = [next((names[key] for key in keys if key in names), "") for keys in roles_of.COUNTED]
+    if all(sides):
+        successes, trials = sides
+        raise InputError(
+            f"{where}: {successes!r} and {trials!r} look like totals of each {label}; for shares set "
+            f"columns='system={label},successes={successes},trials={trials}', else name the columns to compare: "
+            "systems='a,b'"
+        )
+
+
+def refuse_summaries(ids: Any, columns: Sequence[Floats], unit: str, where: str) -> None:
+    """Raises InputError for a unit called `all` or `macro` whose values are the means of the others. ids: of Arrow."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(ids))
+    named = pc.is_in(plain, value_set=pa.array(SUMMARIES, plain.type)).to_numpy(zero_copy_only=False)
+    for place in np.flatnonzero(named) if len(ids) > 2 else ():
+        others = [np.delete(column, place) for column in columns]
+        means = np.array([np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others])
+        own = np.array([column[place] for column in columns])
+        if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+            raise InputError(
+                f"{where}: {unit} {ids[int(place)].as_py()!r} holds the means of the others and would count as a unit; "
+                "remove its rows"
+            )
+
+
+def refuse_pairs(texts: Sequence[Column], where: str) -> None:
+    """Raises InputError for a table each of whose rows names the two systems that it compares."""
+    sides = [column.name for column in texts if _SIDE.fullmatch(column.key)]
+    if len(sides) > 1:
+        raise InputError(
+            f"{where}: {sides[0]!r} and {sides[1]!r} name two systems in each row, but a table must have one column of "
+            "systems, or one column of values per system; count the wins of each system as successes and trials, or "
+            "name the "
+            "columns of values: systems='a,b'"
+        )

@@ -18,9 +18,8 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.limits import USUAL, Reading
 from evalkit.metrics.rows import Sums
-from evalkit.reading.inputs import aligned, unit_cells, unit_columns
-from evalkit.reading.inputs.unit_cells import Cells, Held
-from evalkit.reading.inputs.unit_columns import Column
+from evalkit.reading.inputs import aligned, unit_roles
+from evalkit.reading.inputs.unit_columns import Cells, Column
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, Columns, Long, Units, Wide
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules
@@ -151,7 +150,7 @@ class Shape:
 
     def means(self, block: Any, unit: Ints, units: int) -> tuple[Sequence[Floats], Ints]:
         """The mean of each column by unit, and the rows of each unit."""
-        every = [unit_columns.means(unit, block[f"v{i}"].to_numpy(), units) for i in range(self.width)]
+        every = [cell_means(unit, block[f"v{i}"].to_numpy(), units) for i in range(self.width)]
         return [means for means, _ in every], every[0][1]
 
 
@@ -177,10 +176,25 @@ class LongShape(Shape):
                 places.append(np.zeros(len(unit), np.int64))
         shape = (units, len(systems), len(metrics))
         cell = np.asarray(np.ravel_multi_index(tuple(places), shape), np.int64)
-        means, rows = unit_columns.means(cell, block["value"].to_numpy(), int(np.prod(shape)))
+        means, rows = cell_means(cell, block["value"].to_numpy(), int(np.prod(shape)))
         each = means.reshape(shape)
         of = [each[:, systems.index(s), metrics.index(m)] for m in self.wanted[1] for s in self.wanted[0]]
         return of, rows
+
+
+def cell_means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
+    """The mean of the values of each cell that are not NaN, and how many rows each has; in no order of the rows.
+
+    >>> cell_means(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3)
+    (array([1.5, nan, 5. ]), array([2, 0, 1]))
+    """
+    rows = np.bincount(cell, minlength=cells).astype(np.int64)
+    keep = np.flatnonzero(~np.isnan(values))
+    order = keep[np.lexsort([values[keep], cell[keep]])]
+    sums = np.bincount(cell[order], weights=values[order], minlength=cells)
+    counts = np.bincount(cell[order], minlength=cells)
+    with np.errstate(invalid="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan), rows
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -224,7 +238,7 @@ def _made(
         n = cells.distinct(keys) if shape.drawn else cells.rows
         if n * shape.width > reading.kept:
             raise too_many(cells.parts[0].name, n, shape.width, reading.kept)
-    shaped = cells.total(texts | more, numbers, ID if shape.drawn else None, shape)
+    shaped = cells.engine.total(cells.query(texts | more, numbers, ID if shape.drawn else None), shape)
     order = [name for name in (CLUSTER, ID) if name in texts]
     return Made.of(shaped, order + [ID] * (order == [CLUSTER]), shape.width, reading.listed)
 
@@ -258,14 +272,14 @@ def read_wide(
     cells.check(keys, roles.systems)
     alone = cells.distinct(keys) if units.ids else cells.rows
     if alone < cells.rows and "unit" not in chosen:
-        unit_columns.refuse_other_units(roles.rest.every, keys, 1, units.name, alone)
+        unit_roles.refuse_other_units(roles.rest.every, keys, 1, units.name, alone)
     numbers = {f"v{i}": column for i, column in enumerate(roles.systems)}
     made = _made(cells, units, numbers, Shape(len(names), drawn=alone < cells.rows), reading)
     if "unit" not in chosen:
-        unit_columns.refuse_files(cells.parts, made.rows[1], roles.rest.every, units.name)
+        unit_roles.refuse_files(cells.parts, made.rows[1], roles.rest.every, units.name)
     each = units.name if len(names) > 1 else f"{units.name} and system"
     empty = [column.name for column in roles.rest.every if column.kind == "empty"]
-    unseen = [] if isinstance(cells, Held) else _possible_clusters(roles.rest.every)
+    unseen = [] if cells.engine.at_hand else _possible_clusters(roles.rest.every)
     findings = (
         *draws_of(made.rows, each),
         *left_out(roles.rest),
@@ -297,7 +311,7 @@ def read_long(
     every = cells.names(roles.system), cells.names(roles.metric) if roles.metric else (roles.value.name,)
     if "unit" not in chosen:
         cell = [*keys, *named.values()]
-        unit_columns.refuse_other_units(roles.rest.every, cell, len(every[0]) * len(every[1]), units.name)
+        unit_roles.refuse_other_units(roles.rest.every, cell, len(every[0]) * len(every[1]), units.name)
     if not systems:
         roles_of.refuse_names(every[0], f"{cells.parts[0].name}: {roles.system.name}", "systems")
     compared = wanted(every[0], systems, "systems"), wanted(every[1], metrics, "metrics")
@@ -322,7 +336,7 @@ def _values(
     """The values of a table. names: of the metrics and of the systems."""
     units, cells = roles.units, roles.rest.cells
     if units.ids:
-        unit_columns.refuse_summaries(made.id, made.columns, units.name, cells.parts[0].name)
+        unit_roles.refuse_summaries(made.id, made.columns, units.name, cells.parts[0].name)
     id, cluster = (made.id, None) if made.cluster is None else clustered(made.id, made.cluster)
     keys = [(metric, name) for metric in names[0] for name in names[1]]
     return UnitValues(
@@ -342,14 +356,16 @@ def _values(
 def _texts(cells: Cells, units: Units, made: Made, rest: Sequence[Column]) -> dict[str, np.ndarray]:
     """Columns that could name clusters, one text a unit: of text or ids, the same on all rows of a unit.
 
-    None of a table in an engine.
+    None of a table that is not at hand.
     """
-    possible: list[Any] = _possible_clusters(rest)
-    if not possible or not isinstance(cells, Held):
+    possible = _possible_clusters(rest)
+    if not possible or not cells.engine.at_hand:
         return {}
-    code, texts = _units_of_rows(cells, units, made), {}
-    for column in possible:
-        own = np.array(["(none)" if cell is None else cell for cell in column.cells], dtype=object)
+    others = {f"other{i}": [column] for i, column in enumerate(possible)}
+    rows = cells.engine.table(cells.query(units.texts | others, {}, None))
+    code, texts = _units_of_rows(rows, made), {}
+    for i, column in enumerate(possible):
+        own = rows[f"other{i}"].fill_null(aligned.NONE).to_numpy()
         text = np.empty(len(made), dtype=object)
         text[code] = own
         if (text[code] == own).all():
@@ -361,16 +377,18 @@ def _possible_clusters(rest: Sequence[Column]) -> list[Column]:
     return [column for column in rest if column.kind == "text" or column.identifies]
 
 
-def _units_of_rows(cells: Held, units: Units, made: Made) -> Ints:
+def _units_of_rows(rows: Any, made: Made) -> Ints:
     """The unit of each row."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     if made.id is None:
         return np.arange(len(made))
-    rows = {ID: numbered(np.arange(1, cells.rows + 1), cells.rows)} | cells.texts(units.texts)
-    sides = [(rows[ID], made.id)] + ([(rows[CLUSTER], made.cluster)] if CLUSTER in rows else [])
-    own, of = (unit_cells.joined([tables.whole(column) for column in side], "\0") for side in zip(*sides, strict=True))
-    return pc.index_in(own, value_set=of).to_numpy().astype(np.int64)
+    names = {ID: made.id} | ({} if made.cluster is None else {CLUSTER: made.cluster})
+    own = [rows[n] if n in rows.column_names else numbered(np.arange(1, len(rows) + 1), len(rows)) for n in names]
+    sides = ([tables.whole(column) for column in side] for side in (own, names.values()))
+    here, there = (pc.binary_join_element_wise(*side, pa.scalar("\0", pa.large_string())) for side in sides)
+    return pc.index_in(here, value_set=there).to_numpy().astype(np.int64)
 
 
 def draws_of(spread: tuple[int, int, int], each: str) -> tuple[Finding, ...]:
@@ -399,7 +417,7 @@ def read_trials(parts: Sequence[Part], chosen: Mapping[str, str]) -> Trials:
     Raises InputError for counts that are not whole, for more successes than trials, and for no trial at all.
     """
     columns = {role: chosen.get(role, role) for role in COUNTED}
-    text = [column.name for column in Columns.of(Held(parts)).every if not column.clean]
+    text = [column.name for column in Columns.of(Cells.held(parts)).every if not column.clean]
     label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
     fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
     fields |= {"system": Field(label)} if label else {}

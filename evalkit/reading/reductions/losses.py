@@ -15,7 +15,7 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.inputs import aligned, units
 from evalkit.reading.inputs.aligned import Layout
-from evalkit.reading.inputs.unit_cells import Asked, Cells
+from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, ROW
 from evalkit.reading.inputs.units import Made, Shaped, UnitValues
 from evalkit.reading.reductions import blocks
@@ -33,7 +33,7 @@ def read(
 ) -> tuple[UnitValues, int]:
     """The losses of rows of systems that are joined on the id, and how many rows another system lacks."""
     layouts = aligned.layouts(cells.parts, lambda part: _layout(part, named, [unit] if unit else []))
-    if isinstance(cells, Asked):
+    if not cells.engine.at_hand:
         return _asked(cells, layouts, metrics, unit, reading)
     rows = aligned.read(cells.parts, layouts)
     label = rows.numbers["label"].astype(np.int64)
@@ -94,7 +94,7 @@ class RowLosses:
 
 
 def _asked(
-    cells: Asked, layouts: Sequence[Layout], metrics: Sequence[Metric], unit: str | None, reading: Reading
+    cells: Cells, layouts: Sequence[Layout], metrics: Sequence[Metric], unit: str | None, reading: Reading
 ) -> tuple[UnitValues, int]:
     t = blocks.laid(cells.engine, blocks.pieces_of(cells.engine, cells.parts, layouts), unit=unit)
     systems, ids = t.systems, t.schema.id is not None

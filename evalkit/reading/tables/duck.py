@@ -186,7 +186,8 @@ def long_text(values: Any, what: str, before: int | None = 0) -> None:
 
 
 @cache
-def _connection() -> Any:
+def connection() -> Any:
+    """The connection of this process, for what fits into memory."""
     import tempfile
 
     import duckdb
@@ -212,17 +213,17 @@ def sql(query: str, where: str, **frames: Any) -> Any:
     """The query's result as an Arrow table; DuckDB's errors become one line with the file's name."""
     import duckdb
 
-    connection = _connection().cursor()
+    cursor = connection().cursor()
     try:
         for name, frame in frames.items():
-            connection.register(name, frame)
-        return connection.sql(query).to_arrow_table()
+            cursor.register(name, frame)
+        return cursor.sql(query).to_arrow_table()
     except duckdb.Error as error:
         if isinstance(error, duckdb.FatalException | duckdb.InternalException):
-            _connection.cache_clear()  # the database answers no more; the next query opens another
+            connection.cache_clear()  # the database answers no more; the next query opens another
         raise InputError(f"{where}: {tidy(str(error))}") from None
     finally:
-        connection.close()
+        cursor.close()
 
 
 def tidy(message: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
-from evalkit.reading.tables.duck import SPARK, Dialect
+from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame
 from evalkit.reading.tables.parts import Frames, Part, Selection
 
@@ -80,8 +80,14 @@ class SparkTable(Part):
     def explain(self, selection: Selection) -> None:
         """Spark's own error has named the value."""
 
-    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
-        return Frame(name=self.name, columns=self.columns, table=self.whole).load(text, numbers, coded)
+    def select(
+        self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
+    ) -> Selection:
+        """Of its rows, collected, for another engine than Spark's own."""
+        if dialect is self.dialect:
+            return super().select(text, numbers, dialect, frame)
+        whole = Frame(name=self.name, columns=self.columns, table=self.whole)
+        return whole.select(text, numbers, dialect, frame)
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         return frame, {frame: self.frame}
