@@ -31,3 +31,8 @@ def users(**columns) -> pd.DataFrame:
         "country": ["x", "x", "x", "y", "y", "y", "y", "x"],
     }
     return pd.DataFrame(base | columns)
+
+
+def more_logs(days: int) -> pd.DataFrame:
+    """The same log on several days."""
+    return pd.concat([log(session=[f"{day} {one}" for one in log()["session"]]) for day in range(days)])

@@ -5,6 +5,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import settings
@@ -43,3 +44,26 @@ def compared(name: str) -> tuple[dict, dict]:
     runs = {p.name.removesuffix(".l1.json.gz"): p for p in sorted(folder.glob("*.l1.json.gz"))}
     values = {r: json.loads(gzip.decompress(p.read_bytes()))["reference"]["per_query"] for r, p in runs.items()}
     return values, json.loads((folder / "compare.json").read_text())
+
+
+def rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def scores(rows=200, **more) -> pd.DataFrame:
+    """Probabilities of two systems on the same rows, long."""
+    draw = rng(1)
+    label = (draw.random(rows) < 0.4).astype(int)
+    score = {name: 1 / (1 + np.exp(-(label + draw.normal(0, s, rows)))) for name, s in (("good", 0.7), ("weak", 2.0))}
+    parts = [{"id": np.arange(rows), "system": name, "label": label, "score": one} for name, one in score.items()]
+    frame = pd.concat([pd.DataFrame(part) for part in parts])
+    return frame.assign(**more)
+
+
+def forecasts(rows=60, **more) -> pd.DataFrame:
+    """Actual values with a forecast that is near and one that is far."""
+    draw = rng(1)
+    actual = draw.gamma(2, 2, rows)
+    near, far = actual + draw.normal(0, 0.5, rows), actual + draw.normal(0.5, 2, rows)
+    frame = pd.DataFrame({"id": np.arange(rows), "actual": actual, "forecast_near": near, "forecast_far": far})
+    return frame.assign(**more)

@@ -1,170 +1,37 @@
-"""The classification report: its three kinds, thresholds, one class, single systems, ties, weights, units, segments."""
+"""The classification report: thresholds and costs, another base rate, ties, what is refused."""
 
-import json
-import re
-from pathlib import Path
-
-import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from samples import scores
+from whole_pages import told
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing.tables import Html
 from evalkit.findings.kinds import NOTE
 from evalkit.metrics import counts
-from evalkit.pages import binary_page, classification_page, first_screen, page, threshold_page
+from evalkit.pages import binary_page, classification_page, threshold_page
 from evalkit.studies import classification
-from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.labels import LabelsStudy
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "evalkit" / "schema.json").read_text(encoding="utf-8"))
-PIECES = [
-    *("title", "findings", "estimates", "curve_plot", "curves", "base_rate_plot", "base_rate", "threshold_plot"),
-    *("cost_plot", "thresholds", "calibration_plot", "calibration", "top_plot", "top", "confusion_plot", "confusion"),
-    *("definitions", "origin"),
-]
 PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
 
 
-def frame(rows=200, seed=1, **more):
-    """Two systems on the same rows, long."""
-    rng = np.random.default_rng(seed)
-    label = (rng.random(rows) < 0.4).astype(int)
-    scores = {name: 1 / (1 + np.exp(-(label + rng.normal(0, s, rows)))) for name, s in (("good", 0.7), ("weak", 2.0))}
-    parts = [
-        pd.DataFrame({"id": np.arange(rows), "system": name, "label": label, "score": one} | more)
-        for name, one in scores.items()
-    ]
-    return pd.concat(parts)
-
-
-def text(piece):
-    return piece.text if isinstance(piece, Html) else piece.alt
-
-
-def whole(study):
-    """Every piece of the page as text, the shared ones too."""
-    pieces = [getattr(classification_page, name)(study) for name in PIECES]
-    shared = [
-        part(study)
-        for part in (first_screen.verdict, page.differences, page.comparisons, page.segment_plot, page.segments)
-    ]
-    return "\n".join(text(piece) for piece in [*pieces, *shared])
-
-
-def published(study):
-    return classification_page.results(study)._repr_mimebundle_()["application/vnd.evalkit+json"]
-
-
-# ---- the three kinds ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def binary():
-    return classification.read()
-
-
-@pytest.fixture(scope="module")
-def classes():
-    return classification.read(PENGUINS, segments="island")
-
-
-@pytest.fixture(scope="module")
-def labels():
-    return classification.read(TRAITS)
-
-
-def test_kinds_are_found(binary, classes, labels):
-    assert isinstance(binary, BinaryStudy)
-    assert isinstance(classes, ClassesStudy)
-    assert isinstance(labels, LabelsStudy)
-
-
-@pytest.mark.parametrize("kind", ["binary", "classes", "labels"])
-def test_results_keep_the_schema_and_hold_no_nan(kind, request):
-    found = published(request.getfixturevalue(kind))
-    jsonschema.validate(found, SCHEMA)
-    json.dumps(found, allow_nan=False)
-    for name in ("estimates", "comparisons"):
-        broken = json.loads(json.dumps(found))
-        del broken[name]
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(broken, SCHEMA)
-
-
-@pytest.mark.parametrize("kind", ["binary", "classes", "labels"])
-def test_every_number_has_an_interval(kind, request):
-    study = request.getfixturevalue(kind)
-    known = study.estimates.dropna(subset=["value"])
-    assert len(known)
-    assert (known["low"] <= known["value"]).all()
-    assert (known["value"] <= known["high"]).all()
-    assert (study.comparisons["low"] <= study.comparisons["high"]).all()
-
-
-@pytest.mark.parametrize("kind", ["binary", "classes", "labels"])
-def test_every_piece_is_there(kind, request):
-    study = request.getfixturevalue(kind)
-    shown = whole(study)
-    assert not re.search(r"\bnan\b", shown)
-    for chosen in study.settings.metrics:
-        assert chosen.label in shown
-
-
-def test_the_first_screen_of_the_sample(binary):
-    assert binary.order == ["forest", "logistic", "gbm"]
-    assert text(first_screen.verdict(binary)).startswith(
-        "forest has the highest roc_auc, 0.793, but the data do not show that it is better than logistic or gbm.\n"
-        "roc_auc: how often a positive row scores higher than a negative one; ½ without skill (higher is better).\n"
-        "cannot tell: forest from logistic: roc_auc +0.011"
-    )
-    row = binary.comparisons.query("metric == 'roc_auc' and first == 'forest' and second == 'gbm'").iloc[0]
-    assert 0.03099480767269 < row["p"] < 0.0320  # pROC's, which is normal, and a little more on Welch's t
-    assert row["adjusted"] == pytest.approx(3 * row["p"])
-    shown = text(classification_page.findings(binary))
-    assert "Base rate: 30.0% of the rows are positive, the class coded 1 in y_true." in shown
-    assert "is right for 70.0%" in shown
-    assert "(always the larger class)" in text(classification_page.estimates(binary))
-
-
-def test_curves_are_thin_and_named_pointwise(binary):
-    assert binary.curve("roc").groupby("system").size().max() <= 1000
-    assert "pointwise 95% limits" in text(classification_page.curve_plot(binary))
-    assert "cross" in text(classification_page.curves(binary))
-
-
-def test_other_base_rate(binary):
-    found = binary.elsewhere.query("system == 'forest' and metric == 'average_precision'")
-    assert found["base_rate"].tolist() == pytest.approx([0.3, 300 / 7300])
+def test_another_base_rate():
+    one = classification.read(prevalence=0.01, systems="forest")
+    found = one.elsewhere.query("metric == 'average_precision'")
+    assert found["base_rate"].tolist() == pytest.approx([0.3, 0.01])
     assert found["value"].iloc[1] < found["value"].iloc[0]
     here = found.iloc[0]
     assert here["low"] <= here["value"] <= here["high"]
-    assert np.isnan(found["low"].iloc[1])  # 700 negatives come with 30 positives there: too few to tell
-    assert "at this rate it depends on the few highest-scoring negatives" in classification_page.base_rate(binary).html
-    apart = binary.elsewhere[binary.elsewhere["metric"] != "average_precision"]
+    assert np.isnan(found["low"].iloc[1])  # fewer than 700 negatives come with few positives there: too few to tell
+    assert "at this rate it depends on the few highest-scoring negatives" in classification_page.base_rate(one).html
+    apart = one.elsewhere[one.elsewhere["metric"] != "average_precision"]
     assert ((apart["low"] <= apart["value"]) & (apart["value"] <= apart["high"])).all()
-    named = classification.read(prevalence=0.01, systems="forest")
-    assert named.elsewhere["base_rate"].max() == pytest.approx(0.3)
-    assert named.elsewhere["base_rate"].min() == pytest.approx(0.01)
 
 
-def test_coverage_at_a_precision_target(classes):
-    row = classes.covered.query("system == 'logistic'").iloc[0]
-    assert (row["classes"], row["coverage"]) == ("Gentoo", pytest.approx(123 / 342))
-    assert classification.read(PENGUINS, precision_target=0.5, systems="logistic").covered["coverage"].iloc[0] == 1.0
-
-
-def test_classes_that_a_slice_lacks_are_told(classes):
-    assert "Slices that lack a class: island Biscoe, island Dream, island Torgersen" in whole(classes)
-
-
-def test_two_runs_are_the_same_to_the_byte(binary):
-    again = classification.read()
-    assert json.dumps(published(binary)) == json.dumps(published(again))
-    pictures = [classification_page.curve_plot(one)._repr_mimebundle_()["text/html"] for one in (binary, again)]
-    assert pictures[0] == pictures[1]
+@pytest.mark.parametrize(("options", "coverage"), [({}, 123 / 342), ({"precision_target": 0.5}, 1.0)])
+def test_coverage_at_a_precision_target(options, coverage):
+    row = classification.read(PENGUINS, systems="logistic", **options).covered.iloc[0]
+    assert row["coverage"] == pytest.approx(coverage)
 
 
 # ---- thresholds -----------------------------------------------------------------------------------------------------
@@ -182,10 +49,10 @@ def test_two_runs_are_the_same_to_the_byte(binary):
     ],
 )
 def test_thresholds_by_number_and_by_rule(threshold, check):
-    study = classification.read(frame(), threshold=threshold)
+    study = classification.read(scores(), threshold=threshold)
     for name, t in study.thresholds.items():
         assert check(counts.at(study.table(name), t)), name
-    assert study.rule.fixed or "optimistic" in text(classification_page.findings(study))
+    assert study.rule.fixed or "optimistic" in told(study)
 
 
 def twins(seed, rows=200):
@@ -194,14 +61,6 @@ def twins(seed, rows=200):
     merit = rng.normal(-1, 1.5, rows)
     label = rng.random(rows) < 1 / (1 + np.exp(-merit))
     return pd.DataFrame({"label": label.astype(int)} | {f"score_{s}": merit + rng.normal(0, 0.7, rows) for s in "ab"})
-
-
-@pytest.mark.parametrize("rule", ["best_f1", "cost:fp=1,fn=5"])
-def test_equal_models_whose_thresholds_were_chosen_on_the_rows_are_seldom_told_apart(rule):
-    """With the thresholds taken as given a third of such samples had a p below 5%."""
-    metrics = "precision,recall,specificity"
-    p = [classification.read(twins(seed), threshold=rule, metrics=metrics).comparisons["p"] for seed in range(40)]
-    assert (np.array(p) < 0.05).mean(axis=0).max() <= 0.15
 
 
 @pytest.mark.parametrize("more", [{}, {"unit": "user"}, {"columns": {"weight": "times"}}], ids=str)
@@ -216,7 +75,7 @@ def test_the_choice_widens_intervals_and_leaves_equal_decisions_equal(more):
     assert (study.comparisons["p"] == 1).all()
     assert "chosen again" in study.intervals_are
     assert "chosen again" not in fixed.tests_are
-    assert "made again on each bootstrap sample" in text(classification_page.findings(study))
+    assert "made again on each bootstrap sample" in told(study)
 
 
 @pytest.mark.parametrize("differ", [0, 1])
@@ -241,20 +100,13 @@ def test_scores_of_exactly_0_or_1_are_not_trusted_to_be_right_every_time():
     assert (c["p"] < 0.05) == (c["low"] > 0 or c["high"] < 0)
     assert c["low"] < 0 < c["high"]
     assert c["high"] - c["low"] > 0.5
-    assert "allow for more of them being wrong" in text(classification_page.findings(study))
+    assert "allow for more of them being wrong" in told(study)
     by_unit = classification.read(table.assign(user=np.arange(200) % 50), unit="user", **given)
-    assert "do not allow for more of them being wrong" in text(classification_page.findings(by_unit))
-
-
-def test_a_target_that_no_threshold_reaches_is_undefined():
-    mixed = pd.DataFrame({"label": [0, 1, 0, 1], "score": [0.9, 0.8, 0.7, 0.6]})
-    study = classification.read(mixed, threshold="precision>=0.95", metrics="roc_auc,f1,precision")
-    assert np.isnan(study.thresholds["system"])
-    assert "No threshold reaches precision ≥ 0.95 for system" in whole(study)
+    assert "do not allow for more of them being wrong" in told(by_unit)
 
 
 def test_costs():
-    study = classification.read(frame(), costs="fp=1,fn=4")
+    study = classification.read(scores(), costs="fp=1,fn=4")
     best = study.choices.query("rule == 'least cost'")
     used = study.choices[study.choices["rule"].str.startswith("used")]
     assert (best["cost"].to_numpy() <= used["cost"].to_numpy()).all()
@@ -263,123 +115,34 @@ def test_costs():
 # ---- what data can be like ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("label", [0, 1])
-def test_one_class_only(label):
-    study = classification.read(frame().assign(label=label), positive="1")
-    shown = whole(study)
-    assert "The rows have only one class" in shown
-    assert (study.comparisons.query("metric == 'roc_auc'")["verdict"] == "cannot tell").all()
-    jsonschema.validate(published(study), SCHEMA)
-
-
-def test_a_single_system_without_id():
-    study = classification.read(frame().query("system == 'good'").drop(columns=["id", "system"]))
-    assert text(first_screen.verdict(study)).startswith("result: system: roc_auc 0.")
-    assert "one system, nothing to compare" in first_screen.verdict(study).html
-    whole(study)
-    jsonschema.validate(published(study), SCHEMA)
-
-
-def test_a_reversed_score_is_told():
-    study = classification.read(frame().assign(score=lambda f: 1 - f["score"]))
-    assert "AUC is below 0.5, so the score may be reversed: " in whole(study)
-
-
-def test_scores_outside_0_to_1_are_noted_and_probability_metrics_refused():
-    outside = frame().assign(score=lambda f: 10 * f["score"])
-    study = classification.read(outside)
-    shown = whole(study)
-    assert "Scores outside 0 to 1 are not probabilities" in shown
+def test_scores_outside_0_to_1_have_no_log_loss_and_a_threshold_of_their_own():
+    study = classification.read(scores(score=lambda f: 10 * f["score"]))
     assert "log_loss" not in [chosen.label for chosen in study.settings.metrics]
     assert study.rule.text == "best F1"
-    with pytest.raises(
-        ParameterError, match=r"metrics: brier needs probabilities, got the score .* of good \(data frame"
-    ):
-        classification.read(outside, metrics="brier")
 
 
-def test_certain_and_wrong_is_told():
-    sure = frame().assign(score=lambda f: np.where(f["score"] > 0.6, 1.0, f["score"]))
-    shown = whole(classification.read(sure))
-    assert "Probabilities of exactly 0 or 1, which log loss clips: good" in shown
-    assert "wrong ones cost 36 nats each" in shown
-
-
-def test_log_loss_driven_by_rows_that_no_model_expected_is_told():
-    first = frame()["label"].to_numpy().argmax()
-    far = frame().assign(score=lambda f: np.where(np.arange(len(f)) == first, 1e-9, f["score"]))
-    assert "log loss in rows whose class had a probability below 0.1%: good" in whole(classification.read(far))
-    assert "whose class had a probability below" not in whole(classification.read(frame()))
-
-
-def test_constant_scores():
-    study = classification.read(frame().assign(score=0.5))
-    whole(study)
+def test_equal_scores_separate_nothing():
+    study = classification.read(scores(score=0.5))
     assert study.estimates.query("metric == 'roc_auc'")["value"].tolist() == [0.5, 0.5]
 
 
-def test_duplicates_are_told():
-    twice = pd.concat([frame(60), frame(60).assign(id=lambda f: f["id"] + 1000)])
-    assert "60 rows have the same label and the same scores as another row: they may be duplicates" in whole(
-        classification.read(twice)
-    )
-
-
-def test_rows_with_few_distinct_scores_are_ties_and_no_warning():
-    coarse = frame(500).assign(score=lambda f: f["score"].round(2))
-    study = classification.read(coarse[coarse["system"] == "good"])
-    (finding,) = [one for one in binary_page.every_finding(study) if one.kind.code == "EK206"]
-    assert (finding.severity, "ties are likely, for no system has more than" in finding.message) == (NOTE, True)
-
-
-def test_weights_and_units():
-    rng = np.random.default_rng(2)
-    weighted = frame(sample_weight=rng.uniform(0.5, 2, 200), user=np.arange(200) // 4)
-    study = classification.read(weighted, unit="user", segments="user")
-    assert study.unit_name == "user"
+def test_rows_of_users_count_their_users():
+    study = classification.read(scores(user=lambda f: f["id"] // 4), unit="user")
     assert (study.estimates.query("metric == 'roc_auc'")["n"] == 50).all()
-    assert "Rows are weighted" in whole(study)
-    jsonschema.validate(published(study), SCHEMA)
 
 
-def test_a_slice_with_one_class_is_told():
-    sliced = frame().assign(part=lambda f: np.where(f["label"] == 1, "only positives", "rest"))
-    shown = whole(classification.read(sliced, segments="part"))
-    assert "Slices with one class, where AUC is undefined: part only positives, part rest." in shown
-
-
-def test_hostile_text_is_escaped():
-    hostile = "<script>alert(1)</script>"
-    study = classification.read(frame().replace({"system": {"good": hostile}}).assign(seg=hostile), segments="seg")
-    for name in PIECES:
-        shown = getattr(classification_page, name)(study)._repr_mimebundle_()["text/html"]
-        assert hostile not in shown, name
-
-
-def test_predicted_classes_without_scores():
-    data = pd.DataFrame({"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")})
-    study = classification.read(data)
-    assert "calibration" not in whole(study)
+def test_predicted_classes_without_scores_have_no_curves():
+    study = classification.read(pd.DataFrame({"id": range(6), "label": list("aabbcc"), "predicted": list("abbbca")}))
     for piece in (classification_page.curve_plot, classification_page.top, classification_page.calibration):
         assert piece(study).html == ""
     assert study.estimates.set_index("metric")["value"]["accuracy"] == pytest.approx(4 / 6)
-    with pytest.raises(ParameterError, match="log_loss needs p_<class> columns, the table has none"):
-        classification.read(data, metrics="log_loss")
-    jsonschema.validate(published(study), SCHEMA)
 
 
-def test_a_class_that_never_occurs_or_is_never_predicted_is_told():
-    data = pd.DataFrame({"label": list("aabb"), "p_a": [0.8, 0.7, 0.6, 0.5], "p_b": [0.1] * 4, "p_c": [0.1] * 4})
-    shown = whole(classification.read(data))
-    assert "Classes without a row, whose recall and AUC are undefined: c." in shown
-    assert "system never predicts b: their precision is undefined." in shown
-
-
-def test_multi_label_with_units_and_weights():
-    data = pd.read_csv(Path(__file__).parents[1] / TRAITS).assign(weight=2.0)
-    study = classification.read(data, unit="digit", threshold=0.4)
-    assert (study.estimates.query("metric == 'micro_f1'")["n"] == 10).all()
-    whole(study)
+def test_rows_with_few_distinct_scores_are_ties_and_no_warning():
+    coarse = scores(500).assign(score=lambda f: f["score"].round(2))
+    study = classification.read(coarse[coarse["system"] == "good"])
+    (finding,) = [one for one in binary_page.every_finding(study) if one.kind.code == "EK206"]
+    assert (finding.severity, "ties are likely, for no system has more than" in finding.message) == (NOTE, True)
 
 
 @pytest.mark.parametrize(
@@ -436,7 +199,7 @@ def test_the_cost_curve_begins_where_none_is_predicted_positive():
 @pytest.mark.parametrize("systems", [["good"], ["good", "weak"]])
 @pytest.mark.parametrize("weight", [None, 0.5])
 def test_repeated_rows_share_their_label_and_every_score(systems, weight):
-    data = frame(400).assign(score=lambda d: d["score"].round(2))
+    data = scores(400).assign(score=lambda d: d["score"].round(2))
     data = data[data["system"].isin(systems)].assign(**({} if weight is None else {"weight": weight}))
     wide = data.pivot(index=["id", "label"], columns="system", values="score").reset_index("label")
     study = classification.read(data, systems=systems)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 import evalkit as ek
 from evalkit.drawing import tables
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, measured, ordered
 from evalkit.pages import page, shared_findings
 from evalkit.parameters import REPORTS
 
+TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 KINDS = kinds.every()
 KIND = Kind("EK999", "name", "What it means.", "What to do.")
@@ -110,3 +112,21 @@ def test_the_colours_of_differences_are_those_of_their_verdicts():
 def test_a_bound_of_nothing_is_no_bound():
     assert shared_findings.moves(4.2e-5) == "moves by less than 4e-5"
     assert shared_findings.moves(0.0) == "is exact"
+
+
+def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
+    monkeypatch.syspath_prepend(str(TRUST))
+    import declared
+
+    sentences = {text for text in vars(measured).values() if isinstance(text, str)}
+    assert {exception.told for exception in declared.DECLARED} <= sentences
+    assert sys.modules["declared"].__file__ == str(TRUST / "declared.py")
+
+
+@pytest.mark.parametrize(
+    "name", ["SMALL_CLASS", "RARE", "HEAVY", "SPARSE", "WHOLE", "ZIPF", "SHOWN", "UNEQUAL", "LEADER", "BEST", "POOLED"]
+)
+def test_a_sentence_ends_and_has_a_figure(name):
+    text = getattr(measured, name)
+    assert text.endswith(".")
+    assert re.search(r"\d% ", text)

@@ -16,10 +16,8 @@ from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.exports import plain
 from evalkit.pages import first_screen, page, ranking_page
-from evalkit.studies import beyond_relevance, provenance, ranking
-from evalkit.studies.diagnostics import rank_tiers
+from evalkit.studies import provenance, ranking
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -39,28 +37,6 @@ def frame(**columns) -> pd.DataFrame:
         "user": ["u1"] * 4 + ["u2"] * 2 + ["u1"] * 4 + ["u2"] * 2,
     }
     return pd.DataFrame(base | columns)
-
-
-def test_the_answer_on_real_runs():
-    folder = SHARED / "trec_covid_demo"
-    if not folder.exists():
-        pytest.skip("trec_covid_demo must not be committed, and is not beside the checkout")
-    study = ranking.read(str(folder / "runs"), str(folder / "qrels.txt"))
-    rows = study.headline.set_index("second")
-    assert study.leader == "sab20.1.meta.docs"
-    assert rows["verdict"].to_dict() == {"T5R1": "cannot tell", "smith.bm25": "better", "TU_Vienna_TKL_1": "better"}
-    assert rows.loc["T5R1", "p"] == pytest.approx(0.122, abs=0.01)
-    assert rows.loc["T5R1", "p_t"] == pytest.approx(0.124910, abs=1e-6)
-    shown = first_screen.verdict(study).text
-    assert "better: sab20.1.meta.docs than smith.bm25" in shown
-    assert "cannot tell: sab20.1.meta.docs from T5R1" in shown
-
-
-def test_all_pairs_are_one_family_on_each_metric(sample):
-    per_metric = sample.comparisons.groupby("metric")
-    assert (per_metric.size() == 10).all()
-    assert (sample.comparisons["adjusted"] >= sample.comparisons["p"]).all()
-    assert list(sample.headline["first"].unique()) == [sample.leader]
 
 
 def test_the_range_of_ties_holds_the_value(sample):
@@ -84,40 +60,10 @@ def test_precision_is_drawn_only_as_far_as_half_of_the_lists_reach(sample):
     assert f"lda_cosine from 0.989 at 0 to {last['value']:.3f} at {last['recall']:g}" in picture.alt
 
 
-def test_what_the_page_and_the_json_need_is_computed_once(sample):
-    assert beyond_relevance.bounds(sample) is beyond_relevance.bounds(sample)
-    assert rank_tiers(sample) is rank_tiers(sample)
-
-
-def test_slices_hold_every_query(sample):
-    n = sample.by_segment.groupby("slice")["n"].first()
-    assert n.sum() == 100
-
-
-def test_results_do_not_depend_on_what_else_was_asked(sample):
-    alone = ranking.read(metrics="map")
-    both = sample.comparisons[sample.comparisons["metric"] == "average_precision"]
-    one = alone.comparisons
-    key = ["first", "second"]
-    joined = both.assign(pair=[frozenset(p) for p in both[key].to_numpy()]).set_index("pair")["p"]
-    again = one.assign(pair=[frozenset(p) for p in one[key].to_numpy()]).set_index("pair")["p"]
-    assert joined.sort_index(key=lambda i: i.map(sorted)).round(12).tolist() == (
-        again.sort_index(key=lambda i: i.map(sorted)).round(12).tolist()
-    )
-
-
 def test_units_are_clustered_and_named():
     study = ranking.read(frame(), unit="user", metrics="mrr")
     assert study.comparisons.iloc[0][["unit", "n"]].tolist() == ["user", 2]
     assert study.estimates.iloc[0]["n"] == 2
-
-
-def test_one_system_is_described_and_not_compared():
-    study = ranking.read(frame()[:6], metrics="mrr")
-    assert study.comparisons.empty
-    assert "nothing to compare" in first_screen.verdict(study).html
-    assert ranking_page.extremes(study).text.count("q") >= 3
-    assert ranking_page.queries(study).alt.startswith("reciprocal_rank of each query")
 
 
 @pytest.mark.parametrize("asked", [{"baseline": "a"}, {"margin": 0.1}])
@@ -150,19 +96,9 @@ def test_parameters_are_refused_by_name(parameter, message):
         ranking.read(frame(), **parameter)
 
 
-def test_equivalence_needs_a_margin_and_enough_queries():
-    rng = np.random.default_rng(0)
-    rows = [
-        {"system": s, "query": f"q{q}", "item": f"d{i}", "score": -i, "grade": int(i == best)}
-        for q in range(60)
-        for s, best in (("a", q % 2), ("b", (q + int(rng.random() < 0.1)) % 2))
-        for i in range(3)
-    ]
-    table = pd.DataFrame(rows).drop_duplicates(["query", "item", "system"])
-    table = table.assign(grade=table.groupby(["query", "item"])["grade"].transform("first"))
-    study = ranking.read(table, metrics="mrr", margin=0.2)
-    assert study.headline.iloc[0]["verdict"] == "equivalent"
-    assert ranking.read(table, metrics="mrr").headline.iloc[0]["verdict"] == "cannot tell"
+def test_equivalence_needs_a_margin():
+    assert ranking.read(frame(), metrics="mrr", margin=9).headline.iloc[0]["verdict"] == "equivalent"
+    assert ranking.read(frame(), metrics="mrr").headline.iloc[0]["verdict"] == "cannot tell"
 
 
 @pytest.mark.parametrize("rule, passed", [("not worse", True), ("better", False)])
@@ -180,20 +116,6 @@ def test_only_parameters_that_differ_are_given_and_the_command_says_them():
     assert called in ranking_page.origin(study).text
     on_file = provenance.command("ranking", dict(study.given) | {"preds": "a.csv"})
     assert on_file == "evalkit report ranking -p preds a.csv -p metrics '[mrr, map]' -p level 0.9"
-
-
-def test_hostile_text_in_names_and_ids_stays_text():
-    bad = '<img src=x onerror="alert(1)">$\\frac$'
-    study = ranking.read(frame(system=[bad] * 6 + ["b"] * 6, user=[bad] * 12), segments="user", metrics="mrr")
-    pieces = [first_screen.verdict(study), page.estimates(study, "c"), page.comparisons(study), page.segments(study)]
-    pieces += [
-        page.differences(study),
-        page.segment_plot(study),
-        ranking_page.queries(study),
-        ranking_page.findings(study),
-    ]
-    for piece in pieces:
-        assert "<img" not in piece._repr_mimebundle_()["text/html"]
 
 
 def column(c):
@@ -256,6 +178,6 @@ def test_bad_input_leaves_the_old_report_alone(tmp_path, capsys):
     assert (tmp_path / "ranking.html").read_text(encoding="utf-8") == "old"
 
 
-def test_a_slice_says_where_its_queries_are_listed():
-    note = page.segments(ranking.read()).tables[0].note
+def test_a_slice_says_where_its_queries_are_listed(sample):
+    note = page.segments(sample).tables[0].note
     assert "A slice opens its part of the list under “Query by query”" in note

@@ -22,6 +22,7 @@ from validation_tables import (
 from evalkit.limits import Limits
 from evalkit.offline import fitting
 from evalkit.pages import validation_page
+from evalkit.statistics.significance import holm
 from evalkit.studies import validation
 
 
@@ -188,6 +189,21 @@ def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
 @pytest.mark.parametrize("rule, passed", [("no severe finding", True), ("trusted", False)])
 def test_the_gate_trusted_asks_for_what_could_not_be_checked(rule, passed):
     assert validation.read(gate=rule).gate["passed"] is passed
+
+
+@pytest.mark.parametrize(("rows", "decides", "honest"), [(200, "p", False), (1000, "p_pooled", True)])
+def test_the_folds_decide_where_few_rows_are_pooled(rows, decides, honest):
+    rng = np.random.default_rng(5)
+    label = np.tile(rng.integers(0, 2, rows), 2)
+    table = {"label": label, "score": label + rng.normal(0, 1, 2 * rows), "fold": np.tile(np.arange(rows) % 5, 2)}
+    table |= {"id": np.tile(np.arange(rows), 2), "model": np.repeat(["a", "b"], rows)}
+    study = validation.read(pd.DataFrame(table), metrics="roc_auc")
+    assert study.paired["adjusted"].tolist() == pytest.approx(np.clip(holm(study.paired[decides]), 0, 1))
+    assert study.paired["p_pooled"].notna().all() == honest
+    assert set(study.paired[decides]) <= set(study.comparisons["p"])
+    assert study.answer["what"].startswith("pooled") is honest
+    first, second = validation_page.paired(study).html.split("<table")[1:]
+    assert ("adjusted p" in first, "adjusted p" in second) == (honest, not honest)
 
 
 # What is published, and drawn

@@ -1,10 +1,13 @@
-"""Numbers and their nouns agree on every page, and every n is of what stands beside it."""
+"""Words beside numbers: nouns agree, every n is of what stands beside it, costs, calibration, equal values."""
+
+import re
 
 import numpy as np
 import pandas as pd
 
 from evalkit.pages import binary_page, classification_page, page, ranking_page, rating_page, significance_page
 from evalkit.studies import classification, ranking, rating, significance
+from evalkit.studies.classification import Miscalibration, miscalibrated
 
 
 def trials(tmp_path, rows):
@@ -66,3 +69,58 @@ def test_captions_say_the_units_that_the_intervals_are_over():
     clustered = classification.read(scores, unit="user_id")
     n = int(clustered.estimates["n"].max())
     assert f"n = {n} users with 200 rows" in classification_page.estimates(clustered).html
+
+
+def misjudged():
+    rng = np.random.default_rng(1)
+    logit = rng.normal(0, 1.5, 400)
+    label = (rng.random(400) < 1 / (1 + np.exp(-logit))).astype(int)
+    several = {"right": logit, "extreme": 3 * logit, "timid": logit / 3, "high": logit + 1, "low": logit - 1}
+    return pd.DataFrame({"label": label} | {f"score_{k}": 1 / (1 + np.exp(-v)) for k, v in several.items()})
+
+
+def test_each_kind_of_miscalibration_is_named():
+    study = classification.read(misjudged(), metrics="brier")
+    wrong, right = miscalibrated(study)
+    assert wrong[Miscalibration.OVERCONFIDENT] == ["extreme"]
+    assert wrong[Miscalibration.UNDERCONFIDENT] == ["timid"]
+    assert (wrong[Miscalibration.TOO_HIGH], wrong[Miscalibration.TOO_LOW]) == (["high"], ["low"])
+    assert right == ["right"]
+    text = binary_page.calibration(study).text
+    assert text.startswith("Over-confident, with probabilities too close to 0 and 1 (slope below 1): extreme.")
+    assert "Neither slope nor intercept shows miscalibration: right." in text
+
+
+def test_equal_costs_are_said_to_be_assumed_unless_they_were_set():
+    frame = misjudged()[["label", "score_right"]]
+    assert classification.read(frame).costs.said.startswith("No costs were set, so a false positive and a false neg")
+    asked = classification.read(frame, costs="fp=1,fn=1")
+    assert asked.costs.said == "Costs: false positive 1, false negative 1."
+
+
+def test_rounding_wins_no_unit():
+    off = {"forecast_a": [0.1, 0.2], "forecast_b": [0.3, 0.0]}  # of the first user 0.30000000000000004 and 0.3
+    frame = pd.concat([pd.DataFrame({"actual": 0.0, "user": user, **off}) for user in "uvw"])
+    users = rating.read(frame, unit="user").comparisons.iloc[0]
+    assert (users["wins"], users["ties"], users["losses"]) == (0, 3, 0)
+
+
+def test_wins_are_of_units():
+    actual = np.zeros(6)
+    frame = pd.DataFrame({"actual": actual, "forecast_a": [0, 0, 5, 1, 1, 1], "forecast_b": [1, 1, 1, 1, 1, 1]})
+    rows = rating.read(frame).comparisons.set_index("first").iloc[0]
+    study = rating.read(frame.assign(user=["u", "u", "u", "v", "v", "w"]), unit="user")
+    users = study.comparisons.iloc[0]
+    assert sorted([rows["wins"], rows["losses"]]) == [1, 2]
+    assert rows["ties"] == 3
+    assert (users["ties"], users["wins"] + users["losses"]) == (2, 1)
+    assert "users won / tied / lost" in page.comparisons(study).text
+
+
+def test_systems_with_the_same_best_printed_value_are_both_bold():
+    rng = np.random.default_rng(2)
+    actual = rng.normal(0, 1, 50)
+    error = rng.normal(0, 1, 50)
+    frame = pd.DataFrame({"actual": actual, "forecast_a": actual + error, "forecast_b": actual + error * 1.00001})
+    html = rating_page.estimates(rating.read(frame.assign(forecast_c=actual + 2 * error), metrics="mae")).html
+    assert len(re.findall('class="lead"', html)) == 2
