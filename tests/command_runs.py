@@ -52,5 +52,6 @@ def notebook(path, *sources):
 def evalkit(*arguments, folder, notebooks=None):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = command.main([*map(str, arguments), "-o", str(folder)], notebooks)
+        given = [] if folder is None else ["-o", str(folder)]
+        status = command.main([*map(str, arguments), *given], notebooks)
     return Ended(status, out.getvalue(), err.getvalue(), folder)

@@ -14,11 +14,10 @@ import pandas as pd
 import psutil
 import pytest
 from command_runs import CHECK, PUBLISH, evalkit, importable, notebook  # noqa: F401
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 import evalkit as ek
 from evalkit import __main__ as command
-from evalkit import report, running
 from evalkit.arrays import ParameterError
 from evalkit.commands import batch, checks, requests
 from evalkit.commands.requests import Outcome
@@ -88,43 +87,6 @@ def test_a_report_of_a_batch_has_the_bytes_of_one_made_alone(several, inputs, tm
     assert alone.status == 0
     for end in ("html", "ipynb", "json"):
         assert (tmp_path / f"n-may.{end}").read_bytes() == (ended.folder / f"n-may.{end}").read_bytes()
-
-
-@pytest.fixture
-def never_run(monkeypatch):
-    def run(*_: object, **__: object):
-        raise AssertionError("a kernel was started")
-
-    monkeypatch.setattr(running, "execute", run)
-
-
-@pytest.mark.usefixtures("never_run")
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (("--each", "nothing/*.csv"), "--each: no file matches 'nothing/\\*.csv'"),
-        (("--each", "{inputs}/m*.csv", "--name", "x"), "--name names one report, got 1"),
-        (("{path}",), "two reports would have the name 'n'"),
-        (("-f", "none.toml"), "-f: cannot read none.toml: No such file or directory"),
-        (("-f", "{inputs}/may.csv"), "-f: .*may.csv is not a TOML file"),
-        (("--each", ""), "--each: no file matches ''"),
-        (("-j", "0"), "argument -j: must be a whole number of at least 1, got '0'"),
-    ],
-)
-def test_what_is_refused_before_a_kernel_starts(tmp_path, inputs, arguments, message):
-    path = notebook(tmp_path / "n.ipynb", PUBLISH)
-    given = [text.format(inputs=inputs, path=path) for text in arguments]
-    ended = evalkit("report", path, *given, folder=tmp_path / "out")
-    assert ended.status == 2
-    assert re.search(message, ended.err)
-
-
-@pytest.mark.usefixtures("never_run")
-def test_each_report_of_a_batch_is_refused_by_itself(tmp_path, inputs):
-    path = notebook(tmp_path / "n.ipynb", PUBLISH)
-    ended = evalkit("report", path, "--each", f"prds={inputs}/m*.csv", folder=tmp_path / "out")
-    assert ended.status == 2
-    assert "evalkit: n-may: unknown parameter 'prds' (did you mean 'preds'?)" in ended.err
 
 
 def test_names_of_files():
@@ -213,148 +175,91 @@ def test_an_own_metric_and_an_own_section_with_parameters_from_a_file_of_setting
 def test_settings_of_every_kind(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text('level = 0.9\ndata_date = 2026-10-01\ncolumns = {label = "y"}\nsegments = ["a", "b"]\n')
-    read = command.requests.settings(path)
+    read = requests.settings(path)
     assert read.values == {"level": 0.9, "data_date": "2026-10-01", "columns": {"label": "y"}, "segments": ["a", "b"]}
     assert cells.settings() == ""
-    with pytest.raises(command.Refused, match="unknown parameter 'levle'"):
-        command.requests.parameters([], command.requests.Settings({"levle": 1}), {"level": None})
-    many = command.requests.Settings({f"k{i}": 1 for i in range(100)})
-    with pytest.raises(command.Refused, match=r"'k0', .*'k9' and 90 more; this notebook has: level"):
-        command.requests.parameters([], many, {"level": None})
 
 
 @pytest.mark.parametrize(
-    "source, message", [("a = " + "[" * 5000, "is nested too deep"), ("#" * 10**6 + "#", "must have at most 1,000,000")]
+    "source, message",
+    [
+        ("levle = 1", "unknown parameter 'levle'"),
+        ("\n".join(f"k{i} = 1" for i in range(100)), "'k0', .*'k9' and 90 more; this notebook has: level"),
+        ("a = " + "[" * 5000, "is nested too deep"),
+        ("#" * 10**6 + "#", "must have at most 1,000,000"),
+    ],
 )
-def test_settings_that_are_too_much(tmp_path, source, message):
+def test_settings_that_are_refused(tmp_path, source, message):
     (tmp_path / "p.toml").write_text(source)
     with pytest.raises(command.Refused, match=message):
-        command.requests.settings(tmp_path / "p.toml")
+        requests.parameters([], requests.settings(tmp_path / "p.toml"), {"level": None})
 
 
 # Inspect and doctor ---------------------------------------------------------------------------------------------
 
 
-def inspected(capsys, *arguments):
-    status = command.main(["inspect", *map(str, arguments)])
-    return status, capsys.readouterr()
+OWN = "import evalkit as ek\n\n@ek.mean(best='high')\ndef saved({}):\n    return 1\n"
+USERS = "user,arm,orders,name\n1,a,3,u\n2,b,4,v\n3,a,1,w\n4,b,0,x\n"
+SCORED = "id,y_true,y_score,amount\n1,1,.9,8\n2,0,.1,3\n"
+RANKED = "query,item,bm25,dense,grade\nq,a,1,2,1\n"
+FOUR = "id,y_true,a,b\n1,1,.9,.8\n2,0,.1,.3\n"
+RUNS = "data/digits_retrieval/runs -p qrels data/digits_retrieval/qrels.txt"
+CREDIT, PLANS = "data/german_credit/predictions.csv", "data/interleaving/health_plans.parquet"
+HOW = "for one column per system systems='NAME,NAME', or"
+INSPECTED = [  # a file or its text, options, exit status, what is printed
+    (CREDIT, "", 0, "classification: binary outcomes, 1,000 rows; columns id, system = model, label = y_true"),
+    (CREDIT, "", 0, "systems forest, gbm, logistic; for unit and segments personal_status"),
+    (CREDIT, "", 0, "ranking: refused: .*no column for the query"),
+    (CREDIT, "", 0, "significance: predicted probabilities, 1,000 units"),
+    (CREDIT, "", 0, "validation: out-of-fold predictions, 1,000 rows"),
+    (RUNS, "--report ranking", 0, "ranking: ranked lists, 100"),
+    ("data/visit_forecasts/predictions.csv", "--report rating", 0, "rating: actual values and forecasts, 2,724 rows"),
+    ("data/interleaving/sessions.parquet", "--report interleaving -p neutral both", 0, ": interleaved sessions, "),
+    (
+        PLANS,
+        "--report interleaving -p columns user=block,arm=plan -p metrics visits",
+        0,
+        r"a table of users \(users=\), ",
+    ),
+    (USERS, "--report interleaving", 0, r"of users \(users=\), which metrics= must name to compare: orders, 4 users"),
+    ("label,score\n0,.1\n1,.2\n2,.3\n", "--report classification", 2, "classification: refused: "),
+    ("none.csv", "", 2, "evalkit: .*none.csv"),
+    (SCORED, "--report clasification", 2, "got 'clasification'"),
+    (RANKED, "--report ranking", 2, HOW),
+    (FOUR, "--report classification", 2, f"{HOW} call them score_NAME"),
+    (FOUR, "--report rating", 2, f"{HOW} call them forecast_NAME"),
+]
 
 
-def test_inspect_says_roles_systems_and_what_is_refused(capsys):
-    status, printed = inspected(capsys, ROOT / "data" / "german_credit" / "predictions.csv")
-    lines = dict(line.split(": ", 1) for line in printed.out.splitlines())
-    assert status == 0
-    assert lines["classification"].startswith("binary outcomes, 1,000 rows; columns id, system = model, label = y_true")
-    assert "systems forest, gbm, logistic; for unit and segments personal_status" in lines["classification"]
-    assert "no column for the query" in lines["ranking"]
-    assert lines["significance"].startswith("predicted probabilities, 1,000 units")
-    assert lines["validation"].startswith("out-of-fold predictions, 1,000 rows")
-
-
-@pytest.mark.parametrize(
-    "name, given, start",
-    [
-        (
-            "ranking",
-            ("data/digits_retrieval/runs", "-p", "qrels", "data/digits_retrieval/qrels.txt"),
-            "ranked lists, 100",
-        ),
-        ("rating", ("data/visit_forecasts/predictions.csv",), "actual values and forecasts, 2,724 rows"),
-        ("interleaving", ("data/interleaving/sessions.parquet", "-p", "neutral", "both"), "interleaved sessions, "),
-        (
-            "interleaving",
-            (
-                "data/interleaving/health_plans.parquet",
-                "-p",
-                "columns",
-                "user=block,arm=plan",
-                "-p",
-                "metrics",
-                "visits",
-            ),
-            "a table of users (users=), ",
-        ),
-    ],
-)
-def test_inspect_of_one_report(capsys, monkeypatch, name, given, start):
+@pytest.mark.parametrize("data, options, status, printed", INSPECTED)
+def test_inspect_says_what_a_report_makes_of_a_file(capsys, tmp_path, monkeypatch, data, options, status, printed):
     monkeypatch.chdir(ROOT)
-    status, printed = inspected(capsys, *given, "--report", name)
-    assert (status, printed.err) == (0, "")
-    assert printed.out.splitlines()[-1].startswith(f"{name}: {start}")
+    if "\n" in data:
+        (tmp_path / "x.csv").write_text(data)
+        data = tmp_path / "x.csv"
+    assert command.main(["inspect", *f"{data} {options}".split()]) == status
+    captured = capsys.readouterr()
+    assert re.search(printed, captured.out + captured.err)
+    assert captured.err.count("\n") <= 1
 
 
 def test_inspect_of_many_rows_says_what_it_did_not_read(capsys, tmp_path, monkeypatch):
     path = tmp_path / "x.parquet"
     pd.DataFrame({"label": [0, 1, 2] * 100_001, "score": 0.5}).to_parquet(path)
     monkeypatch.setattr(Part, "load", lambda *_: pytest.fail("rows were read"))
-    status, printed = inspected(capsys, path)
-    assert status == 0
-    assert "values: not read, as there are more than 300,000 rows; the report checks them" in printed.out
-    assert "classification: binary outcomes, values not read; columns label, score" in printed.out
-    assert "significance: a table of results or of predictions, values not" in printed.out
-    assert f"ranking: refused: {path}: no column for the query" in printed.out
-
-
-def test_inspect_of_bad_rows_and_of_nothing(capsys, tmp_path):
-    path = tmp_path / "x.csv"
-    pd.DataFrame({"label": [0, 1, 2], "score": [0.1, 0.2, 0.3]}).to_csv(path, index=False)
-    status, printed = inspected(capsys, path, "--report", "classification")
-    assert status == 2
-    assert "classification: refused: " in printed.out
-    status, printed = inspected(capsys, tmp_path / "none.csv")
-    assert (status, printed.err.count("\n")) == (2, 1)
-    assert inspected(capsys, path, "--report", "clasification")[0] == 2
-
-
-def test_inspect_ends_without_a_word_on_stderr(tmp_path):
-    (tmp_path / "x.csv").write_text("label,score\n1,0.5\n0,0.4\n")
-    ended = subprocess.run([sys.executable, "-m", "evalkit", "inspect", tmp_path / "x.csv"], capture_output=True)
-    assert (ended.returncode, ended.stderr) == (0, b"")
-
-
-OWN = "import evalkit as ek\n\n@ek.mean(best='high')\ndef saved({}):\n    return 1\n"
-USERS = "user,arm,orders\n1,a,3\n2,b,4\n"
-FOUR = "id,y_true,a,b\n1,1,.9,.8\n2,0,.1,.3\n"
-SCORED = "id,y_true,y_score,amount\n1,1,.9,8\n2,0,.1,3\n"
-
-
-def test_inspect_takes_a_table_of_users_as_such_and_says_what_metrics_can_name(capsys, tmp_path):
-    (tmp_path / "x.csv").write_text("user,arm,orders,name\n1,a,3,u\n2,b,4,v\n3,a,1,w\n4,b,0,x\n")
-    status, printed = inspected(capsys, tmp_path / "x.csv", "--report", "interleaving")
-    assert status == 0
-    assert "a table of users (users=), which metrics= must name to compare: orders, 4 users" in printed.out
-
-
-@pytest.mark.parametrize(
-    "report, text, message",
-    [
-        (
-            "ranking",
-            "query,item,bm25,dense,grade\nq,a,1,2,1\n",
-            "for one column per system systems='NAME,NAME', or",
-        ),
-        ("classification", FOUR, "for one column per system systems='NAME,NAME', or call them score_NAME"),
-        ("rating", FOUR, "for one column per system systems='NAME,NAME', or call them forecast_NAME"),
-    ],
-)
-def test_inspect_says_how_a_table_of_another_form_is_given(capsys, tmp_path, report, text, message):
-    (tmp_path / "x.csv").write_text(text)
-    status, printed = inspected(capsys, tmp_path / "x.csv", "--report", report)
-    assert status == 2
-    assert message in printed.out
+    assert command.main(["inspect", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "values: not read, as there are more than 300,000 rows; the report checks them" in printed
+    assert "classification: binary outcomes, values not read; columns label, score" in printed
+    assert "significance: a table of results or of predictions, values not" in printed
+    assert f"ranking: refused: {path}: no column for the query" in printed
 
 
 @pytest.mark.parametrize(
     "report, argument, text, message",
     [
-        ("classification", "amuont", SCORED, "metrics: saved: x.csv has no column 'amuont'"),
-        ("classification", "amuont", SCORED, "did you mean 'amount'"),
-        (
-            "rating",
-            "forecast, lable",
-            "actual,forecast,label\n1,2,3\n2,3,4\n",
-            "metrics: saved: x.csv has no column 'lable'",
-        ),
+        ("classification", "amuont", SCORED, "metrics: saved: x.csv has no column 'amuont'.*did you mean 'amount'"),
+        ("rating", "forecast, lable", "actual,forecast,label\n1,2,3\n", "metrics: saved: x.csv has no column 'lable'"),
         ("interleaving", "ordrs", USERS, "metrics: saved: x.csv has no column 'ordrs'"),
         ("ranking", "grads", "query,item,score,grade\nq,a,1,2\n", r"saved takes grads, .* \(did you mean 'grades'\?\)"),
         ("significance", "lable", SCORED, r"saved takes lable, .* \(did you mean 'label'\?\)"),
@@ -394,17 +299,3 @@ def test_doctor_finds_nothing_missing_here_and_says_what_is(capsys, monkeypatch)
     monkeypatch.setattr(checks, "packages_distributions", dict)
     assert command.main(["doctor"]) == 1
     assert "missing  evalkit: not installed" in capsys.readouterr().out
-
-
-def test_help_of_a_report_lists_its_parameters(capsys):
-    with pytest.raises(SystemExit):
-        command.main(["report", "rating", "-h"])
-    printed = capsys.readouterr().out
-    assert "--each PATTERN" in printed
-    assert "parameters of rating, each set by -p NAME VALUE:" in printed
-
-
-def test_a_failed_run_has_a_page_that_says_why(tmp_path):
-    run = report.Run(new_notebook(cells=[]), None, report.Failure("KeyError", "x", 0))
-    outcome = requests.finish(run, tmp_path, "n")
-    assert outcome.messages == (f"run failed: KeyError: x; see {tmp_path / 'n.failed.html'}",)

@@ -1,7 +1,5 @@
 """The study of an A/B table of users: its tests, CUPED and caps, arms and shares, bad tables and parameters."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,35 +10,8 @@ from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import independent, power
-from evalkit.statistics.proportions import difference_score, two_proportions
+from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-def _hits(table, arm):
-    values = table.loc[table["arm"] == arm, "any"]
-    return int(values.sum()), len(values)
-
-
-def test_rand_by_rows_equals_scipy_and_statsmodels():
-    # the values of scipy ttest_ind(equal_var=False) and statsmodels on the 20,190 rows as if independent
-    rows = pd.read_parquet(ROOT / "data" / "rand_hie" / "visits.parquet")
-    arm = np.where(rows["lncoins"] == 0, "free", "paying")
-    table = rows.assign(arm=arm, any=(rows["mdvis"] > 0).astype(int))[["id", "arm", "mdvis", "any"]]
-    study = interleaving.read(users=table, columns="user=id", metrics="mdvis,any", baseline="paying", **SMALL).users
-    visits, share = study.comparisons.to_dict("records")
-    assert [visits[name] for name in ("difference", "low", "high")] == pytest.approx(
-        [0.577946611449, 0.454605388909, 0.70128783399], rel=1e-9
-    )
-    assert visits["p"] == pytest.approx(4.52726883329e-20, rel=1e-9)
-    assert [share[name] for name in ("difference", "lift")] == pytest.approx(
-        [0.0734568977165, 0.113436798372], rel=1e-9
-    )
-    score = difference_score(*(side for arm in ("free", "paying") for side in _hits(table, arm)))
-    assert (share["low"], share["high"]) == pytest.approx((score.low, score.high), rel=1e-9)
-    assert (score.low, score.high) == pytest.approx((0.0605852159968, 0.0863215741769), abs=2e-5)  # Newcombe's
-    assert share["p"] == pytest.approx(3.44654390248e-29, rel=1e-9)
 
 
 def test_means_shares_and_ratios_have_their_own_test():
@@ -71,14 +42,6 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result():
     assert study.headline["difference"].iloc[0] == rows.loc["as it is", "difference"]
 
 
-def test_users_in_both_arms_are_left_out_and_counted():
-    table = pd.concat([users(), users()[:1].assign(arm="b")])
-    study = interleaving.read(users=table, metrics="orders", **SMALL).users
-    assert study.crossed == 1
-    assert study.sizes == {"a": 3, "b": 4}
-    assert "1 user seen in several arms: left out of all arms." in experiment_page.findings(study).text
-
-
 def test_the_sample_ratio_is_against_what_was_planned():
     table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
     table = table[(table["arm"] == "a") | (np.arange(len(table)) % 4 == 1)]
@@ -93,51 +56,31 @@ def test_the_sample_ratio_is_against_what_was_planned():
     assert "Sample ratio: not tested" in notes["unknown"].text
 
 
-def test_three_arms_are_one_family():
-    table = pd.concat([users(), users(user=[f"v{i}" for i in range(8)], arm=["c"] * 8)])
-    study = interleaving.read(users=table, metrics="orders", **SMALL).users
-    assert len(study.comparisons) == 3
-    assert (study.comparisons["adjusted"] >= study.comparisons["p"]).all()
-
-
-def test_several_looks_have_a_price():
-    study = interleaving.read(users=users(), metrics="orders", looks=5, **SMALL).users
-    assert study.looks["false_positive_rate"] == pytest.approx(0.142, abs=5e-4)
-    assert study.looks["pocock"] == pytest.approx(0.0158, abs=1e-4)
-    assert "5 analyses of the running test at 0.05 each" in experiment_page.findings(study).text
-
-
-def test_less_can_be_better():
+def test_less_can_be_better_and_three_arms_are_one_family():
     table = users(orders=[1, 9, 0, 9, 1, 8, 2, 9])
     study = interleaving.read(users=table, metrics="orders", best="low", **SMALL).users
     assert study.headline[["first", "verdict"]].iloc[0].tolist() == ["a", "better"]
+    more = pd.concat([table, users(user=[f"v{i}" for i in range(8)], arm=["c"] * 8)])
+    comparisons = interleaving.read(users=more, metrics="orders", **SMALL).users.comparisons
+    assert len(comparisons) == 3
+    assert (comparisons["adjusted"] >= comparisons["p"]).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.parametrize(  # a bad cell of each column is refused by `bad_inputs`
     "change, options, message",
     [
         ({"arm": ["a"] * 8}, {}, "arm must hold two arms or more, got only a"),
-        ({"arm": ["a", None] * 4}, {}, r"arm must not be empty, got nothing \(row 2\)"),
         ({}, {"arms": "a,c"}, r"data frame: arm must be one of a, c, got 'b' \(row 2; 4 rows\)"),
         ({}, {"arms": "a,b,c"}, "every arm must have a user of its own, got none in c"),
-        (
-            {"user": ["u"] * 8, "arm": ["a"] * 8},
-            {"arms": "a,b"},
-            r"user must have one row, got u again: sum them first \(row 2; 7 rows\)",
-        ),
-        ({"orders": [np.nan] * 8}, {}, r"orders must be a finite number, got (nothing|nan) \(row 1\)"),
+        ({"user": ["u"] * 8, "arm": ["a"] * 8}, {"arms": "a,b"}, r"must have one row, got u again: .* \(row 2; 7 rows"),
         ({}, {"metrics": None}, "metrics: name the columns of users to compare"),
         ({}, {"metrics": "order"}, "has no column 'order'.*did you mean 'orders'"),
         ({}, {"metrics": "a/b/c"}, "must be a column or a ratio of two"),
         ({}, {"shares": "a=1,c=1"}, "shares: must name the arms a, b, got a, c"),
-        ({}, {"cap": 1}, "cap must be a number between 0 and 1, got 1"),
         ({}, {"before": "age"}, "has no column 'age'"),
         ({}, {"segments": "town"}, "segments: no input has a column 'town'"),
         ({}, {"baseline": "z"}, "there is no system 'z', the input has a, b"),
         ({}, {"gate": "better"}, "gate: needs a baseline"),
-        ({}, {"best": "more"}, "best must be one of high, low, got 'more'"),
-        ({}, {"world": "cascades"}, "world must be one of cascade"),
-        ({}, {"simulated_users": 10}, "simulated_users must be a whole number of at least 1000"),
     ],
 )
 def test_bad_tables_and_parameters_are_refused(change, options, message):

@@ -71,17 +71,10 @@ def test_a_ratio_over_ones_is_the_mean():
 
 # Ratios of sums and lifts
 
-ACTIVITY = {
-    "lognormal, sigma 1.5": lambda rng, n: np.exp(rng.normal(-1.125, 1.5, n)),
-    "lognormal, sigma 1": lambda rng, n: np.exp(rng.normal(-0.5, 1.0, n)),
-    "Pareto 2.5": lambda rng, n: (rng.pareto(2.5, n) + 1) * 0.6,
-    "even": lambda rng, n: np.ones(n),
-}
 
-
-def users(rng, n, lift=1.0, activity="lognormal, sigma 1.5"):
+def users(rng, n, lift=1.0):
     """Clicks and impressions of users who differ in use and taste, and clicks before."""
-    seen = 1 + rng.poisson(10 * ACTIVITY[activity](rng, n))
+    seen = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
     taste = rng.beta(2, 18, n)
     return rng.binomial(seen, np.minimum(1, taste * lift)).astype(float), seen, rng.binomial(seen, taste).astype(float)
 
@@ -152,50 +145,6 @@ def test_share_lift_is_the_score_interval_in_another_scale():
     assert np.isnan(independent.share_lift(3, 50, 0, 50).p_value)
 
 
-def test_the_jackknife_agrees_with_a_bootstrap_of_users():
-    rng = np.random.default_rng(2)
-    (a, n, _), (b, m, _) = users(rng, 800), users(rng, 700)
-    got = independent.ratio_lift(Sums(a, n), Sums(b, m))
-    drawn = []
-    for _ in range(3000):
-        i, j = rng.integers(800, size=800), rng.integers(700, size=700)
-        drawn.append((a[i].sum() / n[i].sum()) / (b[j].sum() / m[j].sum()) - 1)
-    assert got.difference.high - got.difference.low == pytest.approx(2 * 1.96 * np.std(drawn), rel=0.08)
-
-
-def coverage(repeats, seed, n=1500, lift=1.1, activity="lognormal, sigma 1.5"):
-    """Share of lifts of ratio and mean that hold the truth; share of p < 0.05 without an effect, per method."""
-    rng = np.random.default_rng(seed)
-    held, rejected = [], []
-    for _ in range(repeats):
-        (a, n_a, _), (b, n_b, b0) = users(rng, n, lift, activity), users(rng, n, 1.0, activity)
-        c, n_c, c0 = users(rng, n, 1.0, activity)
-        moved = [independent.ratio_lift(Sums(a, n_a), Sums(b, n_b)), independent.lift(a, b)]
-        held.append([one.difference.low <= lift - 1 <= one.difference.high for one in moved])
-        null = [
-            independent.ratio_lift(Sums(c, n_c), Sums(b, n_b)),
-            independent.lift(c, b),
-            experiments.cuped(c, b, c0, b0),
-        ]
-        rejected.append([one.p_value < 0.05 for one in null])
-    return np.mean(held, axis=0), np.mean(rejected, axis=0)
-
-
-def test_coverage_and_level_of_the_lift():
-    held, rejected = coverage(150, seed=3)
-    assert (held > 0.9).all()
-    assert (rejected < 0.11).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("activity", ACTIVITY)
-def test_coverage_and_level_of_the_lift_in_full(activity):
-    held, rejected = coverage(10_000, seed=4, activity=activity)
-    print(f"{activity}: coverage of the lift of ratio, mean {held.round(4)}; ratio, mean, CUPED {rejected.round(4)}")
-    assert ((held >= 0.93) & (held <= 0.97)).all()
-    assert ((rejected >= 0.04) & (rejected <= 0.06)).all()
-
-
 def test_cuped_narrows_the_interval_by_the_correlation():
     rng = np.random.default_rng(5)
     (a, _, a0), (b, _, b0) = users(rng, 4000, 1.2), users(rng, 4000)
@@ -217,15 +166,6 @@ def test_strata_by_hand_and_against_one_stratum():
     a, b = rng.normal(1, 1, 50), rng.normal(0, 1, 60)
     one = experiments.stratified({"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60})
     assert one.p_value == pytest.approx(independent.difference(a, b).p_value)
-
-
-def test_strata_that_matter_narrow_the_interval():
-    rng = np.random.default_rng(7)
-    s, t = rng.integers(0, 3, 500), rng.integers(0, 3, 500)
-    a, b = 5 * s + rng.normal(size=500), 5 * t + rng.normal(size=500)
-    got = experiments.stratified({"treatment": a, "control": b}, {"treatment": s, "control": t})
-    plain = independent.difference(a, b)
-    assert got.difference.high - got.difference.low < 0.4 * (plain.difference.high - plain.difference.low)
 
 
 def test_sample_ratio_equals_scipy():

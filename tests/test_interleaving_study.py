@@ -1,17 +1,16 @@
-"""The study of a log of interleaved sessions: estimands, units, neutral items, several rankers, bad logs."""
+"""The interleaving report: estimands, units, neutral items, several rankers, bad logs, parts that were not given."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from online_samples import SMALL, log
+from online_samples import SMALL, log, more_logs, users
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.online import interleaving as drafts
 from evalkit.online import simulation
-from evalkit.pages import interleaving_page
+from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import significance
 from evalkit.studies import interleaving
 
@@ -30,8 +29,15 @@ def test_two_estimands_give_two_answers():
     assert warning in interleaving_page.findings(study).text
 
 
+def test_users_won_tied_and_lost_are_those_of_the_sample_size():
+    silent = log(outcome=[0, 0] + [3, 2] * 8 + [15, 35])
+    study = interleaving.read(log=silent, preference="user_share,credit_share", **SMALL).log
+    assert study.silent > 0
+    assert study.comparisons[["wins", "ties", "losses"]].sum(axis=1).tolist() == study.comparisons["n"].tolist()
+
+
 def test_the_test_is_of_users_and_never_of_sessions():
-    many = pd.concat([log(session=[f"{day} {one}" for one in log()["session"]]) for day in range(20)])
+    many = more_logs(20)
     once, often = (interleaving.read(frame, **SMALL).log for frame in (log(), many))
     assert often.comparisons["n"].tolist() == once.comparisons["n"].tolist()
     assert often.headline["p"].iloc[0] == pytest.approx(once.headline["p"].iloc[0])
@@ -51,8 +57,7 @@ def test_neutral_items_give_credit_to_nobody_and_are_counted():
 
 
 def test_a_coin_that_is_none_is_a_warning():
-    many = pd.concat([log(session=[f"{day} {one}" for one in log()["session"]]) for day in range(2)])
-    study = interleaving.read(many, **SMALL).log
+    study = interleaving.read(more_logs(2), **SMALL).log
     assert study.coins["share"].tolist() == [1, 0]
     assert study.balance["adjusted"].max() < 0.001
     text = interleaving_page.findings(study).html
@@ -75,71 +80,27 @@ def test_any_number_is_an_outcome():
     assert study.columns["outcome"] == "hours"
 
 
-def test_the_real_rankings_with_simulated_clicks():
-    folder = ROOT.parent / "shared" / "data" / "interleaving_semi"
-    if not folder.exists():
-        pytest.skip("interleaving_semi must not be committed, and is not beside the checkout")
-    rows = pd.read_csv(folder / "sessions.csv")
-    for name, want in json.loads((folder / "expected" / "interleaving.json").read_text()).items():
-        study = interleaving.read(rows[rows["experiment"] == name], **SMALL).log
-        value = study.estimates.set_index(["metric", "system"])["value"]
-        assert study.columns["user"] == "query_id"
-        assert value["session_wins", "A"] - 0.5 == pytest.approx(want["delta_AB_chapelle"], rel=1e-9)
-        clicks = want["clicks_A"] / (want["clicks_A"] + want["clicks_B"])
-        assert value["credit_share", "A"] == pytest.approx(clicks, rel=1e-9)
-        assert study.session_p == pytest.approx(want["sign_test_p"], rel=1e-9)
-        assert (study.unit_name, study.comparisons["n"].max()) == ("query", 30)
-
-
-@pytest.mark.parametrize(
-    "change, message",
+@pytest.mark.parametrize(  # a bad cell of each column is refused by `bad_inputs`
+    "change, options, message",
     [
-        ({"team": ["a", None, *["a", "b"] * 9]}, r"team must not be empty, got nothing \(row 2\)"),
-        (
-            {"position": [1, 3] * 10},
-            r"position must run 1, 2, 3, … in each session, got 3 instead of 2 in session s0 \(row 2\)",
-        ),
-        ({"position": [1, np.nan] * 10}, r"position must be a finite number, got (nothing|nan) \(row 2\)"),
-        ({"team": ["a"] * 20}, "team must hold two arms, got a$"),
-        (
-            {"team": ["a", "b", "c", "b"] * 5},
-            "got a, b, c; name the rankers, arms='a,b,c', or what stands for no team, neutral='c'",
-        ),
-        ({"outcome": [np.inf] + [0] * 19}, r"outcome must be a finite number, got inf \(row 1\)"),
-        ({"user": ["u", "v"] * 10}, r"user must have one value per session, got v after u in session s0 \(row 2\)"),
-        (
-            {"device": ["tv", "web"] * 10},
-            r"device must have one value per session, got web after tv in session s0 \(row 2\)",
-        ),
-        ({"user": ["u", None] * 10}, "user must not be empty"),
+        ({"position": [1, 3] * 10}, {}, r"in each session, got 3 instead of 2 in session s0 \(row 2\)"),
+        ({"team": ["a"] * 20}, {}, "team must hold two arms, got a$"),
+        ({"team": ["a", "b", "c", "b"] * 5}, {}, "got a, b, c; name the rankers, arms='a,b,c', .*, neutral='c'"),
+        ({"user": ["u", "v"] * 10}, {}, r"user must have one value per session, got v after u in session s0 \(row 2\)"),
+        ({"outcome": [0] * 20}, {}, "outcome must be above 0 on at least one item of an arm, got 0 on all"),
+        ({}, {"arms": "a,c"}, r"data frame: team must be one of a, c, got 'b' \(row 2; 10 rows\)"),
+        ({"team": ["a"] * 20}, {"arms": "a,c"}, "team must hold every arm, got no row of c"),
+        ({}, {"arms": "a,a"}, "arms must differ, got a, a"),
+        ({}, {"arms": "a,b", "neutral": "a"}, "neutral must not be one of the arms, got 'a'"),
+        ({}, {"metrics": "orders"}, "metrics: applies to users, which was not given; set users=FILE"),
+        ({}, {"columns": "sesion=session"}, "columns: unknown role 'sesion', must be one of session"),
+        ({}, {"columns": "arm=team"}, "columns: unknown role 'arm'"),
     ],
 )
-def test_bad_logs_are_refused(change, message):
-    with pytest.raises(InputError, match=message) as error:
-        interleaving.read(log(**change), segments="device", **SMALL)
+def test_bad_logs_and_parameters_are_refused(change, options, message):
+    with pytest.raises((InputError, ParameterError), match=message) as error:
+        interleaving.read(log(**change), **options, **SMALL)
     assert "\n" not in str(error.value)
-
-
-def test_named_arms_are_held_to():
-    with pytest.raises(InputError, match=r"data frame: team must be one of a, c, got 'b' \(row 2; 10 rows\)"):
-        interleaving.read(log(), arms="a,c", **SMALL)
-    with pytest.raises(InputError, match="team must hold every arm, got no row of c"):
-        interleaving.read(log(team=["a"] * 20), arms="a,c", **SMALL)
-    with pytest.raises(InputError, match="no column for the team"):
-        interleaving.read(log().drop(columns="team"), **SMALL)
-
-
-def test_a_bad_file_is_named(tmp_path):
-    path = tmp_path / "day.csv"
-    log(position=[1, 3] * 10).to_csv(path, index=False)
-    with pytest.raises(InputError, match=r"day\.csv: position must run 1, 2, 3"):
-        interleaving.read(str(path), **SMALL)
-
-
-def test_no_click_at_all_is_refused():
-    rule = "outcome must be above 0 on at least one item of an arm, got 0 on all"
-    with pytest.raises(InputError, match=rule):
-        interleaving.read(log(outcome=[0] * 20), **SMALL)
 
 
 def test_an_error_names_the_row_of_its_own_file(tmp_path):
@@ -151,36 +112,21 @@ def test_an_error_names_the_row_of_its_own_file(tmp_path):
         interleaving.read(both, columns="outcome=hours", **SMALL)
 
 
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"arms": "a,a"}, "arms must differ, got a, a"),
-        ({"arms": "a,b", "neutral": "a"}, "neutral must not be one of the arms, got 'a'"),
-        ({"metrics": "orders"}, "metrics: applies to users, which was not given; set users=FILE"),
-        ({"columns": "sesion=session"}, "columns: unknown role 'sesion', must be one of session"),
-        ({"columns": "arm=team"}, "columns: unknown role 'arm'"),
-    ],
-)
-def test_parameters_that_cannot_be_meant_are_refused(options, message):
-    with pytest.raises(ParameterError, match=message):
-        interleaving.read(log(), **options, **SMALL)
-
-
 # Several rankers
 
 
-def multileaved(seed, noises, users=300, sessions_each=3):
+def multileaved(seed, noises, people=300, sessions_each=3):
     """Sessions of team-draft multileaving of rankers with these noises, clicks of the cascade model."""
     rng, k = np.random.default_rng(seed), 6
     world = simulation.World(k=k)
-    who = simulation.people(world, users, rng=rng)
+    who = simulation.people(world, people, rng=rng)
     lists = np.stack([simulation.ranking(world, who, noise, rng=rng) for noise in noises])
     rows = []
     for day in range(sessions_each):
         shown = drafts.team_draft(lists, k, rng=rng)
         clicks = simulation.watched(world, np.take_along_axis(who.chance, shown.item, axis=1), rng=rng)
-        user = np.repeat(np.arange(users), k)
-        made = {"user": user, "session": user * sessions_each + day, "position": np.tile(np.arange(k) + 1, users)}
+        user = np.repeat(np.arange(people), k)
+        made = {"user": user, "session": user * sessions_each + day, "position": np.tile(np.arange(k) + 1, people)}
         team = np.array([f"r{i}" for i in range(len(noises))])[shown.team.ravel()]
         rows.append(pd.DataFrame(made | {"team": team, "click": clicks.ravel()}))
     return pd.concat(rows, ignore_index=True)
@@ -214,12 +160,38 @@ def test_the_page_of_several_rankers():
     assert interleaving_page.results(study).results["log"]["delta_ab"] is None
 
 
-def test_equal_rankers_keep_the_level_of_the_family():
-    wrong = [
-        interleaving.read(multileaved(seed, [1.6] * 3, users=80, sessions_each=1), arms="r0,r1,r2", **SMALL)
-        .log.comparisons.query("metric == 'user_share'")["adjusted"]
-        .min()
-        < 0.05
-        for seed in range(60)
-    ]
-    assert np.mean(wrong) < 0.15
+# The report of a log, users and a plan
+
+
+def test_the_bundled_table_is_made_from_rand_hie():
+    table = pd.read_parquet(ROOT / "data" / "interleaving" / "health_plans.parquet")
+    rows = pd.read_parquet(ROOT / "data" / "rand_hie" / "visits.parquet")
+    assert table["years"].sum() == len(rows)
+    assert table["visits"].sum() == rows["mdvis"].sum()
+    assert table.loc[table["plan"] == "free", "years"].sum() == (rows["lncoins"] == 0).sum()
+
+
+def test_a_part_that_was_not_given_is_not_shown():
+    only = interleaving.read(log(), **SMALL)
+    assert only.users is None
+    assert only.planning is None
+    assert experiment_page.findings(only.users).html == ""
+    assert interleaving_page.answer(only.planning).html == ""
+    assert interleaving_page.errors(only.planning).html == ""
+    assert "A/B" not in interleaving_page.verdict(only).text
+    assert interleaving_page.results(only).results["users"] is None
+    other = interleaving.read(users=users(), metrics="orders", **SMALL)
+    assert other.log is None
+    assert interleaving_page.findings(other.log).html == ""
+
+
+def test_nothing_is_simulated_beside_data_unless_it_is_asked_for():
+    assert interleaving.read(users=users(), metrics="orders").planning is None
+    asked = interleaving.read(users=users(), metrics="orders", world="positions", simulated_users=1000, rankers=3)
+    assert asked.planning.name == "positions"
+
+
+def test_one_gate_for_log_and_table():
+    both = interleaving.read(log(), users(), metrics="orders", baseline="a", gate="not worse", **SMALL)
+    assert both.gate["rule"].count("not worse against a") == 2
+    assert both.gate["passed"] == all(one.gate["passed"] for one in both.studies)

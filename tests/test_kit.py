@@ -1,12 +1,8 @@
 """`import evalkit as ek`: the most likely tasks, each in at most three lines, and data from anywhere alike."""
 
 import inspect
-import pickle
 import re
-import textwrap
-from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -21,7 +17,6 @@ RNG = np.random.default_rng(7)
 N = 80
 Y = RNG.integers(0, 2, N)
 SCORE = {"new": np.round(Y + RNG.normal(size=N), 3), "old": np.round(RNG.normal(size=N), 3)}
-THREE = {name: np.round(Y * step + RNG.normal(size=N), 3) for name, step in (("a", 2), ("b", 1), ("c", 0))}
 CLASSES = RNG.integers(0, 3, N)
 P = RNG.dirichlet([1, 1, 1], N)
 LISTS = pd.DataFrame(
@@ -34,78 +29,9 @@ LISTS = pd.DataFrame(
     }
 )
 OTHER = LISTS.assign(score=RNG.normal(size=72).round(3))
-USER = np.arange(N) // 4
-USERS = pd.DataFrame({"user": np.arange(40), "arm": ["a", "b"] * 20, "orders": RNG.poisson(2, 40)})
-FOLDS = pd.DataFrame({"label": Y, "score": 1 / (1 + np.exp(-SCORE["new"])), "fold": np.arange(N) % 4})
 
 
 # The most likely tasks ----------------------------------------------------------------------------------------
-
-TASKS = {
-    "two ROC curves with bands, in a paper's size": """
-        study = ek.classification(y_true=Y, y_score=SCORE)
-        study.plot.roc.save("roc.pdf", size=(3.3, 2.6))
-        Path("roc.pdf").read_bytes()[:5] == b"%PDF-"
-    """,
-    "precision@k by segment with intervals": """
-        study = ek.ranking(LISTS, metrics="precision@3", segments="country")
-        study.by_segment[["value", "low", "high"]].notna().all(axis=None)
-    """,
-    "three models with Holm": """
-        study = ek.classification(y_true=Y, y_score=THREE, metrics="roc_auc")
-        len(study.comparisons[["first", "second", "difference", "adjusted", "verdict"]]) == 3
-    """,
-    "two rankers against a baseline, as a page": """
-        study = ek.ranking({"new": LISTS, "old": OTHER}, metrics="ndcg@5", baseline="old")
-        study.save("rankers.html")
-        "ndcg@5" in Path("rankers.html").read_text(encoding="utf-8")
-    """,
-    "errors of forecasts whose rows belong to users": """
-        rows = {"y_true": Y, "forecast_new": SCORE["new"], "user": USER}
-        ek.rating(rows, unit="user", metrics="mae").estimates["n"].tolist() == [len(set(USER))]
-    """,
-    "a table for a paper": """
-        study = ek.classification(y_true=Y, y_score=THREE, metrics="roc_auc,average_precision")
-        r"$^{c}$" in study.tables.estimates.to_latex()
-    """,
-    "calibration of three classes, on one's own axes": """
-        study = ek.classification(y_true=CLASSES, y_score=P)
-        study.plot.calibration(plt.subplots()[1]).get_xlabel() == "predicted probability"
-    """,
-    "two systems on the same units": """
-        study = ek.significance({"new": SCORE["new"], "old": SCORE["old"]}, baseline="old")
-        study.comparisons["verdict"].tolist() == ["better"]
-    """,
-    "whether an evaluation holds": """
-        study = ek.validation(FOLDS, metrics="roc_auc")
-        "roc_auc" in study.tables.estimates.to_markdown()
-    """,
-    "an own metric, with its interval and its paired test": """
-        saved = ek.mean(name="saved")(lambda label, predicted: 90 * (label & predicted) - 10 * predicted)
-        study = ek.classification(y_true=Y, y_score=SCORE, metrics=["roc_auc", saved])
-        study.comparisons.query("metric == 'saved'")[["difference", "low", "high", "p"]].notna().all(axis=None)
-    """,
-    "an A/B test, and how many users the next one needs": """
-        study = ek.interleaving(users=USERS, metrics="orders", world="none")
-        ek.power.required_n_independent(0.5, USERS["orders"].std()) > 40 and study.users.comparisons["p"].notna().all()
-    """,
-}
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_task_takes_three_lines(task, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    source = textwrap.dedent(TASKS[task]).strip()
-    assert len(source.splitlines()) <= 3
-    assert run(source)
-
-
-def run(source):
-    """The value of the last line."""
-    *lines, last = source.splitlines()
-    variables = {**globals(), "Path": Path, "plt": plt}
-    exec("\n".join(lines), variables)
-    return eval(last, variables)
 
 
 # Data from anywhere -------------------------------------------------------------------------------------------
@@ -201,13 +127,6 @@ def test_a_matrix_of_two_classes_has_the_score_of_the_positive_one():
     assert ek.classification(y_true=np.eye(2)[Y], y_score=P[:, :2]).estimates["metric"][0] == "micro_f1"
 
 
-def test_a_matrix_of_one_column_and_any_byte_order_are_columns():
-    score = SCORE["new"]
-    plain = ek.classification(y_true=Y, y_score=score)
-    column = ek.classification(y_true=pd.DataFrame({"y": Y}), y_score=score[:, None])
-    same(plain, column, ek.classification(y_true=Y.astype(">i4"), y_score=score.astype(">f8")))
-
-
 def test_a_number_of_numpy_names_the_positive_label():
     plain = ek.classification(y_true=Y + 1, y_score=SCORE["new"], positive=2)
     same(plain, ek.classification(y_true=Y + 1, y_score=SCORE["new"], positive=np.int64(2)))
@@ -229,11 +148,16 @@ def test_weights_and_forecasts():
     assert study.estimates["value"].item() == pytest.approx((weight * error).sum() / weight.sum(), rel=1e-12)
 
 
+MASKED = np.ma.masked_array(P[:, 0], np.arange(N) == 5)
+NAMED = pd.DataFrame(P[:, :2], columns=["a", "b"])
+BOTH = "y_true and y_score or y_pred: both must be given, got "
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"y_true": Y}, "y_true and y_score or y_pred: both must be given, got y_true"),
-        ({"y_score": Y}, "y_true and y_score or y_pred: both must be given, got y_score"),
+        ({"y_true": Y}, BOTH + "y_true"),
+        ({"y_score": Y}, BOTH + "y_score"),
         ({"preds": "a.csv", "y_true": Y, "y_score": Y}, "preds and y_true: give one, a table or arrays"),
         ({"y_true": Y, "y_score": Y[:5]}, "score must have as many values as y_true, 80, got 5"),
         ({"y_true": Y, "y_score": {"a": Y, "b": Y[:5]}}, "score_b must have as many values as y_true, 80, got 5"),
@@ -241,31 +165,16 @@ def test_weights_and_forecasts():
         ({"y_true": Y, "y_score": [object()] * N}, "score must be values of one type, one per row: "),
         ({"y_true": Y, "y_score": {"a": Y}, "y_pred": {"b": Y}}, "score and predicted must name the same systems"),
         ({"y_true": Y, "y_score": {"": Y, "b": Y}}, "y_score: a name of the dict must not be blank, got ''"),
-        (
-            {"y_true": Y, "y_score": {1: Y, "1": Y}},
-            "y_score: names of the dict must be distinct as text, got '1' twice",
-        ),
+        ({"y_true": Y, "y_score": {1: Y, "1": Y}}, "y_score: names of the dict must be distinct as text, got '1' tw"),
         ({"y_true": Y, "y_score": {}}, "score must name at least one system, got an empty dict"),
         ({"y_true": Y, "y_score": (v for v in Y)}, "score must have one value per row, got generator"),
         ({"y_true": Y, "y_score": Y + 1j}, "score must be values of one type, one per row: got complex128"),
-        (
-            {"y_true": Y, "y_score": np.ma.masked_array(P[:, 0], np.arange(N) == 5)},
-            "data frame: score must be a finite",
-        ),
-        (
-            {"y_true": [[0, 1], [1]], "y_score": Y[:2]},
-            "y_true must have as many values in each row, got rows of several",
-        ),
+        ({"y_true": Y, "y_score": MASKED}, "data frame: score must be a finite"),
+        ({"y_true": [[0, 1], [1]], "y_score": Y[:2]}, "y_true must have as many values in each row, got rows of sev"),
         ({"y_true": [None, *Y[1:]], "y_score": P[:, :2]}, "data frame: y_true must not be empty, got nothing (row 1)"),
-        (
-            {"y_true": CLASSES, "y_score": {"a": P, "b": P[:, 0]}},
-            "every system must have the same columns, got p_0, p_1",
-        ),
-        (
-            {"y_true": Y, "y_score": pd.DataFrame(P[:, :2], columns=["a", "b"])},
-            "score must have the columns 0, 1, got a",
-        ),
-        ({"y_true": pd.Series(Y), "y_score": pd.Series(Y)[::-1]}, "score: its index has the rows of y_true in another"),
+        ({"y_true": CLASSES, "y_score": {"a": P, "b": P[:, 0]}}, "every system must have the same columns, got p_0, "),
+        ({"y_true": Y, "y_score": NAMED}, "score must have the columns 0, 1, got a"),
+        ({"y_true": pd.Series(Y), "y_score": pd.Series(Y)[::-1]}, "score: its index has the rows of y_true in anoth"),
     ],
 )
 def test_refuses_arrays(arguments, message):
@@ -285,13 +194,6 @@ def test_refuses_arrays(arguments, message):
 def test_an_error_of_python_names_the_report(call, message):
     with pytest.raises(TypeError, match=message):
         call()
-
-
-@pytest.mark.parametrize("name", REPORTS)
-def test_a_report_is_known_by_its_name_and_can_be_sent_to_another_process(name):
-    report = getattr(ek, name)
-    assert report.__name__ == name
-    assert pickle.loads(pickle.dumps(report)) is report
 
 
 # What is there ------------------------------------------------------------------------------------------------

@@ -135,15 +135,6 @@ def test_old_notebooks_get_ids_by_position(tmp_path):
     assert [cell.id for cell in report.read(tmp_path / "old.ipynb").cells] == ["cell-0", "cell-1"]
 
 
-def test_errors_that_a_tag_allows_are_no_failure():
-    error = nbformat.v4.new_output("error", ename="ValueError", evalue="x", traceback=[])
-    cell = new_code_cell("…", outputs=[error], metadata={"tags": ["raises-exception"]})
-    allowed = new_notebook(cells=[cell])
-    assert report.found_failure(allowed) is None
-    cell.metadata["tags"] = []
-    assert report.found_failure(allowed) == report.Failure("ValueError", "x", 0)
-
-
 def test_each_run_has_sockets_of_its_own_that_go_with_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with system.quiet() as first, system.quiet() as second:
@@ -263,11 +254,6 @@ def test_a_run_leaves_the_environment_as_it_was():
     with system.quiet():
         assert os.environ["PYTHONSAFEPATH"] == "1"
     assert dict(os.environ) == before
-
-
-def test_the_longest_name_can_be_written(tmp_path):
-    name = "n" * report.longest_name()
-    assert len(report.write(tmp_path, name, dict.fromkeys(report.ENDINGS, "x"))) == len(report.ENDINGS)
 
 
 def test_drafts_of_a_killed_run_are_removed_by_the_next(tmp_path):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -13,93 +14,65 @@ from evalkit import report, running
 
 # Refused before anything runs ---------------------------------------------------------------------------------
 
-
-@pytest.fixture
-def never_run(monkeypatch):
-    monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("the notebook was run"))
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["-p", "pred", "x"], "unknown parameter 'pred' (did you mean 'preds'?); this notebook has: preds, ks, good"),
-        (["-p", "ks", "1", "-p", "ks", "2"], "parameter 'ks' is given twice"),
-        (["-p", "ks"], "argument -p: expected 2 arguments (see evalkit report --help)"),
-        (["--foo"], "unrecognized arguments: --foo (see evalkit --help)"),
-    ],
+FAULTY = nbformat.writes(
+    new_notebook(cells=[new_code_cell("ks = = 1", metadata={"tags": ["parameters"]})], metadata=KERNEL)
 )
-@pytest.mark.usefixtures("never_run")
-def test_wrong_arguments(tmp_path, arguments, message):
-    ended = evalkit("report", notebook(tmp_path / "n.ipynb"), *arguments, folder=tmp_path / "out")
-    assert (ended.status, ended.err) == (2, f"evalkit: {message}\n")
-    assert not ended.folder.exists()
+TEXTS = {
+    "text.ipynb": b"no JSON",
+    "list.ipynb": b"[1]",
+    "dict.ipynb": b"{}",
+    "latin.ipynb": b'{"a": "\xe9"}',
+    "bad.ipynb": FAULTY.encode(),
+    "may.csv": b"a\n1\n",
+    "mars.csv": b"a\n1\n",
+}
+LONG, DEEP = "o" * 300, "[" * 5000 + "]" * 5000
+REFUSED = [  # arguments, what is said
+    ("n.ipynb -p pred x", "unknown parameter 'pred' (did you mean 'preds'?); this notebook has: preds, ks, good\n"),
+    ("n.ipynb -p ks 1 -p ks 2", "parameter 'ks' is given twice\n"),
+    ("n.ipynb -p ks", "argument -p: expected 2 arguments (see evalkit report --help)\n"),
+    ("n.ipynb --foo", "unrecognized arguments: --foo (see evalkit --help)\n"),
+    ("none.ipynb", "cannot read none.ipynb: No such file or directory\n"),
+    *((f"{name}.ipynb", f"{name}.ipynb is not a Jupyter notebook\n") for name in ("text", "list", "dict", "latin")),
+    ("bad.ipynb", "bad.ipynb: the parameters cell is not Python: invalid syntax (line 1)\n"),
+    ("n.ipynb -o .", "the report would overwrite the notebook"),
+    ("n.ipynb -o n.ipynb/out", "n.ipynb is not a folder"),
+    (f"n.ipynb -o {LONG}", "File name too long"),
+    *((f"n.ipynb -p ks {text}", "a list must ") for text in ("[&a\xa0[*a]]", "[&a\xa0[1],*a]", DEEP)),
+    *((f"n.ipynb --name {name}", "--name must be ") for name in ("a/b", ".hidden", LONG, "é" * 120)),
+    ("n.ipynb --each nothing/*.csv", "--each: no file matches 'nothing/*.csv'"),
+    ("n.ipynb --each ma*.csv --name x", "--name names one report, got 2"),
+    ("n.ipynb --each prds=may.csv", "n-may: unknown parameter 'prds' (did you mean 'preds'?)"),
+    ("n.ipynb n.ipynb", "two reports would have the name 'n'"),
+    ("n.ipynb -f none.toml", "-f: cannot read none.toml: No such file or directory"),
+    ("n.ipynb -f may.csv", "-f: may.csv is not a TOML file"),
+    ("n.ipynb -j 0", "argument -j: must be a whole number of at least 1, got '0'"),
+    ("rankin", "no notebook named 'rankin' (did you mean 'ranking'?); there are: ranking\n"),
+    ("ranking -p x 1", "unknown parameter 'x'; this notebook has: preds, ks, good\n"),
+]
 
 
-@pytest.mark.usefixtures("never_run")
-def test_wrong_notebooks(tmp_path, monkeypatch):
-    def refusal(name, text=None):
-        if text is not None:
-            (tmp_path / name).write_text(text, encoding="utf-8")
-        ended = evalkit("report", tmp_path / name, folder=tmp_path / "out")
-        assert ended.status == 2
-        return ended.err.removeprefix("evalkit: ").replace(str(tmp_path), "")
-
-    assert refusal("none.ipynb") == "cannot read /none.ipynb: No such file or directory\n"
-    assert refusal("text.ipynb", "no JSON") == "/text.ipynb is not a Jupyter notebook\n"
-    assert refusal("list.ipynb", "[1]") == "/list.ipynb is not a Jupyter notebook\n"
-    assert refusal("dict.ipynb", "{}") == "/dict.ipynb is not a Jupyter notebook\n"
-    (tmp_path / "latin.ipynb").write_bytes(b'{"a": "\xe9"}')
-    assert refusal("latin.ipynb") == "/latin.ipynb is not a Jupyter notebook\n"
-    cell = new_code_cell("ks = = 1", metadata={"tags": ["parameters"]})
-    source = nbformat.writes(new_notebook(cells=[cell], metadata=KERNEL))
-    assert refusal("bad.ipynb", source) == "/bad.ipynb: the parameters cell is not Python: invalid syntax (line 1)\n"
+@pytest.mark.parametrize("arguments, message", REFUSED)
+def test_what_is_refused_before_a_kernel_starts(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.setattr(running, "execute", lambda *_, **__: pytest.fail("the notebook was run"))
+    monkeypatch.chdir(tmp_path)
+    notebook(Path("n.ipynb"))
+    notebook(Path("notebooks/ranking.ipynb"))
+    for name, content in TEXTS.items():
+        Path(name).write_bytes(content)
+    before = sorted(tmp_path.rglob("*"))
+    given = [text.replace("\xa0", " ") for text in arguments.split(" ")]
+    ended = evalkit("report", *given, folder=None, notebooks=Path("notebooks"))
+    assert ended.status == 2
+    assert message in ended.err
+    assert not message.endswith("\n") or ended.err == f"evalkit: {message}"
+    assert sorted(tmp_path.rglob("*")) == before
+    assert len(ended.err) < 700
 
 
-@pytest.mark.usefixtures("never_run")
-def test_notebooks_by_name(tmp_path):
-    given = {"folder": tmp_path, "notebooks": tmp_path / "notebooks"}
+def test_without_its_notebooks_the_path_of_one_is_asked_for(tmp_path):
     message = "evalkit is installed without its notebooks, so 'ranking' must be the path of a notebook (.ipynb)"
-    assert evalkit("report", "ranking", **given).err == f"evalkit: {message}\n"
-    notebook(tmp_path / "notebooks" / "ranking.ipynb")
-    message = "no notebook named 'rankin' (did you mean 'ranking'?); there are: ranking"
-    assert evalkit("report", "rankin", **given).err == f"evalkit: {message}\n"
-    message = "unknown parameter 'x'; this notebook has: preds, ks, good"
-    assert evalkit("report", "ranking", "-p", "x", "1", **given).err == f"evalkit: {message}\n"
-
-
-@pytest.mark.usefixtures("never_run")
-def test_folders_that_cannot_be_written(tmp_path):
-    path = notebook(tmp_path / "n.ipynb")
-    before = path.read_bytes()
-    ended = evalkit("report", path, folder=tmp_path)
-    assert (ended.status, path.read_bytes()) == (2, before)
-    assert "the report would overwrite the notebook" in ended.err
-    ended = evalkit("report", path, folder=path / "out")
-    assert (ended.status, ended.err) == (2, f"evalkit: -o {path / 'out'}: {path} is not a folder\n")
-
-
-@pytest.mark.usefixtures("never_run")
-@pytest.mark.parametrize("value", ["[&a [*a]]", "[&a [1], *a]", "{a: &b {c: *b}}", "[" * 5000 + "]" * 5000])
-def test_a_list_that_holds_itself_or_has_no_end_is_refused_in_one_line(tmp_path, value):
-    ended = evalkit("report", notebook(tmp_path / "n.ipynb"), "-p", "ks", value, folder=tmp_path / "out")
-    assert (ended.status, ended.err.count("\n")) == (2, 1)
-    assert ended.err.startswith("evalkit: a list must ")
-    assert len(ended.err) < 300
-
-
-@pytest.mark.usefixtures("never_run")
-@pytest.mark.parametrize("name", ["", "a/b", ".hidden", "n" * 300, "é" * 120])
-def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
-    ended = evalkit("report", notebook(tmp_path / "n.ipynb"), "--name", name, folder=tmp_path / "out")
-    assert (ended.status, ended.err.count("\n")) == (2, 1)
-    assert ended.err.startswith("evalkit: --name must be ")
-
-
-@pytest.mark.usefixtures("never_run")
-def test_a_folder_whose_name_is_too_long_is_refused(tmp_path):
-    ended = evalkit("report", notebook(tmp_path / "n.ipynb"), folder=tmp_path / ("o" * 300))
-    assert (ended.status, ended.err.count("\n")) == (2, 1)
-    assert "File name too long" in ended.err
+    assert evalkit("report", "ranking", folder=tmp_path, notebooks=tmp_path / "no").err == f"evalkit: {message}\n"
 
 
 # Commands that print -----------------------------------------------------------------------------------------

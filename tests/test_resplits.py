@@ -17,8 +17,6 @@ from evalkit.limits import Limits
 from evalkit.offline import fitting, splits
 from evalkit.pages import validation_page
 from evalkit.reading.inputs import folds as inputs
-from evalkit.statistics.intervals import mean_t, wilson
-from evalkit.statistics.significance import nadeau_bengio
 from evalkit.studies import resplits, validation
 
 # Estimators and splits that mislead
@@ -186,54 +184,3 @@ def test_warnings_of_an_estimator_are_counted_not_printed():
 
 
 # Coverage
-
-
-class Normal:
-    """Two classes of normal rows whose true accuracy for any linear rule is known in closed form."""
-
-    shift = 0.8
-
-    def draw(self, rng, n):
-        label = rng.integers(2, size=n)
-        return rng.normal(size=(n, 4)) + self.shift * label[:, None] / 2, label
-
-    def truth(self, model) -> float:
-        from scipy.special import ndtr
-
-        w, b = model.coef_[0], model.intercept_[0]
-        size = np.sqrt((w**2).sum())
-        return float((ndtr(-b / size) + ndtr((b + w.sum() * self.shift / 2) / size)) / 2)
-
-
-def covered(sets: int, repeats: int) -> np.ndarray:
-    """Shares of data sets whose interval holds the accuracy of the model of all rows: pooled, corrected, naive."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    world, held = Normal(), []
-    for seed in range(sets):
-        x, y = world.draw(np.random.default_rng(seed), 200)
-        model = LinearDiscriminantAnalysis()
-        hits = [
-            model.fit(x[train], y[train]).predict(x[test]) == y[test]
-            for train, test in splits.k_fold(y, seed=seed, k=10, repeats=repeats).pairs
-        ]
-        values, truth = np.array([one.mean() for one in hits]), world.truth(model.fit(x, y))
-        pooled = wilson(float(np.concatenate(hits[:10]).sum()), 200)
-        corrected = nadeau_bengio(values, train=180, test=20).difference
-        held.append([e.low <= truth <= e.high for e in (pooled, corrected, mean_t(values))])
-    return np.mean(held, axis=0)
-
-
-def test_the_naive_interval_covers_far_less_than_the_honest_ones():
-    pooled, corrected, naive = covered(40, 4)
-    assert min(pooled, corrected) > 0.85
-    assert naive < 0.8
-
-
-@pytest.mark.slow
-def test_coverage_at_200_rows():
-    pooled, corrected, naive = covered(400, 10)
-    print(f"coverage at n = 200: pooled Wilson {pooled:.3f}, Nadeau–Bengio {corrected:.3f}, naive t {naive:.3f}")
-    assert pooled >= 0.93
-    assert corrected >= 0.93
-    assert naive < 0.6

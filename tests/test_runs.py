@@ -10,12 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.findings.kinds import NOTE, WARNING
 from evalkit.metrics import rankings
-from evalkit.pages import ranking_page
 from evalkit.reading.inputs import runs
 from evalkit.reading.tables import ids
-from evalkit.studies import ranking
 
 ROWS = [
     ("s1", "q1", "a", 0.9, 1, 3.0),
@@ -49,14 +46,6 @@ def seen(data: runs.Runs) -> dict[str, tuple]:
         )
         for name, r in data.rankings.items()
     }
-
-
-def refused(*args: object, **kw: object) -> str:
-    """The message of the refusal: one line."""
-    with pytest.raises(InputError) as error:
-        runs.read(*args, **kw)  # type: ignore[arg-type]
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 # ---- the same from every input --------------------------------------------------------------------------------------
@@ -110,20 +99,14 @@ def test_grades_beside_the_rows_pool_those_of_all_systems():
     assert not runs.read(LONG, QRELS).pooled_ideal
 
 
-def test_wide_tables(here):
-    wide = pd.DataFrame(
-        {"query": ["q1", "q1"], "item": ["a", "b"], "score_x": [1, 2], "score_y": [2.0, 1.0], "rel": [1, 0]}
-    )
+def test_wide_tables():
+    wide = pd.DataFrame({"query": "q1", "item": ["a", "b"], "score_x": [1, 2], "score_y": [2.0, 1.0], "rel": [1, 0]})
     data = runs.read(wide)
-    assert data.systems == ("x", "y")
-    assert data.rankings["x"].retrieved.grade.tolist() == [0, 1]
-    assert data.rankings["y"].retrieved.grade.tolist() == [1, 0]
+    assert {name: data.rankings[name].retrieved.grade.tolist() for name in data.systems} == {"x": [0, 1], "y": [1, 0]}
     assert data.columns["score"] == "score_x, score_y"
     assert runs.read(wide, systems=["y"]).systems == ("y",)
     named = wide.rename(columns={"score_x": "mine", "score_y": "theirs"})
     assert runs.read(named, systems=["mine", "theirs"]).systems == ("mine", "theirs")
-    message = "systems: data frame has no system 'z', it has x, y"
-    assert refused(wide, systems=["z"]) == message
 
 
 def test_rank_instead_of_score_and_score_beats_rank():
@@ -175,13 +158,6 @@ def test_ties_fall_by_the_bytes_of_the_id_descending():
     assert order == sorted(items, key=str.encode, reverse=True)
 
 
-def test_scores_are_doubles_and_minus_zero_is_zero():
-    run = pd.DataFrame({"query": "q", "item": ["a", "b", "c", "d"], "score": [1 + 1e-9, 1.0, -0.0, 0.0]})
-    r = runs.read(run, pd.DataFrame({"query": ["q"], "item": ["a"], "grade": [1]})).rankings["system"]
-    assert r.retrieved.grade[0] == 1
-    assert r.retrieved.tied.tolist() == [False, False, False, True]
-
-
 def test_population_and_account():
     qrels = pd.DataFrame({"query": ["q1", "q2", "q3"], "item": "a", "grade": [1, 0, 1]})
     run = pd.DataFrame({"query": ["q1", "q1", "q2", "q9", "q9"], "item": ["a", "x", "a", "a", "b"], "score": 1.0})
@@ -224,113 +200,70 @@ def test_attributes_are_constant_per_query(here):
     assert runs.read(LONG, queries="queries.csv", attributes=["seg"]).attributes["seg"].tolist() == ["(none)", "y"]
 
 
-def test_the_query_may_be_the_unit():
-    table = LONG.rename(columns={"query": "user_id"})
-    data = runs.read(table, attributes=["user_id"])
-    assert data.attributes["user_id"].tolist() == ["q1", "q2"]
-
-
-def test_columns_may_stand_in_the_judgements_only():
-    qrels = QRELS.rename(columns={"grade": "stars"})
-    run = LONG.drop(columns="grade")
-    assert seen(runs.read(run, qrels, columns={"grade": "stars"})) == seen(runs.read(LONG, QRELS))
-    message = "columns: grade: data frame has no column 'star', it has query, item, stars; did you mean 'stars'?"
-    assert refused(run, qrels, columns={"grade": "star"}) == message
-
-
 def test_sources_are_listed_with_their_rows(here):
     trec_folder(here)
     data = runs.read("*.run", QRELS)
     assert [(one.name, one.rows) for one in data.sources] == [("s1.run", 4), ("s2.run", 4), ("data frame", 5)]
 
 
-def test_systems_can_be_chosen():
-    assert runs.read(LONG, systems=["s2"]).systems == ("s2",)
-    assert refused(LONG, systems=["s9"]) == "systems: there is no system 's9', the input has s1, s2"
+def test_columns_may_stand_in_the_judgements_only():
+    qrels = QRELS.rename(columns={"grade": "stars"})
+    run = LONG.drop(columns="grade")
+    assert seen(runs.read(run, qrels, columns={"grade": "stars"})) == seen(runs.read(LONG, QRELS))
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
 
-HEADER = "query,item,score\n"
-JUDGED = "query,item,score,grade\n"
-TWO_GRADES = "x.csv, row 2: query '1' and item 'a' must have one grade, got 1 and 2"
+FILES = {  # a bad cell of each column is refused by `bad_inputs`
+    "x.csv": "query,item,score\n1,a,.5\n",
+    "none.csv": "query,item,score,grade\n1,a,.5,\n",
+    "twice.csv": "query,item,score,grade\n1,a,.5,1\n1,a,.4,1\n",
+    "two.csv": "system,query,item,score,grade\ns,1,a,.5,2\nt,1,a,.5,1\n",
+    "a.csv": "system,query,item,score\ns,q1,a,1\n",
+    "b.csv": "system,query,item,score\ns,q1,a,1\n",
+    "other.csv": "query,item,score\nzz,a,1\n",
+    "q.txt": "q1 0 a 1\n",
+    "x.run": "q1 Q0 a 1 1 t\n",
+    "queries.csv": "query,seg\nq1,x\nq1,y\n",
+}
+SEGMENTS = LONG.assign(seg=["x", "x", "z", "y", "x", "x", "y", "y"])
+EMPTY = QRELS[:0].astype({"query": str, "item": str})
 
 
 @pytest.mark.parametrize(
-    "text, message",
+    "data, qrels, options, message",
     [
+        ("x.csv", None, {}, "x.csv: no judgements: it has no column for the grade (it has 'query', 'item', 'score') a"),
+        ("none.csv", None, {}, "none.csv: the grade column holds no judgement"),
         (
-            "query,item\n1,a\n",
-            "no column for the score (score, y_score) or the rank (rank); it has 'query', 'item'; "
-            "set columns='score=NAME'",
+            "twice.csv",
+            None,
+            {},
+            "twice.csv, row 2: query '1' and item 'a' must appear once in system 'twice', got",
         ),
-        (
-            "qid,score\n1,1\n",
-            "no column for the item (item, item_id, doc_id); it has 'qid', 'score'; set columns='item=NAME'",
-        ),
-        ("", "the file is empty"),
-        (HEADER, "the file has a header and no rows"),
-        (HEADER + "1,a,.5\n1,b,nan\n", "score must be a finite number, got nan (row 2)"),
-        (HEADER + "1,a,inf\n", "score must be a finite number, got inf (row 1)"),
-        (HEADER + "1,a,-Infinity\n", "score must be a finite number, got -inf (row 1)"),
-        (HEADER + "1,a,1e400\n", "score must be a finite number, got inf (row 1)"),
-        (HEADER + "1,a,\n", "score must be a finite number, got nothing (row 1)"),
-        (HEADER + "1,a,.5\n1,b,high\n", "score must be a number, got 'high' (line 3)"),
-        (HEADER + ",a,.5\n", "query must not be empty, got nothing (row 1)"),
-        (HEADER + '1,"",.5\n', "item must not be empty, got nothing (row 1)"),
-        ("system," + HEADER + ",1,a,.5\n", "system must not be empty, got nothing (row 1)"),
-        ("query,item,rank\n1,a,1\n1,b,0\n", "rank must be a whole number of at least 1, got 0 (row 2)"),
-        ("query,item,rank\n1,a,-1\n", "rank must be a whole number of at least 1, got -1 (row 1)"),
-        ("query,item,rank\n1,a,1.5\n", "rank must be a whole number of at least 1, got 1.5 (row 1)"),
-        ("query,item,rank\n1,a,x\n", "rank must be a number, got 'x' (line 2)"),
-        (
-            "qid,user_id,item,score\n1,1,a,1\n",
-            "columns 'qid' and 'user_id' could both be the query; say which: columns='query=qid'",
-        ),
+        ("two.csv", None, {}, "two.csv, row 2: query '1' and item 'a' must have one grade, got 1 and 2"),
+        (["a.csv", "b.csv"], QRELS, {}, "b.csv, row 1: query 'q1' and item 'a' must appear once in system 's', got th"),
+        ("a.csv", pd.concat([QRELS, QRELS]), {}, "data frame, row "),
+        ("other.csv", QRELS, {}, "system 'other' and the judgements must share queries, got none: the run has 'zz', t"),
+        ("q.txt", QRELS, {}, "q.txt: these are judgements"),
+        (LONG, "x.run", {}, "x.run: this is a run"),
+        (LONG, EMPTY, {}, "data frame: the frame has columns and no rows"),
+        (LONG, None, {"systems": ["s9"]}, "systems: there is no system 's9', the input has s1, s2"),
+        (LONG, None, {"columns": {"quary": "x"}}, "columns: unknown role 'quary', must be one of system, query, item"),
+        (LONG, None, {"columns": {"query": "qury"}}, "columns: query: data frame has no column 'qury', it has "),
+        (LONG, None, {"attributes": ["seg"]}, "segments or unit: data frame has no column 'seg', it has"),
+        (SEGMENTS, None, {"attributes": ["seg"]}, "data frame, row 3: seg must have one value per query, got 'x' and "),
+        (LONG, None, {"queries": "queries.csv"}, "queries.csv, row 2: seg must have one value per query, got 'x' and"),
     ],
 )
-def test_refuses_runs(here, text, message):
-    (here / "x.csv").write_text(text)
-    assert refused("x.csv", QRELS) == f"x.csv: {message}"
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        (JUDGED + "1,a,.5,good\n", "x.csv: grade must be a number, got 'good' (line 2)"),
-        (JUDGED + "1,a,.5,nan\n", "x.csv: grade must be a finite number or empty, got nan (row 1)"),
-        (JUDGED + "1,a,.5,\n", "x.csv: the grade column holds no judgement"),
-        ("system," + JUDGED + "s,1,a,.5,1\nt,1,a,.5,2\n", TWO_GRADES),
-        ("system," + JUDGED + "s,1,a,.5,2\nt,1,a,.5,1\n", TWO_GRADES),
-        (
-            HEADER + "1,a,.5\n",
-            "x.csv: no judgements: it has no column for the grade (it has 'query', 'item', 'score') "
-            "and no qrels are given",
-        ),
-        (
-            JUDGED + "1,a,.5,1\n1,a,.4,1\n",
-            "x.csv, row 2: query '1' and item 'a' must appear once in system 'x', got them again; "
-            "no column names the system (system, model, run)",
-        ),
-    ],
-)
-def test_refuses_graded_runs(here, text, message):
-    (here / "x.csv").write_text(text)
-    assert refused("x.csv") == message
-
-
-def test_refuses_duplicates_across_files(here):
-    for name in ("a.csv", "b.csv"):
-        (here / name).write_text("system,query,item,score\ns,q1,a,1\n")
-    message = "b.csv, row 1: query 'q1' and item 'a' must appear once in system 's', got them again"
-    assert refused(["a.csv", "b.csv"], QRELS) == message
-    assert refused("a.csv", pd.concat([QRELS, QRELS])).startswith("data frame, row ")
-
-
-def test_refuses_runs_without_a_common_query(here):
-    (here / "x.csv").write_text(HEADER + "zz,a,1\n")
-    message = "system 'x' and the judgements must share queries, got none: the run has 'zz', the judgements 'q1'"
-    assert refused("x.csv", QRELS) == message
+def test_refusals(here, data, qrels, options, message):
+    for name, text in FILES.items():
+        (here / name).write_text(text)
+    options = {"attributes": ["seg"]} | options if "queries" in options else options
+    with pytest.raises((InputError, ParameterError)) as error:
+        runs.read(data, qrels, **options)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("judged", ["D{}", "d{}.jpg"])
@@ -338,51 +271,8 @@ def test_refuses_runs_whose_items_are_written_in_another_way_than_judged_ones(ju
     rows = [(f"q{i}", f"d{j}", -j) for i in range(30) for j in range(5)]
     run = pd.DataFrame(rows, columns=["query", "item", "score"])
     qrels = pd.DataFrame([(f"q{i}", judged.format(j), 1) for i in range(30) for j in range(5)])
-    assert "must return judged items, got none" in refused(run, qrels.set_axis(["query", "item", "grade"], axis=1))
-
-
-def test_hardly_any_judged_item_is_a_warning():
-    rows = [(f"q{i}", f"d{j}", -j) for i in range(30) for j in range(10)]
-    run = pd.DataFrame(rows, columns=["query", "item", "score"])
-    for judged, severity in ((1, WARNING), (5, NOTE)):
-        qrels = run[run["item"].isin([f"d{j}" for j in range(judged)])].drop(columns="score").assign(grade=1)
-        study = ranking.read(run, qrels, metrics="ndcg@10")
-        assert [f.severity for f in ranking_page.every_finding(study) if f.kind.code == "EK145"] == [severity]
-
-
-def test_refuses_judgements_as_runs_and_runs_as_judgements(here):
-    (here / "q.txt").write_text("q1 0 a 1\n")
-    (here / "x.run").write_text("q1 Q0 a 1 1 t\n")
-    assert refused("q.txt", QRELS).startswith("q.txt: these are judgements")
-    assert refused(LONG, "x.run").startswith("x.run: this is a run")
-    assert refused(LONG, pd.DataFrame({"query": [], "item": [], "grade": []}).astype({"query": str, "item": str})) == (
-        "data frame: the frame has columns and no rows"
-    )
-
-
-def test_refuses_parameters():
-    with pytest.raises(ParameterError, match="columns: unknown role 'quary', must be one of system, query, item"):
-        runs.read(LONG, columns={"quary": "x"})
-    with pytest.raises(ParameterError, match=r"columns: query: data frame has no column 'qury', it has .* 'query'\?"):
-        runs.read(LONG, columns={"query": "qury"})
-    with pytest.raises(ParameterError, match="segments or unit: data frame has no column 'seg', it has"):
-        runs.read(LONG, attributes=["seg"])
-
-
-def test_refuses_two_values_of_an_attribute(here):
-    message = "data frame, row 3: seg must have one value per query, got 'x' and 'z' for query 'q1'"
-    assert refused(LONG.assign(seg=["x", "x", "z", "y", "x", "x", "y", "y"]), attributes=["seg"]) == message
-    (here / "queries.csv").write_text("query,seg\nq1,x\nq1,y\n")
-    message = "queries.csv, row 2: seg must have one value per query, got 'x' and 'y' for query 'q1'"
-    assert refused(LONG, queries="queries.csv", attributes=["seg"]) == message
-
-
-def test_reading_changes_no_argument():
-    before = LONG.copy()
-    given = {"query": "query"}
-    runs.read(LONG, columns=given)
-    pd.testing.assert_frame_equal(LONG, before)
-    assert given == {"query": "query"}
+    with pytest.raises(InputError, match="must return judged items, got none"):
+        runs.read(run, qrels.set_axis(["query", "item", "grade"], axis=1))
 
 
 def test_hashes_that_collide_change_nothing(monkeypatch):

@@ -1,6 +1,5 @@
 """The significance study on every kind of input, and what it refuses."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -38,38 +37,6 @@ def test_wide_and_long_tables_give_the_same(tmp_path):
     assert first["p"] == pytest.approx(second["p"], abs=0.002)
 
 
-def test_rows_of_one_unit_are_flipped_together():
-    table = wide()
-    thrice = pd.concat([table] * 3)
-    once, many = (significance.read(one).comparisons.iloc[0] for one in (table, thrice))
-    assert many["n"] == 60
-    assert many["difference"] == pytest.approx(once["difference"])
-    assert (many["low"], many["high"]) == pytest.approx((once["low"], once["high"]), abs=0.005)
-    assert once["high"] - once["low"] > 0.2
-
-
-def test_clusters_that_were_not_named_are_measured():
-    users = np.repeat([f"u{i}" for i in range(30)], 8)
-    own = np.repeat(rng(3).normal(size=30), 8)
-    table = pd.DataFrame(
-        {"row": [f"r{i}" for i in range(240)], "person": users, "a": own, "b": rng(4).normal(size=240)}
-    )
-    assert re.search(r"person repeats \(30 values\): .* as large. .EK203.", told(significance.read(table)))
-    named = significance.read(table, unit="person")
-    assert named.comparisons.iloc[0]["n"] == 30
-    assert "person repeats" not in told(named)
-
-
-def test_a_cluster_that_is_no_wider_than_the_unit_is_not_told():
-    users = np.repeat([f"u{i}" for i in range(30)], 8)
-    own = {"a": np.repeat(rng(3).normal(size=30), 8), "b": rng(4).normal(size=240)}
-    wider = np.repeat(rng(5).normal(0, 2, 5), 48)
-    table = pd.DataFrame({"person": users, "team": users, "country": np.repeat(list("abcde"), 48)} | own)
-    assert "team repeats" not in told(significance.read(table, unit="person"))
-    assert "team repeats (30 values)" in told(significance.read(table.assign(person=range(240)), unit="person"))
-    assert "country repeats" in told(significance.read(table.assign(a=table["a"] + wider), unit="person"))
-
-
 def uneven() -> pd.DataFrame:
     """Ten users of two rows who lose by 1, ten of forty rows who win by about 1."""
     size = np.repeat([2, 40], 10)
@@ -103,14 +70,6 @@ def test_sizes_of_differences_are_of_units():
     assert sizes["standardised"] == pytest.approx(d.mean() / d.std())
     assert sizes["difference"] == pytest.approx(study.comparisons.iloc[0]["difference"])
     assert "Mean over rows, whole users as units, with its 95% interval" in significance_page.estimates(study).text
-
-
-def test_missing_values_are_left_out_and_counted():
-    table = wide()
-    table.loc[:4, "b"] = np.nan
-    study = significance.read(table)
-    assert study.comparisons.iloc[0]["n"] == 55
-    assert "Units without a value are left out of the system's mean and of its comparisons: b value 5" in told(study)
 
 
 def test_less_is_better_where_it_is_said_or_known():
@@ -217,7 +176,12 @@ def test_independent_shares():
 # Errors
 
 
-@pytest.mark.parametrize(
+OF_UNITS = ({"looks": 2}, {"test_to_train": 0.1}, {"systems": "a"}, {"unit": "user"}, {"metrics": "m"})
+NO_B, NO_TRIAL = wide(b=np.nan), pd.DataFrame({"arm": ["A", "B"], "successes": [5, 0], "trials": [9, 0]})
+NO_FOLD = pd.DataFrame({"fold": range(5), "a": 0.1, "b": np.nan})
+
+
+@pytest.mark.parametrize(  # a bad cell of each column is refused by `bad_inputs`
     "table, asked, message",
     [
         (wide()[["query"]], {}, "no column holds numbers"),
@@ -228,21 +192,9 @@ def test_independent_shares():
         (wide(), {"qrels": "x.txt"}, "qrels: only for ranked lists; preds holds a wide table of values"),
         (wide(), {"columns": "quary=query"}, "columns: unknown role 'quary', must be one of unit"),
         (long(wide(), "m"), {"columns": "quary=query"}, "columns: unknown role 'quary', must be one of unit, system, "),
-        (coin(), {"looks": 2}, "looks: only for .*; preds holds successes and trials"),
-        (coin(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds successes and trials"),
-        (coin(), {"systems": "a"}, "systems: only for .*; preds holds successes and trials"),
-        (coin(), {"unit": "user"}, "unit: only for .*; preds holds successes and trials"),
-        (coin(), {"metrics": "m"}, "metrics: only for .*; preds holds successes and trials"),
-        (
-            coin(),
-            {"lower_is_better": "loss"},
-            "lower_is_better: there is no metric 'loss', the input has 'share of suc",
-        ),
-        (
-            coin(),
-            {"columns": "tries=trials"},
-            "columns: unknown role 'tries', must be one of system, successes, trials",
-        ),
+        *((coin(), asked, "only for .*; preds holds successes and trials") for asked in OF_UNITS),
+        (coin(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has 'share of suc"),
+        (coin(), {"columns": "tries=trials"}, "unknown role 'tries', must be one of system, successes, trials"),
         (chances(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds predicted probabilities"),
         (chances(), {"columns": "lable=y_true"}, "columns: unknown role 'lable'"),
         (chances(), {"unit": "person"}, "has no column 'person'"),
@@ -250,31 +202,14 @@ def test_independent_shares():
         (chances(user=["u", None]), {"unit": "user"}, "row 2: user must not be empty where it is the unit"),
         (wide(), {"metrics": "x,y"}, "a wide table holds one.*got 2"),
         (wide(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has value"),
-        (wide(), {"looks": 0}, "looks must be a whole number of at least 1"),
-        (wide(), {"looks": 1000}, "looks must be at most 100"),
-        (wide(a=np.inf), {}, r"a must be finite or empty, got inf \(row 1\)"),
-        (wide()[:0], {}, "columns and no rows"),
-        (wide(query=["q0", None] * 30), {}, r"query must not be empty, got nothing \(row 2\)"),
         (long(wide(), "m"), {"metrics": "n"}, "metrics: the input has no column 'n'"),
         (pd.DataFrame({"successes": [3], "trials": [0]}), {"null": 0.5}, r"got 3 of 0 \(row 1\)"),
-        (pd.DataFrame({"successes": [3], "trials": [2]}), {"null": 0.5}, r"got 3 of 2 \(row 1\)"),
-        (pd.DataFrame({"successes": [1.5], "trials": [2]}), {"null": 0.5}, "must be whole numbers"),
         (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "needs a null share"),
-        (pd.DataFrame({"successes": [1], "trials": [2]}), {"null": 1.5}, "null must be a number between 0 and 1"),
-        (chances(y_score=[0.1, 1.2]), {}, r"y_score must be a probability between 0 and 1, got 1.2 \(row 2\)"),
-        (chances(y_true=[2, 0]), {}, r"y_true must be 0 or 1, got 2 \(row 1\)"),
+        (NO_B, {"systems": "a,b"}, "no query has a value for both"),
+        (NO_FOLD, {"systems": "a,b", "test_to_train": 0.25}, "value: no fold has a value for both 'a' and 'b'"),
+        (NO_TRIAL, {}, r"got 0 of 0 \(row 2\)"),
     ],
 )
 def test_refusals(table, asked, message):
     with pytest.raises((InputError, ParameterError), match=message):
-        significance.read(table, **asked)
-
-
-def test_an_arm_without_data_is_refused_and_not_certified():
-    table = wide()
-    table["b"] = np.nan
-    with pytest.raises(InputError, match="no query has a value for both"):
-        _ = significance.read(table, systems="a,b").comparisons
-    table = pd.DataFrame({"arm": ["A", "B"], "successes": [5, 0], "trials": [9, 0]})
-    with pytest.raises(InputError, match=r"got 0 of 0 \(row 2\)"):
-        significance.read(table)
+        _ = significance.read(table, **asked).comparisons
