@@ -14,19 +14,19 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_485,
+    "catalogue": 1_457,
     "commands": 442,
     "drawing": 1_387,
     "findings": 76,
-    "metrics": 2_266,
+    "metrics": 2_269,
     "offline": 803,
     "online": 1_037,
     "page": 183,
     "pages": 3_887,
     "parameters": 821,
     "reading": 6_685,
-    "statistics": 4_932,
-    "studies": 5_975,
+    "statistics": 4_650,
+    "studies": 5_962,
     "top": 996,
 }
 MODULES = 164

@@ -38,15 +38,14 @@ class Kind(ABC):
 
     apart: tests take the variance that positive and that negative rows add each by itself. decided: a threshold
     decides the metric, the order of the scores beside it does not matter. joint: value and effects come together.
-    centred: a row moves the metric by numbers of its own, not of its place in the table. of_rows: the metric is a mean
-    over rows. summed: sums over rows that are read twice tell it. totalled: it follows from `terms` added up. termed:
-    `Termed.sums` gives each row, or unit, terms of its own, whose sums are the metric of any of them.
+    of_rows: the metric is a mean over rows. summed: sums over rows that are read twice tell it. totalled: it follows
+    from `terms` added up. termed: `Termed.sums` gives each row, or unit, terms of its own, whose sums are the metric of
+    any of them.
     """
 
     apart: ClassVar[bool] = False
     decided: ClassVar[bool] = False
     joint: ClassVar[bool] = False
-    centred: ClassVar[bool] = False
     of_rows: ClassVar[bool] = False
     summed: ClassVar[bool] = False
     totalled: ClassVar[bool] = False
@@ -71,11 +70,6 @@ class Kind(ABC):
         """The groups of rows on each of which the metric depends: of the smaller one few may tell its variance."""
         label = rows.actual == 1
         return [label, ~label] if self.apart else [np.ones(len(rows), dtype=bool)]
-
-    def group_cells(self) -> list[Bools]:
-        """The same groups by TP, FN, FP and TN."""
-        label = CELLS[0] == 1
-        return [label, ~label] if self.apart else [np.ones(4, dtype=bool)]
 
     def strata(self, rows: Rows) -> list[Bools]:
         """The groups of rows that add to the variance of a difference each by themselves; none where all do alike."""
@@ -165,7 +159,6 @@ class Ratio(Termed):
 class OfRowTerms(Termed, OfTable):
     """A ratio of sums of terms of each row."""
 
-    centred: ClassVar[bool] = True
     summed: ClassVar[bool] = True
     totalled: ClassVar[bool] = True
 
@@ -176,14 +169,6 @@ class OfRowTerms(Termed, OfTable):
     def of_terms(self, totals: Floats) -> float:
         """The ratio, from the sums of the terms."""
         return float(ratio(totals[0], totals[1]))
-
-    @abstractmethod
-    def of_table(self, c: Counts, threshold: float) -> tuple[float, float]:
-        """The ratio over the rows of a table, and what it is divided by; NaN if some take no part."""
-
-    def at(self, c: Counts, threshold: float) -> float:
-        """The ratio over the rows of a table."""
-        return self.of_table(c, threshold)[0]
 
 
 @dataclass(frozen=True)
@@ -202,27 +187,15 @@ class Loss(OfRowTerms):
         loss = self.per_row(rows, k)
         return [np.where(np.isnan(loss), 0.0, loss), (~np.isnan(loss)).astype(np.float64)]
 
-    def moved(self, rows: Rows, k: int | None, centre: Centre, totals: Floats) -> Floats:
-        """How much each row of weight 1 moves the mean."""
-        above = self.per_row(rows, k) - self.of_terms(totals)
-        return ratio(np.where(np.isnan(above), 0.0, above), totals[1])
-
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """The losses, times the weights where rows have any."""
         loss, weight = self.per_row(structure, k), structure.weight
         return Sums(loss) if weight is None else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
 
-    def of_table(self, c: Counts, threshold: float) -> tuple[float, float]:
-        """The mean over the rows of a table and their weight; NaN if some take no part: their pairs are not known."""
+    def at(self, c: Counts, threshold: float) -> float:
+        """The mean over the rows of a table; NaN if some take no part: their pairs are not known."""
         rows, weight = rows_of(c, threshold)
-        loss = self.per_row(rows, None)
-        if np.isnan(loss[weight > 0]).any():
-            return np.nan, np.nan
-        return float(ratio(np.dot(weight, np.nan_to_num(loss)), c.total)), float(c.total)
-
-    def above(self, rows: Rows, value: float) -> Floats:
-        """What each row adds to the sum beyond the value."""
-        return self.per_row(rows, None) - value
+        return float(ratio(np.dot(weight, np.where(weight > 0, self.per_row(rows, None), 0.0)), c.total))
 
 
 @dataclass(frozen=True)
@@ -235,24 +208,14 @@ class RatioOfRows(OfRowTerms):
         """Both numbers of each row, before its weight."""
         return self.sides(rows)
 
-    def moved(self, rows: Rows, k: int | None, centre: Centre, totals: Floats) -> Floats:
-        """How much each row of weight 1 moves the ratio."""
-        return ratio(self.above(rows, self.of_terms(totals)), totals[1])
-
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
         """Both numbers, times the weights of the rows."""
         return Sums(*(structure.weights * side for side in self.sides(structure)))
 
-    def of_table(self, c: Counts, threshold: float) -> tuple[float, float]:
-        """The ratio over the rows of a table and the sum of their denominators; NaN if some take no part."""
+    def at(self, c: Counts, threshold: float) -> float:
+        """The ratio over the rows of a table; NaN if some take no part."""
         rows, weight = rows_of(c, threshold)
-        top, bottom = (np.dot(weight[weight > 0], side[weight > 0]) for side in self.sides(rows))
-        return (float(ratio(top, bottom)), float(bottom)) if np.isfinite(top) else (np.nan, np.nan)
-
-    def above(self, rows: Rows, value: float) -> Floats:
-        """What each row adds to the numerator beyond the value times its denominator."""
-        top, bottom = self.sides(rows)
-        return top - value * bottom
+        return float(ratio(*(np.dot(weight[weight > 0], side[weight > 0]) for side in self.sides(rows))))
 
 
 def rows_of(c: Counts, threshold: float) -> tuple[Rows, Floats]:
@@ -284,10 +247,6 @@ class Share(Termed, OfTable):
     def groups(self, rows: Rows) -> list[Bools]:
         """The rows that count."""
         return [self.hits(rows)[0]]
-
-    def group_cells(self) -> list[Bools]:
-        """The cells that count."""
-        return [self.cells()[0]]
 
     def cells(self) -> tuple[Bools, Bools]:
         """The same of a positive that is predicted, one that is not, and of such negatives."""

@@ -277,11 +277,6 @@ class OfMeans(Kind):
         """The value of each of several sets of rows, whose sums of the terms are columns."""
         return self.f(ratio(totals[1:], totals[0]))[0]
 
-    def moved(self, rows: Rows, k: int | None, centre: Centre, totals: Floats) -> Floats:
-        """How much each row of weight 1 moves the value."""
-        means = ratio(totals[1:], totals[0])
-        return ratio(_around(self.of(rows, centre), means, self.f(means)[1]), totals[0])
-
 
 def _centre(values: Floats, share: Floats) -> float:
     """The mean, which rounding must not take out of the range of the values."""

@@ -130,6 +130,11 @@ class Moments:
         """The columns of every unit, in the order of their hashes: the same for every order of the rows."""
         return None if self.each is None else self.each[1][:, np.argsort(self.each[0], kind="stable")]
 
+    @property
+    def around_zero(self) -> Moments:
+        """With the sums of the products themselves, not of those around the means."""
+        return replace(self, second=self.second + np.outer(self.totals, self.mean))
+
     def square(self, form: Floats) -> float:
         """Σ (what each unit adds to multiples of the columns)² around its mean; 0 if only rounding is left."""
         value = float(form @ self.second @ form)

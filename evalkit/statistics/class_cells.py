@@ -6,18 +6,20 @@ in units the products of the units' weights in every two cells are known, and wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.catalogue.kinds import CELLS
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
 from evalkit.metrics import grid, kept
 from evalkit.metrics.block import Block
+from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Bundle, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
@@ -47,6 +49,12 @@ class Cells:
     def rows(self, place: int, classes: int) -> Rows:
         """One row a cell."""
         return Rows(self.actual, decision=self.said[place], weight=self.weight, classes=classes)
+
+
+def of_cut(c: Counts) -> Cells:
+    """The cells of what a threshold decides, of rows that count alike."""
+    (actual, said), n = CELLS, np.ravel([c.positive, c.negative])
+    return Cells(actual, (said,), n, n.astype(np.float64), n.astype(np.float64)).weighing
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +124,7 @@ class OfCells(OfRows):
         return min(self.group.kish(member.astype(np.float64), self.system) for member in groups) - 1
 
     @cached_property
-    def each(self) -> Floats:
+    def each(self) -> Floats:  # type: ignore[override]
         """How much a row of each cell moves the metric, by its weight."""
         return ratio(self.effects.rows, self.rows.weights)
 
@@ -132,27 +140,28 @@ class OfCells(OfRows):
     # How it varies
 
     @cached_property
-    def spread(self) -> Spread:
+    def spread(self) -> Spread:  # type: ignore[override]
         """How much units move it."""
-        power = Spread.of(self.each, times=self.rows.weights).power
-        return self._of_squares(float(self._products([self.each])[0, 0]), power)
+        if self.group.gram is None:
+            return self.spread_of(self.each, self)
+        return Spread(self.n, max(float(self._products([self.each])[0, 0]), 0.0), self.freedom + 1)
 
     def spread_from(self, other: Any) -> Spread:
         """How much units move the difference."""
         if self.group.gram is None:
-            a, b, squares = self._together(other)
-            moved = a.each - b.each
-            return self._of_squares(float(squares @ moved**2), Spread.of(moved, times=a.rows.weights).power)
+            a, b, _ = self.pair(other)
+            return self.spread_of(a.each - b.each, a)
         moved = np.zeros(len(self.group.gram))
         moved[self.group.places(self.system)] = self.each
         moved[self.group.places(other.system)] -= other.each
         squared, size = float(moved @ self.group.gram @ moved), np.abs(moved)
         rounding = 1e-14 * float(size @ self.group.gram @ size)  # what it leaves of two equal systems
-        return self._of_squares(squared if squared > rounding else 0.0)
+        return Spread(self.n, squared if squared > rounding else 0.0, self.freedom + 1)
 
-    def _of_squares(self, squares: float, power: Callable[[int], float] = lambda _: np.nan) -> Spread:
-        """power: of rows that count alike."""
-        return Spread(self.n, max(squares, 0.0), self.freedom + 1, power)
+    def spread_of(self, moved: Floats, on: Any) -> Spread:
+        """The spread of what a row of each cell of `on` moves, of independent rows."""
+        power = Spread.of(moved, times=on.rows.weights).power
+        return Spread(self.n, max(float(on.squares @ moved**2), 0.0), self.freedom + 1, power)
 
     def _products(self, moved: Sequence[Floats]) -> Floats:
         """Of what cells move, by weight, the sums over units of the products of every two."""
@@ -164,51 +173,21 @@ class OfCells(OfRows):
 
     # Two systems
 
-    def _together(self, other: OfCells) -> tuple[OfCells, OfCells, Floats]:
-        """Both metrics on the cells of both systems."""
+    def pair(self, other: Any) -> tuple[OfCells, OfCells, Floats]:
+        """Both metrics on the cells of both systems, and the squared weights of these."""
         cells, places = self.group.pair(self.system, other.system)
-        sides = zip((self, other), places, strict=True)
-        a, b = (side.of(side.chosen, cells.rows(place, self.group.classes)) for side, place in sides)
+        a, b = (
+            OfCells(side.chosen, cells.rows(place, self.group.classes), self.group, self.system, cells.squares)
+            for side, place in zip((self, other), places, strict=True)
+        )
         return a, b, cells.squares
 
-    def apart_cells(self, other: OfCells) -> tuple[Cells, Floats]:
-        """The cells of both systems, this one's first, and how much a row of each moves the difference."""
-        a, b, _ = self._together(other)
-        cells, places = self.group.pair(self.system, other.system)
-        said = tuple(cells.said[place] for place in places)
-        return replace(cells, said=said), self._moved_apart(a, b)
+    def counted(self, rows: Bools) -> int:
+        """How many rows these cells have."""
+        return int(self.rows.weights @ rows)
 
-    def _moved_apart(self, a: OfCells, b: OfCells) -> Floats:
-        """How much each row of the cells of both moves the difference."""
-        if self.chosen.metric.kind.picks:
-            return ratio(a.apart_by(b), a.rows.weights)
-        return a.each - b.each
-
-    def by_stratum(self, other: Any) -> tuple[Floats, Ints]:
-        """The sum of the squares of what moves the difference in each stratum, and its rows."""
-        a, b, squares = self._together(other)
-        moved = squares * self._moved_apart(a, b) ** 2
-        strata = self.chosen.metric.kind.strata(a.rows)
-        rows = [int(a.rows.weights[stratum].sum()) for stratum in strata]
-        return np.array([moved[stratum].sum() for stratum in strata]), np.array(rows, np.int64)
-
-    def of_few(self, other: Any) -> tuple[float, float]:
-        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
-        a, b, squares = self._together(other)
-        moved = self._moved_apart(a, b)
-        spread = self._of_squares(float(squares @ moved**2), Spread.of(moved, times=a.rows.weights).power)
-        return spread.error, spread.freedom(self.n - 1.0)
-
-    def hits(self) -> tuple[int, int]:
-        """Hits, and the rows that count."""
-        member, hit = self._hits
-        return int(self.rows.weights @ hit), int(self.rows.weights @ member)
-
-    def only(self, other: Any) -> tuple[int, int, int]:
-        """Rows on which this alone is a hit, on which the other alone is, and the rows that count."""
-        a, b, _ = self._together(other)
-        (member, first), (_, second), n = a._hits, b._hits, a.rows.weights
-        return int(n @ (first & ~second)), int(n @ (member & second & ~first)), int(n @ member)
+    def _picked_apart(self, other: OfRows) -> Floats:
+        return ratio(super()._picked_apart(other), self.rows.weights)
 
     # What it combines
 

@@ -219,7 +219,7 @@ def of_table(statistic: Any, o: Options) -> Estimate:
 
 def lift_of_units(statistic: Any, o: Options) -> Estimate:
     """`of_units`, and no limit above the lift of rows that are all positive where these are as few as they may be."""
-    e, c, units = of_units(statistic, o), statistic.tables.counts, statistic.freedom + 1
+    e, c, units = of_units(statistic, o), statistic.tables.cut, statistic.freedom + 1
     base = intervals.wilson(float(ratio(c.positives, c.total)) * units, units, level=o.level)
     return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
 

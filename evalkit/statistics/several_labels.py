@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,16 @@ from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.class_metrics import of_label
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Metric, Weighted
-from evalkit.metrics import grid, influence
+from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.kept import Moments
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.class_areas import OfLabels, OfTotals
-from evalkit.statistics.class_cells import Group, OfCells, of_system
-from evalkit.statistics.label_readings import ByMoves, Moved, Place
-from evalkit.statistics.several_classes import SHARE, Change, OneAgainstRest, counted_by_score
-from evalkit.statistics.statistic import HeldRows, OfRows, Statistic
+from evalkit.statistics.class_cells import OfCells, of_system
+from evalkit.statistics.forms import Decided, OfForm, OfMean
+from evalkit.statistics.readings import SWEPT, Several
+from evalkit.statistics.several_classes import SHARE, Change, HeldSeveral, counted_by_score
+from evalkit.statistics.statistic import OfRows, Statistic
 from evalkit.statistics.summed import OfMoments
-from evalkit.statistics.two_classes import Form, Moments
 
 STEPS = 41  # thresholds at most
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
@@ -44,14 +43,13 @@ def top_hits(rows: Rows) -> tuple[Bools, Bools]:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldLabels(HeldRows):
+class HeldLabels(HeldSeveral):
     """Rows of several labels at hand."""
 
     together = True
 
-    @property
-    def _any(self) -> Rows:
-        return next(iter(self.rows.values()))
+    def against(self, rows: Rows, c: int) -> Rows:
+        return of_label(rows, c)
 
     def sizes(self) -> Ints:
         """The rows on which each label is true."""
@@ -83,10 +81,6 @@ class HeldLabels(HeldRows):
         rows = self.rows[system]
         y, d = rows.actual[:, label], rows.predicted[:, label]
         return int((y & d).sum()), int((~y & d).sum()), int((y & ~d).sum()), int((~y & ~d).sum())
-
-    def of_label(self, metric: Metric, system: str, label: int) -> OfRows:
-        """A metric of one label."""
-        return OfRows(Chosen(metric), of_label(self.rows[system], label))
 
     def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfRows:
         """A metric of one label with other things in the place of what is and is said."""
@@ -133,11 +127,6 @@ class HeldLabels(HeldRows):
         rows = self.rows[system]
         return replace(rows, score=np.tile(self.shares, (len(rows), 1)))
 
-    @property
-    def bounds(self) -> Floats:
-        """By how much counting scores in bins changes an AUC and an average precision at most."""
-        return np.zeros(2)
-
 
 # What they tell -------------------------------------------------------------------------------------------------------
 
@@ -170,24 +159,6 @@ class OfShared(OfMoments):
         return apart / n, float(np.sqrt(ratio(spread, n * (n - 1)))), int(n)
 
 
-@dataclass(frozen=True, eq=False)
-class Decided:
-    """The table of a label's scores, and what a threshold decides."""
-
-    counts: Counts
-    threshold: float
-
-    @property
-    def chances(self) -> Counts:
-        """The table whose scores are taken as probabilities."""
-        return self.counts
-
-    @cached_property
-    def cut(self) -> Counts:
-        """The table of what is decided."""
-        return influence.decision(self.counts, self.threshold)
-
-
 def key_of(chosen: Chosen) -> str:
     """Under which name the sums of a mean over labels stand: means with fixed shares have those of their metric."""
     kind: Any = chosen.metric.kind
@@ -195,32 +166,13 @@ def key_of(chosen: Chosen) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedLabels(OneAgainstRest):
+class SummedLabels(Several):
     """Several labels, whose rows were read twice."""
-
-    second: ByMoves | None = None
-    moved: Moved | None = None
 
     @property
     def labels(self) -> range:
         """Their numbers."""
         return range(self.first.labels)
-
-    @cached_property
-    def groups(self) -> set[int]:
-        """The numbers of the groups, 0 for all rows."""
-        return {group for group, _ in self.counted.cells} | set(self.counted.moments)
-
-    def cells(self, group: int, of: int | str) -> Group:
-        """The cells of a label, or of what is counted by name."""
-        at = group, of
-        if at not in self._cells:
-            self._cells[at] = self.first.counting.group(self.counted.cells[at], self.layout)
-        return self._cells[at]
-
-    @cached_property
-    def _cells(self) -> dict[tuple[int, int | str], Group]:
-        return {}
 
     # Metrics
 
@@ -239,26 +191,23 @@ class SummedLabels(OneAgainstRest):
         shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
         if shared is None:
             return whole
-        pairs = dict(zip(combinations(range(len(self.systems)), 2), shared.sums, strict=True))
-        return OfShared(chosen, whole.moments, whole.place, self.design, number=i, shared=pairs)
+        shared_by = self.by_pair(shared.sums)
+        return OfShared(chosen, whole.moments, whole.place, self.design, number=i, shared=shared_by)
 
     def _hits(self, chosen: Chosen, group: int, i: int) -> OfCells:
         """A share of rows, of which the cells tell whether they count and are hits."""
         named: dict[str, Any] = {**vars(chosen.metric), "kind": Share(lambda member, hit: (member == 1, hit == 1))}
         return of_system(Chosen(Metric(**named), chosen.k), self.cells(group, chosen.label), i)
 
-    def _mean(self, chosen: Chosen, group: int, i: int) -> OfLabels:
+    def _mean(self, chosen: Chosen, group: int, i: int) -> OfMean:
         """A mean over the labels; those without a share have no part in it."""
         kind: Any = chosen.metric.kind
-        at, share = (group, key_of(chosen)), self.shares_in(kind, group)
-        there = [j for j in self.labels if share[j] > 0]
-        moments, size = self._moments.get(at), self.cells(group, 0).n
+        at, share, n = (group, key_of(chosen)), self.shares_in(kind, group), len(self.labels)
+        there, moments = [j for j in self.labels if share[j] > 0], self.means.get(at)
+        columns = [i * n + j for j in there] + ([len(self.systems) * n + i] if isinstance(kind, Weighted) else [])
         each = [self.part(kind.of, group, i, j, moments) for j in there]
-        powers = None if self.moved is None else self.moved.powers.get(at)
-        pairs = {} if powers is None else dict(zip(combinations(range(len(self.systems)), 2), powers.sums, strict=True))
-        known: Any = (chosen, moments, self.layout, share[there].tolist(), each, [f"{i} {j}" for j in there], i)
-        known += (size, self.kish(self.cells(group, 0)), f"{i} shares" if isinstance(kind, Weighted) else "", pairs)
-        return OfLabels(*known)
+        more: Any = {"shares": share[there].tolist(), "each": each, "system": i, "powers": self.powers(at)}
+        return self.mean(chosen, self.cells(group, 0), moments, columns, strata=np.empty(0, np.int64), **more)
 
     def shares_in(self, kind: Any, group: int) -> Floats:
         """The share of each label in a mean."""
@@ -278,25 +227,19 @@ class SummedLabels(OneAgainstRest):
         if kind.decided:
             return of_system(Chosen(metric), self.cells(group, label), i)
         scores = self.scores(group, i, label)
-        return self.area(Chosen(metric), self.cells(group, label), 1, scores, moments, f"{i} {label}")
-
-    @cached_property
-    def _moments(self) -> dict[Place, Moments]:
-        """Of each group and mean."""
-        if self.second is None or self.moved is None:
-            return {}
-        return {at: Moments.of(self.second.means[at].names, one.moments) for at, one in self.moved.means.items()}
+        column = i * len(self.labels) + label
+        return self.area(Chosen(metric), self.cells(group, label), 1, scores, moments, [column])
 
     # Metrics of labels
 
-    def of_label(self, metric: Metric, system: str, label: int) -> Statistic:
+    def of_one(self, metric: Metric, system: str, label: int) -> Statistic:
         """A metric of one label."""
-        return self.part(metric, 0, self.systems.index(system), label, self._moments.get((0, Chosen(metric).label)))
+        return self.part(metric, 0, self.systems.index(system), label, self.means.get((0, Chosen(metric).label)))
 
     def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfCells:
         """A metric of one label with other things in the place of what is and is said."""
         of = of_system(Chosen(metric), self.cells(0, label), self.systems.index(system))
-        return of.of(Chosen(metric), change(of.rows))
+        return replace(of, rows=change(of.rows))
 
     def top(self, system: str) -> OfCells:
         """How often the label with the highest score is true."""
@@ -323,30 +266,29 @@ class SummedLabels(OneAgainstRest):
 
     @cached_property
     def _swept(self) -> list[Moments]:
-        assert self.second is not None
         assert self.moved is not None
-        return [Moments.of(self.second.sweep.names, one.moments) for _, one in sorted(self.moved.swept.items())]
+        return [one.moments.around_zero for _, one in sorted(self.moved.swept.items())]
 
-    def _micro(self, chosen: Chosen, moments: Moments) -> OfTotals:
+    def _micro(self, chosen: Chosen, moments: Moments) -> OfForm:
         """From what each of a hit, a miss and a false alarm adds to both sums."""
         kind: Any = chosen.metric.kind
-        sides: list[Form] = []
-        for hit, missed, false, _ in kind.sides(FOUR):
-            sides.append({"hits": hit - missed - false, "predicted": float(false), "true": float(missed)})
-        top, bottom = (moments.total(side) for side in sides)
+        of, sides = self.cells(0, 0), np.zeros((2, len(moments.mean)))
+        for side, (hit, missed, false, _) in zip(sides, kind.sides(FOUR), strict=True):
+            side[list(SWEPT)] = hit - missed - false, false, missed
+        top, bottom = sides @ moments.totals
         value = kind.of_terms(np.array([top, bottom]))
-        form = {name: (sides[0][name] - value * sides[1][name]) / bottom if bottom else 0.0 for name in sides[0]}
-        return OfTotals(chosen, moments, self.layout, value, form, "")
+        form = (sides[0] - value * sides[1]) / bottom if bottom else np.zeros(len(moments.mean))
+        return OfForm(chosen, moments, self.layout, value, form, of.n, self.kish(of))
 
-    def _macro(self, chosen: Chosen, moments: Moments, threshold: float) -> OfLabels:
+    def _macro(self, chosen: Chosen, moments: Moments, threshold: float) -> OfMean:
         assert self.second is not None
+        assert self.second.sweep is not None
         kind: Any = chosen.metric.kind
-        i, columns = self.second.sweep.system, [f"{j}" for j in self.labels]
-        tables = [Decided(self.scores(0, i, j).counts, threshold) for j in self.labels]
-        each = [self.area(Chosen(kind.of), self.cells(0, j), 1, tables[j], moments, columns[j]) for j in self.labels]
-        known: Any = (chosen, moments, self.layout, self.shares_in(kind, 0).tolist(), each, columns, i)
-        known += (self.cells(0, 0).n, self.kish(self.cells(0, 0)), "", {})
-        return OfLabels(*known)
+        i, columns = self.second.sweep.system, range(len(SWEPT), len(SWEPT) + len(self.labels))
+        of = [(self.cells(0, j), 1, Decided(self.scores(0, i, j).counts, threshold), moments) for j in self.labels]
+        each = [self.area(Chosen(kind.of), *one, [column]) for one, column in zip(of, columns, strict=True)]
+        more: Any = {"shares": self.shares_in(kind, 0).tolist(), "each": each, "system": i, "powers": {}}
+        return self.mean(chosen, self.cells(0, 0), moments, columns, strata=np.empty(0, np.int64), **more)
 
     # Tables
 
@@ -367,7 +309,7 @@ class SummedLabels(OneAgainstRest):
     @property
     def per_row(self) -> tuple[float, float]:
         """The mean number of labels of a row, and the share of rows that have none."""
-        none = float(self.counted.facts.sums[1]) * (self.first.counting.scale or 1.0)
+        none = float(self.counted.facts.sums[1]) * (self.scale or 1.0)
         return float(self.shares.sum()), none / float(self.cells(0, 0).each[0].weight.sum())
 
     def ends(self, system: str) -> tuple[float, float]:
@@ -378,8 +320,7 @@ class SummedLabels(OneAgainstRest):
 
     def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
         """The rows of a label by what is and what a system decides: TP, FP, FN, TN."""
-        i = self.systems.index(system)
-        of = self.first.counting.read(self.counted.cells[0, label].cells[i, i].whole, None, 1)
+        of = self.read(self.systems.index(system), 0, label)
         tn, fp, fn, tp = np.bincount(2 * of.actual + of.said[0], of.n, 4).astype(int).tolist()
         return tp, fp, fn, tn
 
@@ -393,12 +334,12 @@ class SummedLabels(OneAgainstRest):
 
     def pooled(self, system: str) -> Counts:
         """The table of all rows and labels together."""
-        return grid.counts(self._together(system), self.first.counting.scale or 1.0)
+        return grid.counts(self._together(system), self.scale or 1.0)
 
     def steps(self, system: str) -> Floats:
         """The scores of all labels, or where there are many their quantiles over rows and labels, as numpy has them."""
         if self.weighted:
-            bins = self.counted.every[self.systems.index(system)].whole
+            bins = self.counted.more["every", self.systems.index(system)].whole
             rows = bins.positive
         else:
             bins = self._together(system)
@@ -413,17 +354,12 @@ class SummedLabels(OneAgainstRest):
     @property
     def together(self) -> bool:
         """Whether it is known which labels rows have together: of few labels that come together in few ways."""
-        return bool(self.counted.sets) and not self.counted.sets[0].whole.shift
+        sets = self.counted.more.get(("sets", 0))
+        return sets is not None and not sets.whole.shift
 
     def constant(self, system: str) -> Rows:
         """Rows of which each is scored by how often each label is true, those with the same labels as one."""
-        known = self.counted.sets[0].whole
+        known = self.counted.more["sets", 0].whole
         actual = (grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.labels)) & 1 == 1
-        weight: Floats = known.negative * np.float64(self.first.counting.scale or 1.0)
+        weight: Floats = known.negative * np.float64(self.scale or 1.0)
         return Rows(actual, np.tile(self.shares, (len(actual), 1)), self.first.cuts[self.systems.index(system)], weight)
-
-    @property
-    def bounds(self) -> Floats:
-        """By how much counting scores in bins changes an AUC and an average precision at most."""
-        every = [self.scores(*at).widths for at in self.counted.scores if at[0] == 0]
-        return np.nan_to_num(every).max(axis=0)

@@ -202,12 +202,11 @@ class OfRows(Statistic):
     rows: Rows
 
     how: ClassVar[str] = "delta method"
-    passes: ClassVar[str] = ""
 
     @property
     def layout(self) -> Layout:
         """Whether rows are independent and unweighted."""
-        return of_rows(self.rows.unit, self.rows.weight)
+        return layout_of(units=self.unit is not None, weights=self.rows.weight is not None)
 
     @property
     def redraws(self) -> bool:  # type: ignore[override]
@@ -257,17 +256,23 @@ class OfRows(Statistic):
         groups = self.chosen.metric.kind.groups(self.rows)
         return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups) - 1
 
+    @property
+    def each(self) -> Floats:
+        """How much each row moves it, or one row of each cell."""
+        return self.effects.rows
+
     @cached_property
     def spread(self) -> Spread:
         """How much each unit moves it."""
-        return self._spread(self.effects.rows)
+        return self.spread_of(self.each, self)
 
     def spread_from(self, other: OfRows) -> Spread:
         """How much each unit moves the difference."""
-        return self._spread(self.effects.rows - other.effects.rows)
+        return self.spread_of(self.each - other.each, self)
 
-    def _spread(self, rows: Floats) -> Spread:
-        return Spread.of(by_unit(rows, self.unit), kish=self.freedom + 1)
+    def spread_of(self, moved: Floats, on: OfRows) -> Spread:
+        """The spread of what each row of `on` moves."""
+        return Spread.of(by_unit(moved, self.unit), kish=self.freedom + 1)
 
     def without_each(self) -> Floats:
         """The metric without each unit, of a function of means."""
@@ -276,29 +281,42 @@ class OfRows(Statistic):
         parts = np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
         return kind.of_sets(parts.sum(axis=1)[:, None] - parts)
 
-    def apart_by(self, other: OfRows) -> Floats:
-        """How much each row moves the difference, of rows that count alike."""
-        return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
+    def pair(self, other: OfRows) -> tuple[OfRows, OfRows, Floats | float]:
+        """Both on the same rows, and how often the square of what moves each of these counts."""
+        return self, other, 1.0
 
-    def _apart(self, other: OfRows) -> Floats:
-        """The same; of systems that pick their rows on the premise that both are equal."""
-        if self.layout is Layout.PLAIN and self.chosen.metric.kind.picks:
-            return self.apart_by(other)
-        return self.effects.rows - other.effects.rows
+    def counted(self, rows: Bools) -> int:
+        """How many rows these are."""
+        return int(rows.sum())
+
+    def apart_by(self, other: OfRows) -> Floats:
+        """How much each row moves the difference, of rows that count alike.
+
+        Of systems that pick their rows on the premise that both are equal.
+        """
+        picks = self.chosen.metric.kind.picks and self.layout in (Layout.PLAIN, Layout.SUMMED)
+        return self._picked_apart(other) if picks else self.each - other.each
+
+    def _picked_apart(self, other: OfRows) -> Floats:
+        return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
 
     def by_stratum(self, other: OfRows) -> tuple[Floats, Ints]:
         """The sum of the squares of what moves the difference in each stratum, and its rows; of none where rows vary.
 
         A stratum is the rows of a class.
         """
-        strata = self.chosen.metric.kind.strata(self.rows) if self.layout is Layout.PLAIN else []
-        moved = self._apart(other) if strata else np.empty(0)
-        squares = [np.sum(moved[stratum] ** 2) for stratum in strata]
-        return np.array(squares), np.array([stratum.sum() for stratum in strata], np.int64)
+        if self.layout not in (Layout.PLAIN, Layout.SUMMED):
+            return np.empty(0), np.empty(0, np.int64)
+        a, b, times = self.pair(other)
+        strata = self.chosen.metric.kind.strata(a.rows)
+        moved = times * a.apart_by(b) ** 2 if strata else np.empty(0)
+        squares = [np.sum(moved[stratum]) for stratum in strata]
+        return np.array(squares), np.array([a.counted(stratum) for stratum in strata], np.int64)
 
     def of_few(self, other: OfRows) -> tuple[float, float]:
         """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
-        spread = self._spread(self._apart(other))
+        a, b, _ = self.pair(other)
+        spread = self.spread_of(a.apart_by(b), a)
         return spread.error, spread.freedom(self.n - 1.0)
 
     def parts(self) -> Iterator[Piece]:
@@ -323,10 +341,10 @@ class OfRows(Statistic):
 
     def apart(self, other: OfRows) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
-        label = self.rows.actual == 1
-        rows = np.array([label.sum(), (~label).sum()])
-        squares = np.bincount(~label, (self.effects.rows - other.effects.rows) ** 2, 2)
-        return squares * ratio(rows, rows - 1), rows
+        a, b, times = self.pair(other)
+        label = a.rows.actual == 1
+        rows = np.array([a.counted(label), a.counted(~label)])
+        return np.bincount(~label, times * (a.each - b.each) ** 2, 2) * ratio(rows, rows - 1), rows
 
     def moved_by_group(self) -> list[Floats]:
         """How much each unit moves it, for each group of rows that it takes apart; of rows in units all are one."""
@@ -342,18 +360,20 @@ class OfRows(Statistic):
     def hits(self) -> tuple[int, int]:
         """Hits, and the rows that count."""
         member, hit = self._hits
-        return int(hit.sum()), int(member.sum())
+        return self.counted(hit), self.counted(member)
 
     def only(self, other: OfRows) -> tuple[int, int, int]:
         """Rows on which this alone is a hit, on which the other alone is, and the rows that count."""
-        (member, first), (_, second) = self._hits, other._hits
-        return int((first & ~second).sum()), int((member & second & ~first).sum()), int(member.sum())
+        a, b, _ = self.pair(other)
+        (member, first), (_, second) = a._hits, b._hits
+        return a.counted(first & ~second), a.counted(member & second & ~first), a.counted(member)
 
     def shared(self, other: OfRows) -> Ints:
         """The rows that count for both: hits of this one or not (rows), of the other or not (columns)."""
-        (member, first), (others, second) = self._hits, other._hits
+        a, b, _ = self.pair(other)
+        (member, first), (others, second) = a._hits, b._hits
         both = member & others
-        return np.bincount(2 * ~first[both] + ~second[both], minlength=4).reshape(2, 2)
+        return np.array([[a.counted(both & x & y) for y in (second, ~second)] for x in (first, ~first)])
 
     @cached_property
     def _hits(self) -> tuple[Bools, Bools]:
@@ -376,11 +396,9 @@ def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
     return variance, fewest
 
 
-def of_rows(unit: np.ndarray | None, weight: Floats | None) -> Layout:
-    """How rows at hand lie."""
-    if weight is not None:
-        return Layout.WEIGHTED
-    return Layout.PLAIN if unit is None else Layout.CLUSTERED
+def layout_of(*, units: bool, weights: bool) -> Layout:
+    """How rows lie that have units, or weights, or not."""
+    return Layout.WEIGHTED if weights else Layout.CLUSTERED if units else Layout.PLAIN
 
 
 class Sample(Protocol):
@@ -405,7 +423,7 @@ class HeldRows:
     def layout(self) -> Layout:
         """Whether rows are independent and unweighted."""
         rows = next(iter(self.rows.values()))
-        return of_rows(rows.unit, rows.weight)
+        return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
 
     def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> OfRows:
         """The metric of a system; a slice is all rows."""

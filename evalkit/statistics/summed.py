@@ -35,7 +35,7 @@ class Squares:
     near: Floats
 
 
-def layout_of(moments: Moments, design: Layout) -> Layout:
+def added_up(moments: Moments, design: Layout) -> Layout:
     """How rows lie where every unit is at hand; else that they were added up. design: how they lie."""
     if moments.each is not None:
         return design
@@ -60,7 +60,7 @@ class OfMoments(Statistic):
     @property
     def layout(self) -> Layout:
         """How rows lie where every unit is at hand; else that they were added up."""
-        return layout_of(self.moments, self.design)
+        return added_up(self.moments, self.design)
 
     @property
     def plain(self) -> bool:
@@ -284,6 +284,12 @@ class Terms:
                 near[m, i] = np.array([0.0, *(np.mean(term) if around else 0.0 for term in terms[1:])])
         return Terms(tuple(metrics), centres, near, few, **more)
 
+    @staticmethod
+    def alone(metrics: Sequence[Chosen], systems: int, rows: Callable[[Block, int], Rows] | None = None) -> Terms:
+        """Of losses and ratios, whose terms lie where they are."""
+        near = {at: np.zeros(2) for at in np.ndindex(len(metrics), systems)}
+        return Terms(tuple(metrics), [(0.0, 0.0)] * systems, near, 0, rows=rows)  # type: ignore[arg-type]
+
     @property
     def quantile(self) -> bool:
         """Whether slices have a median."""
@@ -360,7 +366,7 @@ class Summed:
     @property
     def layout(self) -> Layout:
         """How the rows lie, where every unit is at hand."""
-        return layout_of(self.kept.moments[0].moments, self.design)
+        return added_up(self.kept.moments[0].moments, self.design)
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""

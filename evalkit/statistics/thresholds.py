@@ -3,64 +3,46 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, codes, ratio
+from evalkit.arrays import Floats, Ints, codes, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import odds
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import closed_forms, inference
+from evalkit.statistics.class_cells import Group, of_cut, of_system
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.spread import kish
 from evalkit.statistics.statistic import Layout
-from evalkit.statistics.two_classes import Form, Moments, OfSums, SummedRows
-
-POSITIVE, HIT, NEGATIVE, ALARM = NAMES = ("positive", "\nhit", "negative", "\nalarm")
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """What one threshold decides, as `OfSums` asks for it."""
-
-    counts: Counts
-    threshold: float
-
-    @cached_property
-    def cut(self) -> Counts:
-        """The table of what is decided."""
-        return influence.decision(self.counts, self.threshold)
 
 
 @dataclass(frozen=True, eq=False)
 class MovingCut:
-    """The decisions of a system at some thresholds, and the moments of units, or of rows with weights, at each."""
+    """The decisions of a system at some thresholds, of units, or of rows with weights."""
 
-    counts: Counts
-    moments: Sequence[Moments]
+    groups: Sequence[Group]
 
     @classmethod
     def of(cls, rows: Rows, counts: Counts) -> "MovingCut":
         """Of rows at the thresholds of their counts, which fall."""
-        return cls(counts, list(_moments(rows, counts.threshold)))
-
-    @cached_property
-    def _sample(self) -> SummedRows:
-        cuts: Any = {i: {"": Cut(self.counts, threshold)} for i, threshold in enumerate(self.counts.threshold)}
-        return SummedRows(cuts, dict(enumerate(self.moments)), Layout.SUMMED_VARIED)
+        unit, units = (np.arange(len(rows)), len(rows)) if rows.unit is None else _coded(rows.unit)
+        every = zip(counts.threshold, _grams(rows, counts.threshold, unit, units), strict=True)
+        each = ((of_cut(influence.decision(counts, threshold)), gram) for threshold, gram in every)
+        return cls([Group(2, Layout.SUMMED_VARIED, units, [cut], {}, gram) for cut, gram in each])
 
     def estimate(self, chosen: Chosen, place: int, o: Options) -> Estimate:
         """A metric of decisions at one of the thresholds, as of the rows themselves."""
-        return inference.estimate(OfSums(chosen, self._sample, "", place), o)
+        return inference.estimate(of_system(chosen, self.groups[place], 0), o)
 
     @property
     def units(self) -> float:
         """Kish's number of units."""
-        return self.moments[0].kish({POSITIVE: 1.0, NEGATIVE: 1.0})
+        group = self.groups[0]
+        return group.kish(np.ones(len(group.each[0].weight)))
 
     @cached_property
     def spread(self) -> Floats:
@@ -68,8 +50,7 @@ class MovingCut:
 
         The mean cost a FP / n + b FN / n has the variance a² x + a b y + b² z.
         """
-        inflated = ratio(self.units, self.units - 1)
-        return inflated * np.array([_quadratic(moments) for moments in self.moments])
+        return ratio(self.units, self.units - 1) * np.array([_quadratic(group) for group in self.groups])
 
 
 def mean_cost(mean: float, top: float, variance: float, units: float, level: float) -> Estimate:
@@ -78,34 +59,33 @@ def mean_cost(mean: float, top: float, variance: float, units: float, level: flo
     return closed_forms.ranged_t(mean, error, freedom=units - 1, n=int(units), level=level, low=0.0, high=top)
 
 
-def _quadratic(m: Moments) -> Floats:
+def _quadratic(group: Group) -> Floats:
     """Σ x², 2 Σ x y and Σ y² over units, by how much each moves FP / n (x) and FN / n (y)."""
-    n = m.total({POSITIVE: 1.0, NEGATIVE: 1.0})
-    errors: list[Form] = [{ALARM: 1.0}, {POSITIVE: 1.0, HIT: -1.0}]
-    moved = np.array([[form.get(name, 0.0) for name in m.names] for form in errors])
-    moved[:, [m.names.index(POSITIVE), m.names.index(NEGATIVE)]] -= np.array([[m.total(form)] for form in errors]) / n
-    (x, xy), (_, y) = moved @ m.gram @ moved.T / n**2
+    assert group.gram is not None
+    cells, errors = group.each[0], [1, 2]  # places of a negative that is predicted, and of a positive that is not
+    n, size = cells.weight.sum(), np.bincount(group.places(0), cells.weight, 4)
+    moved = np.eye(4)[errors] - size[errors, None] / n
+    (x, xy), (_, y) = moved @ group.gram @ moved.T / n**2
     return np.maximum([x, 2 * xy, y], [0.0, -np.inf, 0.0])
 
 
-def _moments(rows: Rows, threshold: Floats) -> Iterator[Moments]:
-    """The moments at each threshold; from one to the next only the units of the rows between them change."""
-    unit, units = (np.arange(len(rows)), len(rows)) if rows.unit is None else _coded(rows.unit)
-    side = np.where(rows.actual == 1, 0, 2)
-    columns = np.zeros((len(NAMES), units))
-    np.add.at(columns, (side, unit), rows.weights)
-    gram, sums = columns @ columns.T, columns.sum(axis=1)
+def _grams(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
+    """The products of units' weights in two cells at each threshold; only the units of rows in between change."""
+    cell = np.where(rows.actual == 1, 2, 0)
+    columns = np.zeros((4, units))
+    np.add.at(columns, (cell, unit), rows.weights)
+    gram = columns @ columns.T
     entering = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
     order = np.argsort(entering, kind="stable")
     for new in np.split(order, np.searchsorted(entering[order], np.arange(1, len(threshold) + 1))[:-1]):
         touched, at = np.unique(unit[new], return_inverse=True)
         before = columns[:, touched]
         after = before.copy()
-        np.add.at(after, (side[new] + 1, at), rows.weights[new])
+        np.add.at(after, (cell[new], at), -rows.weights[new])
+        np.add.at(after, (cell[new] + 1, at), rows.weights[new])
         columns[:, touched] = after
         gram = gram + after @ after.T - before @ before.T
-        sums = sums + (after - before).sum(axis=1)
-        yield Moments(NAMES, units, sums, gram, np.zeros(len(NAMES)))
+        yield gram
 
 
 def _coded(unit: np.ndarray) -> tuple[np.ndarray, int]:

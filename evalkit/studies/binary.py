@@ -27,8 +27,9 @@ from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import bootstrap, consistency, inference, interval_methods
 from evalkit.statistics.consistency import UNKNOWN, Perfect
+from evalkit.statistics.forms import Binned
 from evalkit.statistics.statistic import HeldRows
-from evalkit.statistics.two_classes import BinnedScore, SummedRows
+from evalkit.statistics.two_classes import SummedRows
 from evalkit.studies import reliability, score_curves
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import RowStudy
@@ -163,10 +164,10 @@ class BinaryStudy(RowStudy):
         return {name: self.table(name) for name in self.order}
 
     @cached_property
-    def binned(self) -> Mapping[str, BinnedScore]:
+    def binned(self) -> Mapping[str, Binned]:
         """The tables of the systems whose scores share bins."""
         tables = {name: self._tables(name) for name in self.systems}
-        return {name: t for name, t in tables.items() if isinstance(t, BinnedScore) and t.shared.any()}
+        return {name: t for name, t in tables.items() if isinstance(t, Binned) and t.shared.any()}
 
     @cached_property
     def repeated(self) -> int | None:

@@ -16,7 +16,6 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.class_metrics import against_rest
-from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
@@ -30,21 +29,13 @@ from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.scores import Classes
 from evalkit.statistics import bootstrap, consistency, inference
-from evalkit.statistics.class_areas import ranked
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.consistency import UNKNOWN, Perfect
+from evalkit.statistics.forms import ranked
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.several_classes import (
-    LEAST,
-    SHARE,
-    ByArea,
-    ByClass,
-    HeldClasses,
-    SummedClasses,
-    decided,
-    rows_of,
-)
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.readings import LEAST, ByClass, ByMoves, Mean, class_rows, decided, one_of
+from evalkit.statistics.several_classes import SHARE, HeldClasses, SummedClasses
+from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.statistics.summed import Terms
 from evalkit.studies import reliability, row_study, score_curves, study
 from evalkit.studies.binary import BINS
@@ -171,7 +162,7 @@ class ClassesStudy(EachStudy):
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block as a system speaks of them."""
-        rows = rows_of(decided(block, scored=self.scored), system, len(self.names), scored=self.scored)
+        rows = class_rows(decided(block, scored=self.scored), system, len(self.names), scored=self.scored)
         return replace(rows, weight=block.weight)
 
     # Tables of scores
@@ -217,8 +208,8 @@ class ClassesStudy(EachStudy):
         estimates = {"precision": self.share_of(name, said, actual), "recall": self.share_of(name, actual, said)}
         of: dict[str, Statistic] = {"f1": self.measured.derived(F1, name, lambda rows: against_rest(rows, c))}
         if self.scored:
-            of |= {"auc": self.measured.of_class(ROC_AUC, name, c)}
-            of |= {"average_precision": self.measured.of_class(AVERAGE_PRECISION, name, c)}
+            of |= {"auc": self.measured.of_one(ROC_AUC, name, c)}
+            of |= {"average_precision": self.measured.of_one(AVERAGE_PRECISION, name, c)}
         estimates |= {metric: self.estimated(one) for metric, one in of.items()}
         return with_limits(estimates)
 
@@ -372,7 +363,7 @@ def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> Classes
         of = of.only(there)
         measured = _counted(of, settings)
     if second := _second(of, measured, settings):
-        measured = replace(measured, second=second, areas=nameless(of.table).total(second))
+        measured = replace(measured, second=second, moved=nameless(of.table).total(second))
     rows = int(measured.counted.facts.sums[0])
     fields = row_study.of_blocks(of.table, rows, settings, p.given, weighted=of.scale is not None)
     return _study(fields, measured, p, of.names, scored=of.scored, outside=of.outside)
@@ -412,15 +403,9 @@ def _counted(of: Classes, settings: Settings) -> SummedClasses:
     if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
         raise ParameterError(f"systems: actual and predicted classes of two systems come in more than {limit:,} "
                              "ways, which needs all rows in memory; choose one system")  # fmt: skip
-    plain = not t.schema.unit and of.scale is None
-    layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
-    groups = {group: first.counting.group(cells, layout) for group, cells in counted.cells.items()}
-    design = Layout.PLAIN if plain else Layout.WEIGHTED if of.scale is not None else Layout.CLUSTERED
-    measured = SummedClasses(t.systems, first, counted, design, groups)
-    for chosen in first.terms.metrics:  # which rows of two systems are left out only the rows tell
-        sides = [measured.loss(chosen, 0, i) for i in range(len(t.systems))]
-        if isinstance(chosen.metric.kind, Loss) and min(one.totals[1] for one in sides) < sides[0].moments.totals[0]:
-            raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
+    design = layout_of(units=t.schema.unit, weights=of.scale is not None)
+    measured = SummedClasses(t.systems, first, counted, design)
+    measured.refuse_left_out()
     return measured
 
 
@@ -430,12 +415,10 @@ def _first(of: Classes, settings: Settings) -> ByClass:
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
-    near = {(m, i): np.zeros(2) for m in range(len(metrics)) for i in range(systems)}
-    said = partial(rows_of, classes=k, scored=of.scored)
     return ByClass(
         scored=of.scored,
         counting=Counting(k, of.scale, of.squares, limits.bins),
-        terms=Terms(metrics, [(0.0, 0.0)] * systems, near, few=0, rows=said),
+        terms=Terms.alone(metrics, systems, partial(class_rows, classes=k, scored=of.scored)),
         sliced=sliced,
         ranked=bool(_ordered(primary)),
         room=min(limits.bins, max(limits.bins // (k * systems), LEAST)),
@@ -444,15 +427,14 @@ def _first(of: Classes, settings: Settings) -> ByClass:
     )
 
 
-def _second(of: Classes, measured: SummedClasses, settings: Settings) -> ByArea | None:
+def _second(of: Classes, measured: SummedClasses, settings: Settings) -> ByMoves | None:
     """What the second reading needs to know of the first; None where all is known."""
-    systems, classes, plain = range(len(of.table.systems)), range(len(of.names)), measured.design is Layout.PLAIN
-    areas = {
-        (group, chosen.label): [[ranked(chosen, measured.scores(group, i, c)) for c in classes] for i in systems]
-        for group in measured.groups
-        for chosen in _areas(settings.metrics, group, each=of.scored and not plain)
-    }
-    return ByArea(len(of.names), of.scale, areas) if areas else None
+    systems, k, means = range(len(of.table.systems)), len(of.names), {}
+    for group in measured.groups:
+        for chosen in _areas(settings.metrics, group, each=of.scored and not measured.plain):
+            every = [[ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems]
+            means[group, chosen.label] = Mean(every, np.full(k, 1 / k), strata=k)
+    return ByMoves(partial(one_of, classes=k), of.scale, measured.plain, means) if means else None
 
 
 def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:

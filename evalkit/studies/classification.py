@@ -4,7 +4,7 @@ Two classes are made here, of rows at hand and of tables that are read block by 
 reports are measured by.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -31,9 +31,11 @@ from evalkit.reading.reductions.scores import Scores
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
+from evalkit.statistics.forms import Binned, ranked
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import HeldRows, Layout
-from evalkit.statistics.two_classes import BinnedScore, ByColumns, ByScore, Columns, Scored, SummedRows, columns
+from evalkit.statistics.statistic import HeldRows, Layout, layout_of
+from evalkit.statistics.summed import Terms
+from evalkit.statistics.two_classes import ByColumns, ByScore, Columns, Scored, SummedRows
 from evalkit.studies import classes, row_study, study
 from evalkit.studies import labels as labels_study
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of
@@ -128,23 +130,27 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
             )
     if within:  # the rows of a unit must meet
         t = replace(t, schema=replace(t.schema, parted=False))
-    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in t.systems]
     nameless = replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
-    scored = nameless.total(ByScore(of.scale, cuts, limits, t.ids_held, within, a.settings.metrics[0] in within))
+    first = _first(of, a, within, limits)
+    scored = nameless.total(first)
     rows, positives, *odd = scored.facts.sums.tolist()
     t.check(rows, scored.ids.repeated if t.schema.id else 0)
     if within and (n := scored.values[0].n) > UNITS:
         of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
-    tables, plain = _tables(of, a, scored), a.settings.unit is None and of.scale is None
-    second = ByColumns(of.scale, _models(a, tables, alone=plain and len(t.systems) == 1))
+    tables, design = _tables(of, a, scored), layout_of(units=t.schema.unit, weights=of.scale is not None)
+    second = _second(of, a, tables, alone=design is Layout.PLAIN and len(t.systems) == 1)
+    measured = SummedRows(t.systems, first, scored, design, tables, second)
+    measured.refuse_left_out()
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
-    moments = second.moments(nameless.total(second)) if second.models else {}
+    if second.models:
+        moved = nameless.total(second).moments.items()
+        measured = replace(measured, moments={group: m.moments.around_zero for group, m in moved})
     return BinaryStudy(
         **row_study.of_blocks(t, rows, a.settings, p.given, weighted=of.scale is not None),
         **a.rules,
-        measured=SummedRows(tables, moments, Layout.SUMMED if plain else Layout.SUMMED_VARIED, within, scored.values),
+        measured=measured,
         positive=of.positive,
         negative=of.negative,
         positives=positives,
@@ -154,32 +160,35 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
     )
 
 
-def _tables(of: Scores, a: Asked, scored: Scored) -> dict[int, dict[str, BinnedScore]]:
+def _first(of: Scores, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
+    systems, primary = of.table.systems, a.settings.metrics[0]
+    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in systems]
+    losses = dict.fromkeys(c.base for c in a.settings.metrics if c not in within and c.base.metric.kind.totalled)
+    primary = primary if primary in within else primary.base
+    return ByScore(of.scale, cuts, limits, Terms.alone([*losses], len(systems)), of.table.ids_held, within, primary)
+
+
+def _tables(of: Scores, a: Asked, scored: Scored) -> dict[int, dict[str, Binned]]:
     """The table of every system in every group."""
-    groups: dict[int, dict[str, BinnedScore]] = {}
-    scale = of.scale or 1.0
+    groups: dict[int, dict[str, Binned]] = {}
     for (group, i), tally in sorted(scored.tallies.items()):
-        name, known = of.table.systems[i], None
-        if group:
-            cut = groups[0][name].threshold
-        else:
-            known = grid.counts(tally.whole, scale)
-            cut = a.rule.at(known, of.precision[name])
-        groups.setdefault(group, {})[name] = BinnedScore(name, tally.whole, scale, cut, known)
+        name, table = of.table.systems[i], Binned(tally.whole, of.scale)
+        cut = groups[0][name].threshold if group else a.rule.at(table.counts, of.precision[name])
+        groups.setdefault(group, {})[name] = table.at(cut)
     return groups
 
 
-def _models(a: Asked, tables: Mapping[int, Mapping[str, BinnedScore]], *, alone: bool) -> dict[int, list[Columns]]:
-    """The columns of the second reading by group; none where the tables tell everything."""
-    models = {}
-    for group, of in tables.items():
-        metrics = a.settings.metrics[:1] if group else a.settings.metrics
-        if alone:
-            metrics = tuple(chosen for chosen in metrics if chosen.base.metric.kind.centred)
-        metrics = tuple(chosen for chosen in metrics if chosen.base.metric.tabled)
-        if metrics:
-            models[group] = [columns(table, metrics) for table in of.values()]
-    return models
+def _second(of: Scores, a: Asked, tables: Mapping[int, Mapping[str, Binned]], *, alone: bool) -> ByColumns:
+    """The second reading; of no group where tables and losses tell everything."""
+    models: dict[int, list[Columns]] = {}
+    metrics: dict[int, list[Chosen]] = {}
+    for group, named in tables.items():
+        asked = a.settings.metrics[:1] if group else a.settings.metrics
+        read = [c.base for c in asked if c.base.metric.tabled and not c.base.metric.kind.totalled]
+        if read and not alone:
+            metrics[group] = [c for c in dict.fromkeys(read) if not c.metric.kind.decided]
+            models[group] = [Columns.of(t, [ranked(c, t) for c in metrics[group]]) for t in named.values()]
+    return ByColumns(of.scale, models, metrics)
 
 
 # Reading --------------------------------------------------------------------------------------------------------------

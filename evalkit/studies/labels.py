@@ -6,7 +6,7 @@ much its rows move means over the labels, and all along one threshold for every 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -29,13 +29,13 @@ from evalkit.reading.inputs.outcomes import MultiLabel
 from evalkit.reading.reductions.scores import Labels
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
-from evalkit.statistics.class_areas import ranked
 from evalkit.statistics.class_cells import Counting, OfCells
-from evalkit.statistics.label_readings import SWEPT as SHARED_SWEPT
-from evalkit.statistics.label_readings import ByLabel, ByMoves, Cut, Hits, Mean, Place, Sweep, labelled, rows_of
-from evalkit.statistics.several_classes import LEAST, SHARE
-from evalkit.statistics.several_labels import STEPS, TOP, Decided, HeldLabels, SummedLabels, key_of, off, top_hits
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.forms import Decided, ranked
+from evalkit.statistics.readings import LEAST, ByLabel, ByMoves, Cut, Hits, Mean, Place, Sweep, label_rows, labelled
+from evalkit.statistics.readings import SWEPT as SHARED_SWEPT
+from evalkit.statistics.several_classes import SHARE
+from evalkit.statistics.several_labels import STEPS, TOP, HeldLabels, SummedLabels, key_of, off, top_hits
+from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.statistics.summed import Terms
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among, nameless
@@ -62,7 +62,7 @@ class LabelsStudy(EachStudy):
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block as a system speaks of them."""
-        rows = rows_of(labelled(block, len(self.names)), system, self.measured.first.cuts)
+        rows = label_rows(labelled(block, len(self.names)), system, self.measured.first.cuts)
         return replace(rows, weight=block.weight)
 
     @property
@@ -85,7 +85,7 @@ class LabelsStudy(EachStudy):
         shares = {"precision": among(_predicted, _true), "recall": among(_true, _predicted)}
         of = {metric: self.measured.derived(SHARE, name, j, change) for metric, change in shares.items()}
         several = {"f1": F1, "auc": ROC_AUC, "average_precision": AVERAGE_PRECISION}
-        of |= {metric: self.measured.of_label(one, name, j) for metric, one in several.items()}
+        of |= {metric: self.measured.of_one(one, name, j) for metric, one in several.items()}
         row = {"system": name, "label": self.names[j], "n": int(self.sizes[j])}
         return row | counted | with_limits({metric: self.estimated(one) for metric, one in of.items()})
 
@@ -214,11 +214,10 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     each = len(of.names) * (8 * len(t.systems) + 1) + (STEPS + 1) * (len(of.names) + len(SHARED_SWEPT))
     if t.schema.units * each > BESIDE:  # too many numbers to keep those of each unit side by side
         t = replace(t, schema=replace(t.schema, parted=False))
-    first, plain = _first(of, settings, threshold), not t.schema.unit and of.scale is None
+    first, design = _first(of, settings, threshold), layout_of(units=t.schema.unit, weights=of.scale is not None)
     counted = nameless(t).total(first)
     rows = int(counted.facts.sums[0])
     t.check(rows, counted.ids.repeated if t.schema.id else 0)
-    design = Layout.PLAIN if plain else Layout.WEIGHTED if of.scale is not None else Layout.CLUSTERED
     measured = SummedLabels(t.systems, first, counted, design)
     second = _second(measured, settings, of)
     return LabelsStudy(
@@ -261,12 +260,7 @@ def _first(of: Labels, settings: Settings, threshold: float) -> ByLabel:
 
 
 def _terms(metrics: Sequence[Chosen], systems: int, cuts: Sequence[Floats]) -> Terms:
-    near = {(m, i): np.zeros(2) for m in range(len(metrics)) for i in range(systems)}
-
-    def rows(block: Block, system: int) -> Rows:
-        return rows_of(block, system, cuts)
-
-    return Terms(tuple(metrics), [(0.0, 0.0)] * systems, near, few=0, rows=rows)
+    return Terms.alone(metrics, systems, partial(label_rows, cuts=cuts))
 
 
 def _hits(chosen: Chosen) -> Hits:
@@ -276,7 +270,7 @@ def _hits(chosen: Chosen) -> Hits:
 
 def _second(measured: SummedLabels, settings: Settings, of: Labels) -> ByMoves:
     """What the second reading needs to know of the first."""
-    first, plain, primary = measured.first, measured.design is Layout.PLAIN, settings.metrics[0]
+    first, plain, primary = measured.first, measured.plain, settings.metrics[0]
     every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in measured.systems}
     values = {name: one.value for name, one in every.items()}
     leader = study.leading(study.ranked(values, primary), settings.baseline)
@@ -295,7 +289,8 @@ def _second(measured: SummedLabels, settings: Settings, of: Labels) -> ByMoves:
     labels = range(len(of.names))
     at = measured.systems.index(leader)
     scores = _terms([off(j) for j in labels], 1, first.cuts[at : at + 1]) if of.sure else None
-    return ByMoves(first.cuts, of.scale, plain, means, _sweep(measured, leader), scores, shared)
+    told = partial(labelled, labels=len(of.names))
+    return ByMoves(told, of.scale, plain, means, _sweep(measured, leader), scores, shared, first.cuts)
 
 
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
@@ -315,7 +310,7 @@ def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
             value = np.array([one.value for one in own])
             moving.append(np.nan_to_num(ratio(value - float(np.nansum(shares * value)), measured.true(group).sum())))
     picked = {}
-    if kind.picks and measured.design is Layout.PLAIN:
+    if kind.picks and measured.plain:
         through = moving or [np.zeros(len(shares)) for _ in systems]
         for i, j in combinations(systems, 2):
             tables = [_apart(first, second) for first, second in zip(each[i], each[j], strict=True)]
@@ -338,8 +333,8 @@ def _of_label(of: Any, cut: float) -> Any:
 def _apart(first: OfCells, second: OfCells) -> Floats:
     """How much a row moves the difference of two systems that pick their rows, by 4 · true + 2 · first + second."""
     moved = np.zeros(8)
-    cells, each = first.apart_cells(second)
-    moved[4 * cells.actual + 2 * cells.said[0] + cells.said[1]] = np.nan_to_num(each)
+    a, b, _ = first.pair(second)
+    moved[4 * a.rows.actual + 2 * a.rows.predicted + b.rows.predicted] = np.nan_to_num(a.apart_by(b))
     return moved
 
 

@@ -35,7 +35,7 @@ from evalkit.reading.reductions.schema import WEIGHT
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.statistics import consistency, inference
-from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
+from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic, layout_of
 from evalkit.statistics.summed import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.studies import reliability, row_study, study
 from evalkit.studies.reliability import MeanReliability, window
@@ -455,7 +455,7 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     t.check(rows, kept.ids.repeated if t.schema.id else 0)
     if weight and not kept.facts.sums[4]:
         raise outcomes.no_weight(t.pieces[0].part.name, weight.column)
-    design = Layout.WEIGHTED if weight else Layout.CLUSTERED if settings.unit else Layout.PLAIN
+    design = layout_of(units=bool(settings.unit), weights=bool(weight))
     summed = Summed(t.systems, asked.terms, kept, design)
     summed.refuse_unlike()
     fields = row_study.of_blocks(t, rows, settings, given, weighted=bool(weight))

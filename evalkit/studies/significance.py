@@ -250,7 +250,7 @@ def _of_rows(names: Sequence[Any]) -> list[Metric]:
 
 def _is_loss(metric: Metric) -> bool:
     """True for a mean over rows with a better direction."""
-    return metric.kind.centred and metric.kind.of_rows and metric.best != "neither"
+    return metric.kind.totalled and metric.kind.of_rows and metric.best != "neither"
 
 
 def _refuse_own(content: str, names: Iterable[Any]) -> None:

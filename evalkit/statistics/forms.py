@@ -1,0 +1,335 @@
+"""Metrics of rows that were added up, of one class or label against the rest: from bins of scores, cells and sums.
+
+A class, a label, and the positive class of two are one problem: scores of some rows against those of the others. How
+much rows move a metric is a form: multiples of columns that were added up by row, or by unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints, ParameterError, ratio
+from evalkit.catalogue.kinds import Loss
+from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION
+from evalkit.catalogue.score_kinds import Curve
+from evalkit.metrics import grid, influence
+from evalkit.metrics.block import Block
+from evalkit.metrics.counts import Counts
+from evalkit.metrics.grid import Grid
+from evalkit.metrics.kept import Moments
+from evalkit.statistics.class_cells import Group, image
+from evalkit.statistics.spread import Spread, freedom_of
+from evalkit.statistics.statistic import Layout, Piece, Statistic
+from evalkit.statistics.summed import OfMoments
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """The table of a score, and what a threshold decides."""
+
+    counts: Counts
+    threshold: float
+
+    @property
+    def chances(self) -> Counts:
+        """The table whose scores are taken as probabilities."""
+        return self.counts
+
+    @cached_property
+    def cut(self) -> Counts:
+        """The table of what is decided."""
+        return influence.decision(self.counts, self.threshold)
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Scores in bins. weight: what weights are counted in, None where rows count alike. threshold: of one class."""
+
+    bins: Grid
+    weight: float | None
+    threshold: float = np.nan
+
+    def at(self, threshold: float) -> Binned:
+        """The same at a threshold; the scores are not counted again."""
+        table = replace(self, threshold=threshold)
+        vars(table)["counts"] = self.counts
+        return table
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The table of the scores."""
+        return grid.counts(self.bins, self.weight or 1.0)
+
+    @cached_property
+    def chances(self) -> Counts:
+        """The same with the middle of each bin as its score: for metrics that take scores as probabilities."""
+        c = self.counts
+        return Counts(grid.middles(self.bins), c.tp, c.fp, c.positives, c.negatives)
+
+    @cached_property
+    def cut(self) -> Counts:
+        """The table of what the threshold decides."""
+        return influence.decision(self.counts, self.threshold)
+
+    @cached_property
+    def shared(self) -> Bools:
+        """Whether each threshold stands for several distinct scores."""
+        return grid.spread(self.bins)
+
+    @property
+    def moved(self) -> tuple[float, float, float]:
+        """The most that shared bins move AUC, and the limits of average precision."""
+        return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(self.counts, self.shared)
+
+    def changed(self, chosen: Chosen) -> float:
+        """The most that shared bins move a metric of the whole table; NaN where nothing bounds it."""
+        kind = chosen.base.metric.kind
+        if not isinstance(kind, Curve) or not kind.rises:
+            return np.nan
+        value, tables = chosen.at(self.chances), [replace(self, bins=bins) for bins in grid.ends(self.bins)]
+        ends = [chosen.at(t.chances) for t in tables]
+        if chosen.base.metric is AVERAGE_PRECISION:
+            ends = [*self.moved[1:]]
+        return max(abs(end - value) for end in ends)
+
+
+def places(low: Ints, score: Floats) -> Ints:
+    """The bin of each score, of bins that begin at these codes: sorted, the search runs through them."""
+    code = grid.codes(score)
+    order = np.argsort(code)
+    place = np.empty(len(code), np.int64)
+    place[order] = np.searchsorted(low, code[order], side="right") - 1
+    return np.maximum(place, 0)  # below the lowest bin stand only rows without weight
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """How much a row moves a metric of one class against the rest: by its class and its score.
+
+    low: the codes of the bins of its scores, rising. moved: of positive rows by bin, then of negative ones.
+    """
+
+    low: Ints
+    moved: Floats
+
+    def places(self, actual: Bools, score: Floats) -> Ints:
+        """Where among what moves it each row stands."""
+        return places(self.low, score) + np.where(actual, 0, len(self.low))
+
+
+def ranked(chosen: Chosen, table: Binned) -> Ranked:
+    """How much the rows of each bin move the metric of one class, or label."""
+    kind: Any = chosen.metric.kind
+    moved = np.ascontiguousarray(kind.bins(table.chances)[:, ::-1])
+    return Ranked(grid.codes(table.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
+
+
+def whole_weights(block: Block, scale: float | None) -> Floats:
+    """The weight of each row as it is counted."""
+    every: Floats = block.weights
+    return every if scale is None else (grid.whole(every, scale) * scale).astype(np.float64, copy=False)
+
+
+# Statistics -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OfForm(Statistic):
+    """A metric that units move by multiples of columns, `form`. moments: of these around 0, by row or by unit.
+
+    of: its value, or that of the metric that it transforms. n: units, or rows. kish: Kish's number of them. tables:
+    those of its score.
+    """
+
+    moments: Moments
+    layout: Layout
+    of: float
+    form: Floats
+    n: int
+    kish: float
+    tables: Any = None
+
+    how: ClassVar[str] = "influence sums, two passes"
+
+    @cached_property
+    def value(self) -> float:
+        """The metric."""
+        kind: Any = self.chosen.metric.kind
+        return self.of if kind.original is None else kind.f(self.of)
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error."""
+        return self.kish - 1
+
+    @property
+    def spread(self) -> Spread:
+        """How much units move it."""
+        return Spread(self.n, self.moments.square(self.form), self.kish)
+
+    def spread_from(self, other: OfForm) -> Spread:
+        """How much units move the difference."""
+        return Spread(self.n, self.moments.square(self.form - other.form), self.kish)
+
+    def apart(self, other: OfForm) -> tuple[Floats, Ints]:
+        """The variance of the difference that the rows of each class add, on one degree of freedom less; how many.
+
+        Of columns of positive rows, each followed by that of negative ones.
+        """
+        c, form, side = self.tables.counts, self.form - other.form, np.arange(len(self.form)) % 2
+        rows = np.array([c.positives, c.negatives])
+        squares = np.array([self.moments.square(np.where(side == negative, form, 0.0)) for negative in (0, 1)])
+        return squares * ratio(rows, rows - 1), rows.astype(np.int64)
+
+    @property
+    def excess(self) -> float:
+        """How much too high the value of so few rows is."""
+        kind: Any = self.chosen.metric.kind
+        return float(kind.excess(self.tables))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfMean(OfForm):
+    """A mean over classes or labels.
+
+    shares, each: the share of each in the mean, and its metric. columns: that of each, and where shares are estimated
+    that of how much rows move the mean through them. powers: of every two systems, of rows that count alike, the sums
+    of the squares and fourth powers of what moves the difference, by stratum. strata: the rows of each class that has
+    any, nothing of rows that may have several labels.
+    """
+
+    shares: Sequence[float]
+    each: Sequence[Any]
+    columns: Sequence[int]
+    system: int
+    powers: Mapping[tuple[int, int], Floats]
+    strata: Ints
+
+    @cached_property
+    def _moved(self) -> Floats:
+        """How much units move each part of the form."""
+        return image(self.moments.second[np.ix_(self.columns, self.columns)])
+
+    def parts(self) -> Iterator[Piece]:
+        """The classes, or labels."""
+        rows = zip(self.shares, self.each, self._moved[: len(self.each)], strict=True)
+        return (Piece(share, one, vector, one.excess) for share, one, vector in rows)
+
+    def of_shares(self) -> Floats | None:
+        """How much units move the mean through its shares; None where these are fixed."""
+        return self._moved[-1] if len(self.columns) > len(self.each) else None
+
+    def _powers(self, other: OfMean) -> Floats:
+        return self.powers[min(self.system, other.system), max(self.system, other.system)]
+
+    def by_stratum(self, other: OfMean) -> tuple[Floats, Ints]:
+        """The sum of the squares of what moves the difference in each class, and its rows."""
+        there = self.strata > 0
+        return self._powers(other)[: len(there)][there, 0], self.strata[there]
+
+    def of_few(self, other: OfMean) -> tuple[float, float]:
+        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        square, fourth = self._powers(other).sum(axis=0).tolist()
+        return Spread(self.n, square, self.kish).error, freedom_of(square, fourth, self.n, self.n - 1.0)
+
+
+# All systems on the same rows -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OneAgainstRest:
+    """All systems on the same rows, whose scores for each class or label are counted. design: how rows lie.
+
+    first: the first reading, and counted what it counted: moments, cells and scores.
+    """
+
+    systems: tuple[str, ...]
+    first: Any
+    counted: Any
+    design: Layout
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows are independent and count alike."""
+        return self.design is Layout.PLAIN
+
+    @property
+    def layout(self) -> Layout:
+        """Whether rows count alike."""
+        return Layout.SUMMED if self.plain else Layout.SUMMED_VARIED
+
+    @property
+    def scale(self) -> float | None:
+        """What weights are counted in; None where rows count alike."""
+        scale: float | None = self.first.scale
+        return scale
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+        return self.scale is not None
+
+    def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
+        """A metric that follows from sums over rows."""
+        moments = replace(self.counted.moments[group].moments, each=None)
+        place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
+        return OfMoments(chosen, moments, place, self.design)
+
+    def refuse_left_out(self) -> None:
+        """Raises ParameterError for a loss that leaves rows out: which of two systems are left out only rows tell."""
+        for chosen in self.first.terms.metrics:
+            sides = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
+            left = min(one.totals[1] for one in sides) < sides[0].moments.totals[0]
+            if not np.isfinite([one.totals for one in sides]).all() or (isinstance(chosen.metric.kind, Loss) and left):
+                raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
+
+    def scores(self, group: int, system: int, c: int) -> Binned:
+        """The scores of a class or label."""
+        key = (group, system, c)
+        if key not in self._scores:
+            self._scores[key] = Binned(self.counted.scores[key].whole, self.scale)
+        return self._scores[key]
+
+    @cached_property
+    def _scores(self) -> dict[tuple[int, int, int], Binned]:
+        return {}
+
+    @property
+    def bounds(self) -> Floats:
+        """By how much counting scores in bins changes an AUC and an average precision at most."""
+        every = [self.scores(*at).moved for at in self.counted.scores if at[0] == 0]
+        width, low, high = np.nan_to_num(np.array(every)).reshape(-1, 3).T
+        return np.array([width.max(initial=0.0), (high - low).max(initial=0.0)])
+
+    def kish(self, of: Group) -> float:
+        """Kish's number of the units of a group, or the number of its rows."""
+        return float(of.n) if self.plain else of.kish(np.ones(len(of.each[0].weight)))
+
+    def area(self, chosen: Chosen, of: Group, positive: int, tables: Any, moments: Any, form: Sequence[int]) -> OfForm:
+        """A metric of the scores of one class, `positive` among the cells, against the rest. form: its columns."""
+        kind: Any = chosen.base.metric.kind
+        side = of.each[0].actual == positive
+        sides = [side, ~side] if kind.apart else [np.ones(len(side))]
+        kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
+        value, own = kind.read(kind.source(tables)), _form(moments, dict.fromkeys(form, 1.0))
+        return OfForm(chosen, moments, self.layout, value, own, of.n, kish, tables)
+
+    def mean(self, chosen: Chosen, of: Group, moments: Any, columns: Sequence[int], **more: Any) -> OfMean:
+        """A mean over classes or labels. columns, more: as of `OfMean`."""
+        value = float(sum(share * one.value for share, one in zip(more["shares"], more["each"], strict=True)))
+        form = _form(moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, more["shares"], strict=False)))
+        return OfMean(chosen, moments, self.layout, value, form, of.n, self.kish(of), columns=columns, **more)
+
+
+def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:
+    """The multiples of the columns; nothing where these were not added up."""
+    form = np.zeros(0 if moments is None else len(moments.mean))
+    for column, times in of.items() if len(form) else ():
+        form[column] = times
+    return form

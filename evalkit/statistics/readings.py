@@ -1,0 +1,445 @@
+"""The two readings of rows of several classes or labels, block by block: what is kept of each.
+
+A class is a label that exactly one of the rows' labels is: each is a problem of two classes on the same rows. The first
+reading counts cells and bins of scores, and adds up losses; the second adds up how much each row moves means over the
+classes or labels, and of labels all along a threshold.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from evalkit.arrays import Bools, Floats, Ints
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics import grid, kept
+from evalkit.metrics.block import Block
+from evalkit.metrics.kept import Bundle, Distinct, Moments, Parted, Tally, Total
+from evalkit.metrics.rows import Rows
+from evalkit.statistics.class_cells import CellCounts, Counting, Group
+from evalkit.statistics.forms import OneAgainstRest, Ranked, whole_weights
+from evalkit.statistics.summed import Terms
+
+LEAST = 2**12  # bins of the scores of a class or label at least
+ENDS = 4  # bins in which the lowest and the highest number stay
+CODED = 52  # labels up to which those of a row are one whole number
+WHOLE = ""  # the name of the cells of all classes
+HITS, PREDICTED, TRUE = SWEPT = range(3)  # the first columns at a threshold
+Hits = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
+Place = tuple[int, str]  # a group and a metric
+
+
+# The first reading ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Counted(Bundle):
+    """What the first reading keeps; groups, systems, classes and labels are numbers.
+
+    cells: by group, of all classes, of each label, and of shares of rows by name. moments: of the terms of losses.
+    scores: by group, system, and class or label, the rows of which are the positives. more: of all rows, by name and
+    system. facts: rows, and what else is counted.
+    """
+
+    cells: dict[tuple[int, int | str], CellCounts]
+    moments: dict[int, Moments | Parted]
+    scores: dict[tuple[int, int, int], Tally]
+    more: dict[tuple[str, int], Tally]
+    facts: Total
+    ids: Distinct
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class First:
+    """What the first reading counts. counting: of cells. terms: of losses.
+
+    sliced, ranked: whether losses and scores are also counted of slices. room, fewer: bins of the scores of a class or
+    label, and of those in a slice. ids: that are looked through for a second one.
+    """
+
+    counting: Counting
+    terms: Terms
+    sliced: bool
+    ranked: bool
+    room: int
+    fewer: int
+    ids: int
+
+    @property
+    def scale(self) -> float | None:
+        """What weights are counted in; None where rows count alike."""
+        return self.counting.scale
+
+    def __call__(self, block: Block) -> Counted:
+        """What is kept of a block."""
+        block = self.told(block)
+        cells, moments, scores = {}, {}, {}
+        for group, part in block.groups():
+            weight, most = self.counting.weights(part), self.fewer if group else self.room
+            for name, actual, said in self.problems(part, group):
+                cells[group, name] = self.counting(part, actual.astype(np.int64), said.astype(np.int64), weight)
+            if self.terms.metrics and (self.sliced or not group):
+                moments[group] = self.terms.moments(part, group)
+            for i, c, score, hit in self.scores(part) if self.ranked or not group else ():
+                scores[group, i, c] = tally(score, hit, weight, most)
+        more, facts = self.more(block, self.counting.weights(block))
+        ids = Distinct.of(np.empty(0) if block.id is None else block.id, self.ids)
+        return Counted(cells, moments, scores, more, Total(np.array([len(block), *facts])), ids)
+
+    @abstractmethod
+    def told(self, block: Block) -> Block:
+        """The block as `rows_of` has it."""
+
+    @abstractmethod
+    def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
+        """The name of what is counted in cells, what is, and what each system says of it."""
+
+    @abstractmethod
+    def scores(self, part: Block) -> Iterator[tuple[int, int, Floats, Bools]]:
+        """The system, the class or label, its scores, and the rows that have it."""
+
+    @abstractmethod
+    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
+        """What else is kept of all rows."""
+
+
+def tally(score: Floats, hit: Bools, weight: Ints | None, most: int) -> Tally:
+    """Rows by score in so many bins, those that are hits and the others."""
+    return Tally(most, (grid.reduce(score, hit, weight, most=most),))
+
+
+# Of classes
+
+
+def decided(block: Block, *, scored: bool) -> Block:
+    """The block with the class that each system predicts, else the one of the highest score."""
+    predicted = block.own.get("predicted", None if scored else block.said)
+    predicted = block.said.argmax(axis=1) if predicted is None else predicted.astype(np.int64)
+    return replace(block, own={"predicted": predicted})
+
+
+def class_rows(block: Block, system: int, classes: int, *, scored: bool) -> Rows:
+    """What is, and what a system says of it; its weights are those of the block."""
+    score = block.said[system].T if scored else None
+    predicted = block.own["predicted"][system]
+    return Rows(block.truth, score, decision=predicted, classes=classes, beside=block.beside)
+
+
+def highest(score: Floats, predicted: Ints) -> Floats:
+    """The score of the predicted class. score: one column a class."""
+    return np.take_along_axis(score, predicted[:, None], axis=1)[:, 0]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByClass(First):
+    """Of several classes. scored: whether each has a score.
+
+    Further kept are the score of the predicted class, right or wrong, how far the scores of a row are from adding up
+    to 1, and the rows whose predicted class has not the highest score.
+    """
+
+    scored: bool
+
+    def told(self, block: Block) -> Block:
+        return decided(block, scored=self.scored)
+
+    def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
+        yield WHOLE, part.truth, part.own["predicted"]
+
+    def scores(self, part: Block) -> Iterator[tuple[int, int, Floats, Bools]]:
+        for i, c in np.ndindex(len(part.said) if self.scored else 0, self.counting.classes):
+            yield i, c, part.said[i, c], part.truth == c
+
+    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
+        if not self.scored:
+            return {}, [0] * len(block.said)
+        tallies, lower = {}, []
+        for i in range(len(block.said)):
+            rows = class_rows(block, i, self.counting.classes, scored=True)
+            own, off = highest(rows.scores, rows.predicted), np.abs(block.said[i].sum(axis=0) - 1)
+            tallies["top", i] = tally(own, rows.predicted == rows.actual, weight, self.room)
+            tallies["off", i] = Tally(ENDS, (grid.tally(np.array([off.min(), off.max()]), most=ENDS),))
+            lower.append(int((rows.scores.max(axis=1) > own).sum()))
+        return tallies, lower
+
+
+# Of labels
+
+
+def labelled(block: Block, labels: int) -> Block:
+    """The block with a row for each label, true or not, and of each system a table of one row a label."""
+    said = block.said.reshape(-1, labels, len(block))
+    return replace(block, truth=block.truth.reshape(labels, -1) == 1, said=said)
+
+
+def label_rows(block: Block, system: int, cuts: Sequence[Floats]) -> Rows:
+    """What is, and what a system says of it; its weights are those of the block. cuts: of each the thresholds."""
+    return Rows(block.truth.T, block.said[system].T, cuts[system], beside=block.beside)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByLabel(First):
+    """Of several labels. cuts: of each system the threshold of each label.
+
+    hits, sliced_hits: shares of rows by name, of all rows and of each slice. decided: whether cells are also counted of
+    slices. bins: of which labels come together. Further kept are, of rows with weights, the scores of all labels, each
+    once; which labels rows have together, as whole numbers; and the weight of the rows without a label.
+    """
+
+    cuts: Sequence[Floats]
+    hits: Mapping[str, Hits]
+    sliced_hits: Mapping[str, Hits]
+    decided: bool
+    bins: int
+
+    @property
+    def labels(self) -> int:
+        """How many there are."""
+        return len(self.cuts[0])
+
+    def told(self, block: Block) -> Block:
+        return labelled(block, self.labels)
+
+    def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
+        if self.decided or not group:
+            for j in range(self.labels):
+                yield j, part.truth[j], np.array([part.said[i, j] >= cut[j] for i, cut in enumerate(self.cuts)])
+        rows = [label_rows(part, i, self.cuts) for i in range(len(self.cuts))]
+        for name, of in (self.sliced_hits if group else self.hits).items():
+            members, hits = zip(*map(of, rows), strict=True)
+            yield name, members[0], np.array(hits)
+
+    def scores(self, part: Block) -> Iterator[tuple[int, int, Floats, Bools]]:
+        for i, j in np.ndindex(len(self.cuts), self.labels):
+            yield i, j, part.said[i, j], np.asarray(part.truth[j], bool)
+
+    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
+        tallies, none = {}, ~block.truth.any(axis=0)
+        for i in range(0 if weight is None else len(self.cuts)):
+            tallies["every", i] = Tally(self.room, (grid.tally(block.said[i].ravel(), most=self.room),))
+        if self.labels <= CODED:
+            code = 2.0 ** np.arange(self.labels) @ block.truth
+            tallies["sets", 0] = Tally(self.bins, (grid.tally(code, weight, most=self.bins),))
+        return tallies, [none.sum() if weight is None else weight[none].sum()]
+
+
+# The second reading ---------------------------------------------------------------------------------------------------
+
+
+def one_of(block: Block, classes: int) -> Block:
+    """The block as that of labels, of which each row has the one that is its class, and that as its stratum."""
+    return replace(block, truth=block.truth == np.arange(classes)[:, None], own={"stratum": block.truth})
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """How much a row moves a metric of what a threshold decides of a label: by 2 · true + predicted."""
+
+    at: float
+    moved: Floats
+
+    def places(self, actual: Bools, score: Floats) -> Ints:
+        """Where among what moves it each row stands."""
+        return 2 * actual.astype(np.int64) + (score >= self.at)
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """A mean of a metric over classes or labels, of each system: of each of them how much rows move its metric.
+
+    The columns are those of the first system's classes or labels, of the next one's, …, and then of each system's
+    shares. shares: of each in the mean; moving: of each system how much a row with the label moves the mean through the
+    shares, nothing where these are fixed. picked: of every two systems that pick their rows, by label and 4 · true +
+    2 · what the first predicts + what the second does, how much a row moves the difference. strata: classes; 1 of
+    labels.
+    """
+
+    of: Sequence[Sequence[Ranked | Cut]]
+    shares: Floats
+    moving: Sequence[Floats] = ()
+    picked: Mapping[tuple[int, int], Floats] | None = None
+    strata: int = 1
+
+    def placed(self, part: Block) -> Block:
+        """The block with the place of each score among what moves its label, in the place of the score."""
+        at = [
+            [one.places(part.truth[j], part.said[i, j]) for j, one in enumerate(own)] for i, own in enumerate(self.of)
+        ]
+        return replace(part, said=np.array(at))
+
+    def columns(self, block: Block, weight: Floats) -> Floats:
+        """How much each row of a block so placed moves the mean."""
+        every = (one.moved.take(place) for own, said in zip(self.of, block.said, strict=True)
+                 for one, place in zip(own, said, strict=True))  # fmt: skip
+        x = np.empty((len(self.of) * len(self.shares) + len(self.moving), len(block)))
+        for row, moved in zip(x, [*every, *(of @ block.truth for of in self.moving)], strict=True):
+            np.multiply(moved, weight, out=row)
+        return x
+
+    def powers(self, block: Block, x: Floats) -> Floats:
+        """Of every two systems the sums of the squares and fourth powers of what moves the difference, by stratum."""
+        k, n = len(self.shares), len(self.of)
+        moved = np.tensordot(self.shares, x[: n * k].reshape(n, k, -1), (0, 1))
+        moved += x[n * k :] if self.moving else 0.0
+        powers, code = [], block.own["stratum"] if self.strata > 1 else np.zeros(len(block), np.int64)
+        for i, j in combinations(range(n), 2):
+            apart = moved[i] - moved[j]
+            if self.picked:
+                a, b = block.said[i], block.said[j]
+                apart = np.sum(
+                    [of.take(2 * p + q % 2) for of, p, q in zip(self.picked[i, j], a, b, strict=True)], axis=0
+                )
+            square = apart * apart
+            powers.append([np.bincount(code, power, self.strata) for power in (square, square * square)])
+        return np.array(powers).reshape(-1, 2, self.strata).swapaxes(1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The metrics of one system along a threshold for all labels. f1: of each threshold by label."""
+
+    system: int
+    thresholds: Floats
+    f1: Sequence[Sequence[Floats]]
+
+    def columns(self, block: Block, weight: Floats, number: int) -> Floats:
+        """How much each row moves what is measured at a threshold: `SWEPT`, then the F1 of each label."""
+        decided = block.said[self.system] >= self.thresholds[number]
+        x = np.empty((len(SWEPT) + len(self.f1[0]), len(block)))
+        x[HITS] = (block.truth & decided).sum(axis=0, dtype=np.int16)
+        x[PREDICTED] = decided.sum(axis=0, dtype=np.int16)
+        x[TRUE] = block.truth.sum(axis=0, dtype=np.int16)
+        cell = 2 * block.truth.view(np.int8) + decided
+        for j, moved in enumerate(self.f1[number]):
+            moved.take(cell[j], out=x[len(SWEPT) + j])
+        x *= weight
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class Moved(Bundle):
+    """What the second reading keeps.
+
+    means: of each group and metric moments of how much rows move a mean; powers: of rows that count alike. swept: at
+    each threshold. off: how far scores lie above. shared: of each group and loss that leaves rows out, of every two
+    systems the rows that both have, and the sums of the differences and of their squares.
+    """
+
+    means: dict[Place, Moments | Parted]
+    powers: dict[Place, Total]
+    swept: dict[int, Moments | Parted]
+    off: tuple[Moments | Parted, ...]
+    shared: dict[Place, Total]
+
+
+@dataclass(frozen=True, eq=False)
+class ByMoves:
+    """How much each row moves what is not only counted. told: the block as that of labels. plain: rows count alike.
+
+    means: by group and metric. sweep: of labels. off: of the system whose metrics are swept. shared: losses that leave
+    rows out, by group and metric. cuts: of each system the threshold of each label.
+    """
+
+    told: Callable[[Block], Block]
+    scale: float | None
+    plain: bool
+    means: Mapping[Place, Mean]
+    sweep: Sweep | None = None
+    off: Terms | None = None
+    shared: Mapping[Place, Chosen] | None = None
+    cuts: Sequence[Floats] = ()
+
+    def __call__(self, block: Block) -> Moved:
+        """What is kept of a block."""
+        block = self.told(block)
+        means: dict[Place, Moments | Parted] = {}
+        powers: dict[Place, Total] = {}
+        shared: dict[Place, Total] = {}
+        swept: dict[int, Moments | Parted] = {}
+        off: tuple[Moments | Parted, ...] = ()
+        groups = {group for group, _ in [*self.means, *(self.shared or ())]}
+        for group, part in (one for one in block.groups() if one[0] in groups) if any(groups) else [(0, block)]:
+            for at in (at for at in self.means if at[0] == group):
+                means[at], sums = self._mean(part, self.means[at])
+                powers |= {at: Total(sums)} if self.plain else {}
+            shared |= {at: self._shared(part, of) for at, of in (self.shared or {}).items() if at[0] == group}
+        if self.sweep is not None:
+            swept = {number: self._swept(block, self.sweep, number) for number in range(len(self.sweep.thresholds))}
+            alone = replace(block, said=block.said[self.sweep.system : self.sweep.system + 1])
+            off = (self.off.moments(alone, 0),) if self.off else ()
+        return Moved(means, powers, swept, off, shared)
+
+    def _swept(self, block: Block, sweep: Sweep, number: int) -> Moments | Parted:
+        of = (Parted if block.parted else kept.Moments).of
+        return of(block, lambda some: sweep.columns(some, whole_weights(some, self.scale), number), 0)
+
+    def _mean(self, part: Block, mean: Mean) -> tuple[Moments | Parted, Floats]:
+        """The moments of what moves a mean; of rows that count alike also the powers of differences."""
+        powers = np.zeros((len(mean.of) * (len(mean.of) - 1) // 2, mean.strata, 2))
+
+        def columns(some: Block) -> Floats:
+            x = mean.columns(some, whole_weights(some, self.scale))
+            if self.plain:
+                powers[:] += mean.powers(some, x)
+            return x
+
+        return (Parted if part.parted else kept.Moments).of(mean.placed(part), columns, 0), powers
+
+    def _shared(self, part: Block, chosen: Chosen) -> Total:
+        kind: Any = chosen.metric.kind
+        terms = [kind.terms(label_rows(part, i, self.cuts), chosen.k, (0.0, 0.0)) for i in range(len(self.cuts))]
+        sums = []
+        for (first, size), (second, other) in combinations(terms, 2):
+            both = size * other
+            apart = (first - second) * both
+            sums.append([both.sum(), apart.sum(), apart @ apart])
+        return Total(np.array(sums).reshape(-1, 3))
+
+
+# What they tell -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Several(OneAgainstRest):
+    """Several classes or labels, whose rows were read once or twice."""
+
+    second: ByMoves | None = None
+    moved: Moved | None = None
+
+    @cached_property
+    def groups(self) -> set[int]:
+        """The numbers of the groups, 0 for all rows."""
+        return {group for group, _ in self.counted.cells} | set(self.counted.moments)
+
+    def cells(self, group: int, of: int | str = WHOLE) -> Group:
+        """The cells of all classes, of a label, or of what is counted by name."""
+        at = group, of
+        if at not in self._cells:
+            self._cells[at] = self.first.counting.group(self.counted.cells[at], self.layout)
+        return self._cells[at]
+
+    @cached_property
+    def _cells(self) -> dict[tuple[int, int | str], Group]:
+        return {}
+
+    @cached_property
+    def means(self) -> dict[Place, Moments]:
+        """Of each group and metric the moments of what moves the mean."""
+        return {} if self.moved is None else {at: one.moments.around_zero for at, one in self.moved.means.items()}
+
+    def powers(self, at: Place) -> dict[tuple[int, int], Floats]:
+        """Of every two systems the powers of what moves the difference, where they are known."""
+        powers = None if self.moved is None else self.moved.powers.get(at)
+        return {} if powers is None else self.by_pair(powers.sums)
+
+    def by_pair(self, sums: Floats) -> dict[tuple[int, int], Floats]:
+        """What is kept of every two systems, by their numbers."""
+        return dict(zip(combinations(range(len(self.systems)), 2), sums, strict=True))
+
+    def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
+        """The cells of a system, those of rows without weight too."""
+        return self.first.counting.read(self.counted.cells[group, of].cells[i, i].whole, None, 1)
