@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from pathlib import Path
+from string import Formatter
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from evalkit.parameters import REPORTS
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
 KINDS = kinds.every()
-KIND = Kind("EK999", "name", "What it means.", "What to do.")
+KIND = Kind("EK999", "name", "What it means.", "What to do.", {"": "{fact}", "other": "Fine."})
 
 
 def test_a_code_and_a_name_are_of_one_kind():
@@ -47,6 +48,38 @@ def test_every_kind_is_used_and_every_name_that_is_used_is_a_kind():
     assert used == set(kinds.KINDS)
 
 
+def given(function):
+    """Each finding that a function makes: its kind, the sentences it may say, and the facts that it gives."""
+    nodes, named = list(ast.walk(function)), {}
+    for node in (node for node in nodes if isinstance(node, ast.Assign | ast.AugAssign)):
+        keys = {
+            key.value
+            for part in ast.walk(node.value)
+            if isinstance(part, ast.Dict)
+            for key in part.keys
+            if isinstance(key, ast.Constant)
+        }
+        for name in ast.walk(node.targets[0] if isinstance(node, ast.Assign) else node.target):
+            named[ast.unparse(name)] = named.get(ast.unparse(name), set()) | keys
+    for call in (node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        if (made := re.fullmatch(r"kinds\.([A-Z_]+)\.(note|warning|rated)", ast.unparse(call.func))) is not None:
+            says = [part for part in ast.walk(call.args[-1]) if isinstance(part, ast.Constant)] if call.args else []
+            forms = {part.value for part in says} & set(kinds.KINDS[made[1]].says)
+            facts = {fact for k in call.keywords for fact in ([k.arg] if k.arg else named[ast.unparse(k.value)])}
+            yield made[1], forms or set(kinds.KINDS[made[1]].says), facts
+
+
+def test_a_page_gives_the_facts_that_a_sentence_needs():
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("pages/*.py")]
+    functions = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
+    findings = [finding for function in functions for finding in given(function)]
+    assert len(findings) > 90
+    for kind, forms, facts in findings:
+        for form in forms:
+            fields = {field for _, field, _, _ in Formatter().parse(kinds.KINDS[kind].says[form]) if field}
+            assert fields - set(vars(kinds.measured)) == facts, (kind, form)
+
+
 def test_kinds_are_made_in_the_catalogue_alone():
     for path in PACKAGE.rglob("*.py"):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -55,7 +88,7 @@ def test_kinds_are_made_in_the_catalogue_alone():
 
 
 def test_severe_findings_come_first_and_others_keep_their_order():
-    several = [KIND.note("a"), KIND.warning("b"), Finding(KIND, SEVERE, "c"), KIND.rated(WARNING, "d")]
+    several = [Finding(KIND, *of) for of in ((NOTE, "a"), (WARNING, "b"), (SEVERE, "c"), (WARNING, "d"))]
     assert [one.message for one in ordered(several)] == ["c", "b", "d", "a"]
 
 
@@ -74,7 +107,7 @@ def test_the_record_is_what_the_json_has():
 
 
 def test_the_page_says_what_to_do_where_it_matters():
-    page = tables.findings([KIND.warning("Look <here>."), KIND.rated(NOTE, "Fine.")])
+    page = tables.findings([KIND.warning(fact="Look <here>."), KIND.rated(NOTE, None, "other")])
     code = '<span class="muted" title="name: What to do.">EK999</span>'
     assert f'<li class="warn">Look &lt;here&gt;. What to do. {code}</li>' in page.html
     assert f"<li>Fine. {code}</li>" in page.html

@@ -12,7 +12,7 @@ def test_text_from_the_data_is_escaped_everywhere():
     bad = "<script>alert(1)</script>"
     pieces = [
         tables.heading(bad, bad),
-        tables.findings([Kind("EK1", bad, bad, bad).warning(bad)]),
+        tables.findings([Kind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
         tables.paragraph(bad),
         tables.table(bad, [bad], [[Cell(bad)]], bad),
         tables.definitions([(bad, bad)]),

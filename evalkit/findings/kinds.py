@@ -3,8 +3,8 @@
 import html
 import pkgutil
 import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any
@@ -23,24 +23,28 @@ NOTE, WARNING, SEVERE = Severity.NOTE, Severity.WARNING, Severity.SEVERE
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of finding: its stable code, short name, what it means and what to do about it."""
+    """A kind of finding: its stable code, short name, what it means and what to do about it.
+
+    says: what a page says, with the facts in braces; by name, where it says several things.
+    """
 
     code: str
     name: str
     meaning: str
     advice: str
+    says: Mapping[str, str] = field(default_factory=dict, hash=False)
 
-    def note(self, message: str, count: int | None = None) -> "Finding":
+    def note(self, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
         """A finding that is good to know; count: the rows, units, systems or columns that it is about."""
-        return Finding(self, NOTE, message, count)
+        return self.rated(NOTE, count, form, **facts)
 
-    def warning(self, message: str, count: int | None = None) -> "Finding":
+    def warning(self, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
         """A finding that could change the answer."""
-        return Finding(self, WARNING, message, count)
+        return self.rated(WARNING, count, form, **facts)
 
-    def rated(self, severity: Severity, message: str, count: int | None = None) -> "Finding":
-        """A finding whose severity depends on the data."""
-        return Finding(self, severity, message, count)
+    def rated(self, severity: Severity, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
+        """A finding whose severity depends on the data. form: the name of what is said, where it has one."""
+        return Finding(self, severity, self.says[form].format_map(vars(measured) | facts), count)
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,14 @@ THEMES = {
 }
 _ROWS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decode())  # in a Spark worker no file
 measured = SimpleNamespace(**_ROWS.pop("measured", {}))  # what simulations measured: sentences by name
-KINDS = {
-    name: Kind(**{field: text.format_map(vars(measured)) for field, text in row.items()}) for name, row in _ROWS.items()
-}
+
+
+def _kind(says: str | Mapping[str, str] = "", **row: str) -> Kind:
+    told = {"": says} if isinstance(says, str) else says
+    return Kind(says=told, **{name: text.format_map(vars(measured)) for name, text in row.items()})
+
+
+KINDS = {name: _kind(**row) for name, row in _ROWS.items()}
 
 
 def __getattr__(name: str) -> Kind:

@@ -187,51 +187,50 @@ def share(value: float) -> str:
 
 def _classes(study: BinaryStudy) -> Iterator[Finding]:
     """The two classes, and whether AUC over all rows is another than within units."""
-    of_two, column = diagnostics.two_classes(study), study.account.columns["label"]
-    text = f"Base rate: {share(of_two.base_rate)} of the rows are positive, "
-    text += f"{shared_findings.class_named(study.positive, column)}. Always predicting the larger class is right for "
-    text += f"{of_two.majority:.1%}."
-    severity = WARNING if of_two.majority > diagnostics.DOMINANT else NOTE
-    yield kinds.CLASS_SHARES.rated(severity, text, study.positives)
+    of_two, named = diagnostics.two_classes(study), (study.positive, study.account.columns["label"])
+    yield kinds.CLASS_SHARES.rated(
+        WARNING if of_two.majority > diagnostics.DOMINANT else NOTE,
+        study.positives,
+        "two",
+        share=share(of_two.base_rate),
+        named=shared_findings.class_named(*named),
+        majority=of_two.majority,
+    )
     if not of_two.smaller:
-        text = "The rows have only one class: metrics that compare classes (AUC, average precision) are undefined."
-        yield kinds.ONE_CLASS.warning(text)
+        yield kinds.ONE_CLASS.warning()
     elif of_two.smaller < diagnostics.SOME:
-        rows = counted(of_two.smaller, "row")
-        text = f"Only {rows} of the smaller class: intervals are wide, and that of AUC is Newcombe's. {measured.TWINS}"
-        yield kinds.SMALL_CLASS.warning(text, of_two.smaller)
+        yield kinds.SMALL_CLASS.warning(of_two.smaller, "two", rows=counted(of_two.smaller, "row"))
     c = diagnostics.within_units(study)
     if c is not None and c.p_value < alpha(study):
-        (pooled, inside), d = diagnostics.pooled_and_within(study, c), c.difference
-        text = f"AUC of {study.leader}: {number(pooled)} over all rows, {number(inside)} within each {study.unit_name} "
-        yield kinds.WITHIN_UNITS.note(f"{text}(gauc), difference {estimate(d.value, d.low, d.high)}.", d.n)
+        pooled, inside = map(number, diagnostics.pooled_and_within(study, c))
+        d, names = c.difference, {"leader": study.leader, "unit": study.unit_name}
+        difference = estimate(d.value, d.low, d.high)
+        yield kinds.WITHIN_UNITS.note(d.n, pooled=pooled, inside=inside, difference=difference, **names)
 
 
 def _scores(study: BinaryStudy) -> Iterator[Finding]:
     if not study.banded:
-        yield kinds.BANDS.note(f"Bands of curves: {study.bands_are}.")
+        yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
     if areas := diagnostics.reversed_scores(study):
         values = listed(f"{name} {number(area)}" for name, area in areas.items())
-        yield kinds.REVERSED_SCORE.warning(f"AUC is below 0.5, so the score may be reversed: {values}.", len(areas))
+        yield kinds.REVERSED_SCORE.warning(len(areas), values=values)
 
 
 def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
     """What is wrong with scores as probabilities, among it rows against all odds, by which log loss is driven."""
+    outside = study.outside
     if not study.probabilities:
-        text = f"Scores outside 0 to 1 are not probabilities: {counts(nonzero(study.outside))} rows."
-        left_out = " Left out: log loss, Brier, calibration."
-        yield kinds.NO_PROBABILITIES.warning(text + left_out, max(study.outside.values()))
+        yield kinds.NO_PROBABILITIES.warning(max(outside.values()), "two", counts=counts(nonzero(outside)))
         return
     if clipped := diagnostics.clipped(study):
         wrong = nonzero({name: study.wrong[name] for name in clipped})
         more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
-        told = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
-        text = f"Probabilities of exactly 0 or 1, which log loss clips: {counts(clipped)}{more}. {told}"
-        yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, text, max(clipped.values()))
+        allowed = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
+        facts = {"counts": counts(clipped), "more": more, "allowed": allowed}
+        yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, max(clipped.values()), **facts)
     if shares := diagnostics.unforeseen(study):
-        held = listed(f"{name} {part:.0%}" for name, part in shares.items())
-        text = f"Share of the log loss in rows whose class had a probability below {diagnostics.HARDLY:.1%}: {held}. "
-        yield kinds.FEW_ROWS_DOMINATE.warning(text + measured.FAR_SCORES)
+        of_systems = listed(f"{name} {part:.0%}" for name, part in shares.items())
+        yield kinds.FEW_ROWS_DOMINATE.warning(None, "log_loss", hardly=diagnostics.HARDLY, shares=of_systems)
 
 
 def _changes(changes: Mapping[str, float]) -> str:
@@ -247,41 +246,36 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
     most = f"more than {diagnostics.MOST:,}"
     distinct = {name: diagnostics.distinct_scores(study, name) for name in study.order}
     amounts = listed(f"{name} {most if n is None else f'{n:,}'}" for name, n in distinct.items())
-    yield kinds.DISTINCT_SCORES.note(f"Distinct scores: {amounts} of {counted(len(study.account), 'row')}.")
+    yield kinds.DISTINCT_SCORES.note(amounts=amounts, rows=counted(len(study.account), "row"))
     if systems := diagnostics.binned(study):
         moved = [f" Binning changes {name}'s {_changes(changes)}." for name, changes in systems.items() if changes]
-        text = f"M{most[1:]} distinct scores are counted in bins; metrics at the threshold and mean losses stay exact."
-        text += "".join(moved)
-        yield kinds.BINNED_SCORES.note(text, len(systems))
+        yield kinds.BINNED_SCORES.note(len(systems), "two", most=diagnostics.MOST, moved="".join(moved))
     n, few, many = diagnostics.repeated(study)
     if n:
         why = (
             f"ties are likely, for no system has more than {few:,} distinct scores" if few else "they may be duplicates"
         )
-        text = f"{n:,} rows have the same label and the same scores as another row: {why}."
-        yield kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, text, n)
+        yield kinds.REPEATED_ROWS.rated(WARNING if many else NOTE, n, n=n, why=why)
 
 
 def _threshold(study: BinaryStudy) -> Iterator[Finding]:
-    text = f"Threshold: {study.rule.text}"
     if study.rule.fixed is None:
         values = listed(f"{name} {number(t)}" for name, t in study.thresholds.items())
-        included = measured.CHOICE_INCLUDED if study.rechosen else measured.CHOICE_LEFT_OUT
-        chosen = f"{text}, chosen on these rows, so metrics at it are optimistic: {values}. {included}"
-        yield kinds.CHOSEN_THRESHOLD.note(chosen, len(study.account))
+        allowed = measured.CHOICE_INCLUDED if study.rechosen else measured.CHOICE_LEFT_OUT
+        facts = {"rule": study.rule.text, "values": values, "allowed": allowed}
+        yield kinds.CHOSEN_THRESHOLD.note(len(study.account), **facts)
     else:
-        yield kinds.THRESHOLD.note(f"{text}.")
+        yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
         yield from idle(study.thresholds, diagnostics.score_ends(study))
     if unreachable := diagnostics.unreachable(study):
-        text = f"No threshold reaches {study.rule.text} for {listed(unreachable)}: its metrics are undefined."
-        yield kinds.UNREACHABLE_THRESHOLD.warning(text, len(unreachable))
+        systems = listed(unreachable)
+        yield kinds.UNREACHABLE_THRESHOLD.warning(len(unreachable), rule=study.rule.text, systems=systems)
 
 
 def _one_class(study: BinaryStudy) -> Iterator[Finding]:
     if several := [f"{part.column} {part.label}" for part in study.slices if study.one_class(part)]:
-        text = f"Slices with one class, where AUC is undefined: {listed(several)}."
-        yield kinds.ONE_CLASS_SLICES.warning(text, len(several))
+        yield kinds.ONE_CLASS_SLICES.warning(len(several), slices=listed(several))
 
 
 LINES = 6  # pairs of curves of which a line each is said

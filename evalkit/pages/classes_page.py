@@ -191,37 +191,31 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
 
 def _classes(study: ClassesStudy) -> Iterator[Finding]:
     rows, majority = diagnostics.rows_by_class(study), float(study.shares.max())
-    text = f"Rows by class: {counts(rows)}. Always predicting the largest is right for {majority:.1%}."
-    yield kinds.CLASS_SHARES.rated(WARNING if majority > DOMINANT else NOTE, text, len(rows))
+    severity = WARNING if majority > DOMINANT else NOTE
+    yield kinds.CLASS_SHARES.rated(severity, len(rows), "several", rows=counts(rows), majority=majority)
     yield from weights(study.weighted)
     if absent := [name for name, n in rows.items() if n == 0]:
-        text = f"Classes without a row, whose recall and AUC are undefined: {listed(absent)}."
-        yield kinds.ABSENT_CLASSES.warning(text, len(absent))
+        yield kinds.ABSENT_CLASSES.warning(len(absent), classes=listed(absent))
 
 
 def _decisions(study: ClassesStudy) -> Iterator[Finding]:
     for name, lacking in diagnostics.never_predicted(study).items():
-        text = f"{name} never predicts {listed(lacking)}: their precision is undefined."
-        yield kinds.NEVER_PREDICTED.warning(text, len(lacking))
+        yield kinds.NEVER_PREDICTED.warning(len(lacking), system=name, classes=listed(lacking))
     if lower := diagnostics.not_highest(study):
-        text = f"Rows whose predicted class does not have the highest score: {counts(lower)}."
-        yield kinds.NOT_HIGHEST.note(text, max(lower.values()))
+        yield kinds.NOT_HIGHEST.note(max(lower.values()), counts=counts(lower))
 
 
 def _probabilities(study: ClassesStudy) -> Iterator[Finding]:
     if study.scored and not study.probabilities:
-        text = "Scores outside 0 to 1 are not probabilities: log loss, Brier and calibration are left out."
-        yield kinds.NO_PROBABILITIES.warning(text)
+        yield kinds.NO_PROBABILITIES.warning(None, "several", out="log loss, Brier and calibration are")
     elif study.scored and (far := diagnostics.unnormalised(study)):
         sums = listed(f"{name} by {value:.2g}" for name, value in far.items())
-        text = f"Probabilities that do not add up to 1: {sums}; log loss scales each row."
-        yield kinds.UNNORMALISED.warning(text, len(far))
+        yield kinds.UNNORMALISED.warning(len(far), sums=sums)
 
 
 def _incomplete(study: ClassesStudy) -> Iterator[Finding]:
     if lacking := diagnostics.incomplete_slices(study):
-        text = f"Slices that lack a class: {listed(lacking)}; averages over classes cover fewer classes or are "
-        yield kinds.INCOMPLETE_SLICES.warning(f"{text}undefined there.", len(lacking))
+        yield kinds.INCOMPLETE_SLICES.warning(len(lacking), slices=listed(lacking))
 
 
 Either = ClassesStudy | LabelsStudy

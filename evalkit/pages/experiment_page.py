@@ -22,11 +22,6 @@ page.offered(__name__)
 SAMPLE = (
     " (bundled table: RAND health insurance experiment; a block of rows is roughly a person, better means more visits)"
 )
-RAND = (
-    "RAND health insurance experiment, health plans as arms. 'Better' means more visits to a doctor, not better "
-    "health. The extract has no person id: a unit is a block of consecutive rows that agree in everything but visits, "
-    "roughly a person. Families, not persons, were assigned, so the intervals are somewhat too narrow."
-)
 
 
 @page.of_a_part
@@ -126,32 +121,31 @@ def answers(study: Experiment) -> dict[str, Any]:
 
 def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
-    bundled = [kinds.BUNDLED.warning(RAND)] if study.sample else []
-    arms = f"{plural(study.unit_name, 2).capitalize()} by arm: {counts(study.sizes)}. Columns: "
-    data = [*bundled, kinds.ARMS.note(f"{arms}{columns_read(study.columns)}.", study.users)]
-    data += [*assumed(study, "set best='low'"), *design(study), *held(study, study.users, plural(study.unit_name, 2))]
+    units, read = plural(study.unit_name, 2), columns_read(study.columns)
+    data = [kinds.BUNDLED.warning()] if study.sample else []
+    data += [kinds.ARMS.note(study.users, users=units.capitalize(), sizes=counts(study.sizes), columns=read)]
+    data += [*assumed(study, "set best='low'"), *design(study), *held(study, study.users, units)]
     return [*data, *_usual(study), *picked(study), *contrary(study), *slices(study)]
 
 
 def design(study: Experiment) -> Iterator[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
     if n := study.crossed:
-        text = f"{n:,} {plural(study.unit_name, n)} seen in several arms: left out of all arms."
-        yield kinds.CROSSED.rated(WARNING if study.many_crossed else NOTE, text, n)
+        severity = WARNING if study.many_crossed else NOTE
+        yield kinds.CROSSED.rated(severity, n, users=f"{n:,} {plural(study.unit_name, n)}")
     if study.sample_ratio is None:
-        yield kinds.SAMPLE_RATIO.note("Sample ratio: not tested, because the planned shares are unknown.")
+        yield kinds.SAMPLE_RATIO.note(None, "unknown")
     else:
-        planned = "the planned shares" if study.options.shares else "equal arms"
-        text = f"Sample ratio against {planned}: p {p_value(study.sample_ratio)}."
-        broken = f" Below {experiment.BROKEN}: the assignment is broken, whatever the result."
         misassigned = study.sample_ratio < experiment.BROKEN
-        yield kinds.SAMPLE_RATIO.warning(text + broken) if misassigned else kinds.SAMPLE_RATIO.note(text)
+        broken = f" Below {experiment.BROKEN}: the assignment is broken, whatever the result." if misassigned else ""
+        planned = "the planned shares" if study.options.shares else "equal arms"
+        facts = {"planned": planned, "p": p_value(study.sample_ratio), "broken": broken}
+        yield kinds.SAMPLE_RATIO.rated(WARNING if misassigned else NOTE, None, "tested", **facts)
     if cost := study.looks:
-        text = f"{cost['looks']:.0f} analyses of the running test at {alpha(study):.2g} each give a false positive in "
-        text += f"{cost['false_positive_rate']:.1%} of experiments without a difference. To correct for this, the last "
-        text += f"p must be below {number(cost['obrien_fleming'], 4)} (O'Brien–Fleming) or "
-        text += f"{number(cost['pocock'], 4)} (Pocock)."
-        yield kinds.LOOKS.rated(WARNING if experiment.only_without_looks(study) else NOTE, text, int(cost["looks"]))
+        bounds = {"obrien_fleming": number(cost["obrien_fleming"], 4), "pocock": number(cost["pocock"], 4)}
+        looks = {"looks": cost["looks"], "alpha": alpha(study), "rate": cost["false_positive_rate"]}
+        severity = WARNING if experiment.only_without_looks(study) else NOTE
+        yield kinds.LOOKS.rated(severity, int(cost["looks"]), "users", **looks, **bounds)
 
 
 def _usual(study: Experiment) -> Iterator[Finding]:
@@ -160,10 +154,10 @@ def _usual(study: Experiment) -> Iterator[Finding]:
     if study.concentration and study.plain is not None:
         shares = ", ".join(f"{share:.0%} by the top {top:.0%}" for top, share in study.concentration.items())
         told = f" {measured.ZIPF}" if study.concentration[experiment.TOPS[0]] > experiment.TOP_HEAVY else ""
-        yield kinds.HEAVY_USERS.note(f"Share of all {study.plain.label} by heavy users: {shares}.{told}")
+        yield kinds.HEAVY_USERS.note(None, "users", metric=study.plain.label, shares=shares, simulated=told)
     if few and study.plain is not None:
-        whose = f"{plural(study.unit_name, 2).capitalize()} whose {study.plain.label} is not the usual value"
-        yield kinds.FEW_UNITS.warning(f"{whose}: {counts(few)}. {measured.SPARSE}", min(few.values()))
+        facts = {"users": plural(study.unit_name, 2).capitalize(), "metric": study.plain.label, "counts": counts(few)}
+        yield kinds.FEW_UNITS.warning(min(few.values()), "unusual", **facts)
 
 
 @page.of_a_part

@@ -150,44 +150,36 @@ def of_log(study: Interleaving) -> list[Finding]:
 
 def _log(study: Interleaving) -> Iterator[Finding]:
     if study.simulated:
-        text = "The users and clicks of this log are simulated (data/interleaving/README.md); no real log is public."
-        yield kinds.SIMULATED.warning(text)
-    place = f"shown in {counted(study.sessions, 'session')} of {counted(study.users, study.unit_name)}"
-    text = f"{counted(study.items, 'item')} {place}. Columns: {columns_read(study.columns)}."
-    yield kinds.ROWS_READ.note(text, study.items)
+        yield kinds.SIMULATED.warning(None, "log")
+    shown = {"items": counted(study.items, "item"), "sessions": counted(study.sessions, "session")}
+    users, units = counted(study.users, study.unit_name), plural(study.unit_name, 2)
+    yield kinds.ROWS_READ.note(study.items, "log", users=users, columns=columns_read(study.columns), **shown)
     if study.silent:
-        text = f"{counted(study.silent, study.unit_name)} credited no arm; they are left out of shares of credit, and "
         severity = WARNING if study.mostly_silent else NOTE
-        yield kinds.NO_CREDIT.rated(severity, f"{text}their sessions are ties in session_wins.", study.silent)
+        yield kinds.NO_CREDIT.rated(severity, study.silent, users=counted(study.silent, study.unit_name))
     by_user, of_credit, turned = interleaving.estimands(study)
-    text = f"The most active tenth of the {plural(study.unit_name, 2)} gave {study.heavy:.0%} of the credit. Two "
-    text += f"estimands: {study.systems[0]} has {number(by_user)} as the mean of each {study.unit_name}'s share, "
-    yield kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, f"{text}{number(of_credit)} of all credit.")
+    facts = {"units": units, "unit": study.unit_name, "heavy": study.heavy, "arm": study.systems[0]}
+    facts |= {"by_user": number(by_user), "of_credit": number(of_credit)}
+    yield kinds.HEAVY_USERS.rated(WARNING if turned else NOTE, None, "log", **facts)
     if study.clustered:
-        text = f"Treating sessions as independent would give p {p_value(study.session_p)} (sign test). Do not rely on "
-        yield kinds.SESSION_TEST.note(f"{text}it: sessions of one {study.unit_name} are correlated.")
+        yield kinds.SESSION_TEST.note(p=p_value(study.session_p), unit=study.unit_name)
     else:
-        text = "No user column: each session counts as a unit. If users return, p is too small."
-        yield kinds.SESSIONS_AS_UNITS.warning(text)
+        yield kinds.SESSIONS_AS_UNITS.warning()
 
 
 def fairness(study: Interleaving) -> Iterator[Finding]:
     """What the preference stands on: the coin, the teams and the items of the draft."""
     p, repeated = float(study.balance["adjusted"].min()), study.kept.repeated
     uneven, share = interleaving.uneven(study)
-    positions = counted(study.balance["position"].nunique(), "position")
-    smallest = f"(smallest adjusted p over {positions}: {p_value(p)})."
-    if p < experiment.BROKEN:
-        yield kinds.COIN.warning(f"A fair coin does not explain how the items were shared out {smallest}")
-    else:
-        yield kinds.COIN.note(f"The items were shared out as by a fair coin {smallest}")
+    facts = {"positions": counted(study.balance["position"].nunique(), "position"), "p": p_value(p)}
+    broken = p < experiment.BROKEN
+    yield kinds.COIN.rated(WARNING if broken else NOTE, None, "broken" if broken else "fair", **facts)
     if uneven:
-        text = f"In {uneven:,} sessions ({share:.1%}) one team leads by more items than a draft by rounds allows."
-        yield kinds.UNEVEN_TEAMS.rated(WARNING if share > interleaving.MANY_UNEVEN else NOTE, text, uneven)
+        severity = WARNING if share > interleaving.MANY_UNEVEN else NOTE
+        yield kinds.UNEVEN_TEAMS.rated(severity, uneven, uneven=uneven, share=share)
     if repeated:
-        were = "was" if repeated == 1 else "were"
-        text = f"{counted(repeated, 'item')} {were} shown twice in one session, which no draft does."
-        yield kinds.REPEATED_ITEMS.warning(text, repeated)
+        items = f"{counted(repeated, 'item')} {'was' if repeated == 1 else 'were'}"
+        yield kinds.REPEATED_ITEMS.warning(repeated, items=items)
 
 
 @page.of_a_part
@@ -321,9 +313,8 @@ def planned(study: Planning) -> dict[str, Any]:
 
 def of_planning(study: Planning) -> list[Finding]:
     """That its experiments are simulated, and what is assumed."""
-    text = f"Simulated, not observed. Assumed: {assumptions(study)}; rankers order by true affinity plus normal noise, "
-    text += f"{PRODUCTION:g} against {CANDIDATE:g}; CUPED uses the same metric from an equally long period before."
-    return [kinds.SIMULATED.warning(text, study.users)]
+    noise = {"production": PRODUCTION, "candidate": CANDIDATE}
+    return [kinds.SIMULATED.warning(study.users, "world", assumed=assumptions(study), **noise)]
 
 
 def assumptions(study: Planning) -> str:

@@ -135,28 +135,23 @@ def every_finding(study: LabelsStudy) -> list[Finding]:
 
 def _labels(study: LabelsStudy) -> Iterator[Finding]:
     labels = diagnostics.label_shares(study)
-    shares = listed(f"{name} {share:.1%}" for name, share in labels.shares.items())
-    text = f"Share of rows with each label: {shares}. A row has {labels.per_row:.2f} labels on average; "
-    yield kinds.CLASS_SHARES.note(f"{text}{labels.none:.1%} of the rows have none.", len(labels.shares))
+    facts = {"shares": listed(f"{name} {share:.1%}" for name, share in labels.shares.items())}
+    yield kinds.CLASS_SHARES.note(len(labels.shares), "labels", per_row=labels.per_row, none=labels.none, **facts)
     yield from weights(study.weighted)
     if constant := [name for name, share in labels.shares.items() if share in (0.0, 1.0)]:
-        text = f"Labels that are never or always true, whose AUC is undefined: {listed(constant)}."
-        yield kinds.CONSTANT_LABELS.warning(text, len(constant))
+        yield kinds.CONSTANT_LABELS.warning(len(constant), labels=listed(constant))
 
 
 def _scores(study: LabelsStudy) -> Iterator[Finding]:
     loss, limits = diagnostics.label_shares(study).hamming_of_none, {n: study.measured.ends(n) for n in study.systems}
-    text = f"Threshold: {study.threshold:.12g} for every label. Predicting no label has Hamming loss {number(loss)}."
-    yield kinds.THRESHOLD.note(text)
+    yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=number(loss))
     yield from rounded(study.threshold, diagnostics.stored(study))
     yield from idle(dict.fromkeys(limits, study.threshold), limits)
     if not study.probabilities:
-        yield kinds.NO_PROBABILITIES.warning("Scores outside 0 to 1 are not probabilities: calibration is left out.")
+        yield kinds.NO_PROBABILITIES.warning(None, "several", out="calibration is")
 
 
 def _added_up(study: LabelsStudy) -> Iterator[Finding]:
     if study.data is None:
         varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
-        text = f"Above {study.settings.limits.reading.rows:,} rows, single rows are not kept: ratios of sums over all "
-        text += f"labels, such as micro F1, have the delta method in place of the jackknife.{varied}"
-        yield kinds.ROWS_ADDED_UP.note(text)
+        yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)

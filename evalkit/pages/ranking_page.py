@@ -229,7 +229,7 @@ def _rows(study: Ranking) -> Finding:
     rest = f", {refused:,} in queries without judgements left out" if refused else ""
     columns = columns_read(study.runs.columns)
     layout = f"Columns: {columns}" if columns else "TREC run files"
-    return kinds.ROWS_READ.note(f"{read:,} ranked rows read, {used:,} used{rest}. {layout}.", read)
+    return kinds.ROWS_READ.note(read, "ranked", read=read, used=used, rest=rest, layout=layout)
 
 
 def _undefined(study: Ranking) -> Iterator[Finding]:
@@ -237,45 +237,35 @@ def _undefined(study: Ranking) -> Iterator[Finding]:
     for label, by_name, shared in ranking.undefined(study):
         most = max(by_name.values())
         if shared:
-            text = f"{label} is undefined on {counted(most, 'query')}, left out of its mean."
-            yield kinds.UNDEFINED_VALUES.note(text, most)
+            yield kinds.UNDEFINED_VALUES.note(most, "shared", metric=label, queries=counted(most, "query"))
         else:
-            text = f"{label} is undefined on different queries for each system: {counts(by_name)}; "
-            text += "means are over different queries, paired differences over shared ones."
-            yield kinds.UNDEFINED_VALUES.warning(text, most)
+            yield kinds.UNDEFINED_VALUES.warning(most, "apart", metric=label, counts=counts(by_name))
     if without := ranking.without_segment(study):
-        text = f"Queries without a value, shown as their own slice: {counts(without)}."
-        yield kinds.NO_SEGMENT_VALUE.warning(text, max(without.values()))
+        yield kinds.NO_SEGMENT_VALUE.warning(max(without.values()), counts=counts(without))
 
 
 def _judgements(study: Ranking) -> Iterator[Finding]:
     k, shares, uneven = ranking.unjudged(study)
     if study.runs.pooled_ideal:
-        text = "No judgement file: the ideal order and R include only items that some system returned."
-        yield kinds.NO_JUDGEMENT_FILE.warning(text)
+        yield kinds.NO_JUDGEMENT_FILE.warning()
     if study.runs.negative:
-        text = f"{study.runs.negative:,} judgements below 0 count as not judged, as in trec_eval."
-        yield kinds.NEGATIVE_GRADES.note(text, study.runs.negative)
+        yield kinds.NEGATIVE_GRADES.note(study.runs.negative, n=study.runs.negative)
     if any(shares.values()):
         named = listed(f"{name} {value:.0%}" for name, value in shares.items())
-        text = f"Unjudged items in the first {k}, counted as not relevant: {named}."
-        yield kinds.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, text)
+        yield kinds.UNJUDGED_ITEMS.rated(WARNING if uneven else NOTE, k=k, shares=named)
 
 
 def _short(study: Ranking) -> Iterator[Finding]:
     """That no list reaches the cut-off of a metric."""
     last, labels = ranking.beyond(study)
     if labels:
-        look = "looks" if len(labels) == 1 else "look"
-        text = (
-            f"The longest list ends at rank {last:,}. So {listed(labels)} {look} at whole lists, and the ranks after "
-        )
-        yield kinds.SHORT_LISTS.note(f"{text}it count as empty.")
+        look = f"{listed(labels)} {'looks' if len(labels) == 1 else 'look'}"
+        yield kinds.SHORT_LISTS.note(last=last, metrics=look)
 
 
 def _renumbered(study: Ranking) -> Iterator[Finding]:
     if study.ranks == RENUMBER and "rank" in study.runs.columns:
-        yield kinds.RENUMBERED.note("Ranks were renumbered 1, 2, 3, … within each list, which closes gaps.")
+        yield kinds.RENUMBERED.note()
 
 
 def _ties(study: Ranking) -> Iterator[Finding]:
@@ -289,8 +279,8 @@ def _ties(study: Ranking) -> Iterator[Finding]:
     ]
     little = f" Their order changes {label} by less than {VISIBLE:g}."
     moved = f" Depending on their order, {listed(ends, joint='; ')}." if ends else little
-    text = f"Rows with the same {'rank' if 'rank' in study.runs.columns else 'score'} as the previous: {counts(tied)}."
-    yield kinds.TIES.rated(WARNING if matters else NOTE, text + moved, total(study.runs.accounts, "tied"))
+    order, rows_tied = "rank" if "rank" in study.runs.columns else "score", total(study.runs.accounts, "tied")
+    yield kinds.TIES.rated(WARNING if matters else NOTE, rows_tied, order=order, counts=counts(tied), moved=moved)
 
 
 def diversity(study: Ranking) -> Html:

@@ -10,7 +10,7 @@ from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.findings import kinds
-from evalkit.findings.kinds import Finding, measured
+from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import counted, decimals, listed, number, plural, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.binary_page import DRAWN
@@ -161,54 +161,46 @@ def every_finding(study: Rating) -> list[Finding]:
 
 def _data(study: Rating) -> Iterator[Finding]:
     a, n = study.actual, study.units
-    text = f"Actual values: mean {number(a.mean)}, standard deviation {number(a.deviation)}, from {a.low:g} to "
-    yield kinds.TARGET_VALUES.note(f"{text}{a.high:g}, {a.zeros:.0%} are 0.", len(study.account))
+    facts = {"mean": number(a.mean), "deviation": number(a.deviation), "low": a.low, "high": a.high, "zeros": a.zeros}
+    yield kinds.TARGET_VALUES.note(len(study.account), "forecasts", **facts)
     if a.low == a.high:
-        yield kinds.CONSTANT_TARGET.warning("All actual values are equal: R² is undefined.")
+        yield kinds.CONSTANT_TARGET.warning()
     if study.settings.unit:
-        text = f"Rows of one {study.unit_name} are not independent: {counted(n, study.unit_name)} are the units."
-        yield kinds.CLUSTERED.note(text, n)
+        yield kinds.CLUSTERED.note(n, unit=study.unit_name, units=counted(n, study.unit_name))
     if constant := [name for name, forecast in study.forecasts.items() if forecast.low == forecast.high]:
-        text = f"The same forecast for every row: {listed(constant)}."
-        yield kinds.CONSTANT_FORECAST.warning(text, len(constant))
+        yield kinds.CONSTANT_FORECAST.warning(len(constant), systems=listed(constant))
 
 
 def _constant_wins(study: Rating) -> list[Finding]:
     if study.constant_wins is None:
         return []
     name, best = study.constant_wins
-    text = f"Forecasting the {name} of the actual values for every row has a better {study.primary.label} than every "
-    return [kinds.CONSTANT_WINS.warning(f"{text}system: {number(best)}.")]
+    return [kinds.CONSTANT_WINS.warning(name=name, metric=study.primary.label, best=number(best))]
 
 
 def _errors(study: Rating) -> Iterator[Finding]:
     named = listed(chosen.label for chosen in study.medians if chosen in study.directed)
     if named and study.errors[study.leader].whole:
-        text = f"All errors are whole numbers, and so is nearly every {named}, whose error is hardly known. "
-        yield kinds.FALLS_SHORT.warning(text + measured.WHOLE)
+        yield kinds.FALLS_SHORT.warning(metrics=named)
     if study.heavy > HEAVY:
-        text = f"1% of the rows account for {study.heavy:.0%} of {study.leader}'s squared error: RMSE is driven by a "
-        yield kinds.FEW_ROWS_DOMINATE.warning(f"{text}few rows. {measured.HEAVY}")
+        yield kinds.FEW_ROWS_DOMINATE.warning(None, "squared", share=study.heavy, leader=study.leader)
     if study.bound:
-        text = f"The errors have more than {study.settings.limits.bins:,} distinct values and are counted in bins: the "
-        text += "median absolute error and the quantiles of the error move by less than "
-        yield kinds.BINNED_ERRORS.note(f"{text}{power(study.bound)}; all means are exact.", len(study.systems))
+        most, bound = study.settings.limits.bins, power(study.bound)
+        yield kinds.BINNED_ERRORS.note(len(study.systems), most=most, bound=bound)
 
 
 def _drawn(study: Rating) -> Iterator[Finding]:
     """What a table that is not held lacks, and what comes from a sample of its rows."""
     if not study.banded:
-        text = (
-            f"Bands of the reliability diagrams: none; above {study.settings.limits.reading.rows:,} rows the rows of "
-        )
-        yield kinds.BANDS.note(f"{text}each {study.unit_name} are not kept, from which they are drawn.")
+        most = study.settings.limits.reading.rows
+        yield kinds.BANDS.note(None, "reliability", most=most, unit=study.unit_name)
     if not (study.data or (study.kept.sample.stands_for == 1).all()):
         drawn, n = len(study.kept.sample.rows), len(study.account)
         of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
         of += ["half-widths of medians"] if study.medians else []
         known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""
-        text = f"From {drawn:,} of {n:,} rows, drawn by a hash, come {listed(of)}{known}. All else comes from all rows."
-        yield (kinds.DRAWN.warning if study.unsure > SURE else kinds.DRAWN.note)(text, drawn)
+        severity = WARNING if study.unsure > SURE else NOTE
+        yield kinds.DRAWN.rated(severity, drawn, drawn=drawn, n=n, of=listed(of), known=known)
 
 
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}

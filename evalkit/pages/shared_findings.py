@@ -29,16 +29,14 @@ def columns_read(columns: Mapping[str, str]) -> str:
 def assumed(study: Study, advice: str) -> list[Finding]:
     """The metrics of which nothing says whether more is better, where systems are compared by them."""
     names = [chosen.label for chosen in study.directed if chosen.metric.assumed and len(study.systems) > 1]
-    says = f"The {plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'} not say"
-    text = f"{says} whether higher or lower values are better: higher was taken to be better. If lower is, {advice}."
-    return [kinds.ASSUMED_DIRECTION.warning(text, len(names))] if names else []
+    says = f"{plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'}"
+    return [kinds.ASSUMED_DIRECTION.warning(len(names), names=says, advice=advice)] if names else []
 
 
 def held(study: Study, units: int, what: str) -> list[Finding]:
     """That one row of each of many units is held, and of how many it can be."""
     limits = study.settings.limits
-    text = f"One row of each of the {units:,} {what} is held; this report holds up to {limits.held:,}."
-    return [kinds.HELD.note(text)] if units > limits.reading.rows else []
+    return [kinds.HELD.note(units=units, what=what, most=limits.held)] if units > limits.reading.rows else []
 
 
 def counts(by_name: Mapping[str, int]) -> str:
@@ -53,8 +51,9 @@ def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
 
 def rows_read(rows) -> list[Finding]:
     """How many rows were read and used, the columns, and the rows that another system lacks."""
-    text = f"{used(rows.read, len(rows), len(rows.systems))}. Columns: {columns_read(rows.columns)}."
-    return [kinds.ROWS_READ.note(text, rows.read), *unmatched(rows.alone), *_folds(rows.others)]
+    text, columns = used(rows.read, len(rows), len(rows.systems)), columns_read(rows.columns)
+    read = kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
+    return [read, *unmatched(rows.alone), *([kinds.FOLDS_UNREAD.note()] if "fold" in rows.others else [])]
 
 
 def used(read: int, rows: int, systems: int) -> str:
@@ -65,19 +64,11 @@ def used(read: int, rows: int, systems: int) -> str:
     return f"{text}, each with predictions of {systems} systems" if rows == read else f"{text}, {rows:,} of each system"
 
 
-def _folds(unread: Collection[str]) -> list[Finding]:
-    """That the input has a column of folds, which only the validation report reads."""
-    text = "The input has a column fold, which this report does not read; the validation report checks the split."
-    return [kinds.FOLDS_UNREAD.note(text)] if "fold" in unread else []
-
-
 def binned(study: EachStudy, part: str) -> list[Finding]:
     """By how much the bins can move the areas of a class or label, where its scores are counted in bins."""
     area, precision = (power(bound) for bound in study.measured.bounds)
-    text = f"The scores have so many distinct values that they are counted in bins: the AUC of a {part} moves by less "
-    text += f"than {area}, its average precision by less than {precision}, and curves and calibration a little; all "
-    text += "other metrics are exact."
-    return [kinds.BINNED_SCORES.note(text, len(study.systems))] if study.measured.bounds.any() else []
+    facts = {"part": part, "area": area, "precision": precision}
+    return [kinds.BINNED_SCORES.note(len(study.systems), "several", **facts)] if study.measured.bounds.any() else []
 
 
 def class_named(label: str, column: str) -> str:
@@ -87,21 +78,18 @@ def class_named(label: str, column: str) -> str:
 
 def unmatched(alone: int) -> list[Finding]:
     """Rows that were left out as another system lacks their id."""
-    text = f"{counted(alone, 'row')} left out: another system lacks their id."
-    return [kinds.UNMATCHED_ROWS.warning(text, alone)] if alone else []
+    return [kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))] if alone else []
 
 
 def weights(weighted: object) -> list[Finding]:
     """That rows carry weights, if they do."""
-    text = "Rows are weighted; intervals treat each row, or unit, as one observation with its weight."
-    return [kinds.WEIGHTS.note(text)] if weighted else []
+    return [kinds.WEIGHTS.note()] if weighted else []
 
 
-def few_units(study: Study, n: int, floor: str = "") -> list[Finding]:
-    """That there are few units, if so; floor: what follows for p."""
-    text = f"Only {n} {plural(study.unit_name, n)}: intervals and tests depend strongly on the shape of their "
-    text += "distribution."
-    return [kinds.FEW_UNITS.warning(f"{text}{floor}", n)] if n < diagnostics.FEW else []
+def few_units(study: Study, n: int, more: str = "") -> list[Finding]:
+    """That there are few units, if so; more: what follows for p."""
+    units = f"{n} {plural(study.unit_name, n)}"
+    return [kinds.FEW_UNITS.warning(n, "units", units=units, more=more)] if n < diagnostics.FEW else []
 
 
 def few_clusters(study: Study) -> list[Finding]:
@@ -112,9 +100,8 @@ def few_clusters(study: Study) -> list[Finding]:
 def few_rows(rows: Mapping[str, int], of: str, listed: Callable[[Iterable[str]], str]) -> list[Finding]:
     """The classes or labels that few rows have, with what was simulated; those of none are told elsewhere."""
     few = diagnostics.few_rows(rows)
-    named = listed(f"{name} {n:,}" for name, n in few.items())
-    text = f"{of} of fewer than {diagnostics.FEW_ROWS} rows: {named}. {measured.SMALL_CLASS}"
-    return [kinds.SMALL_CLASS.warning(text, len(few))] if few else []
+    facts = {"of": of, "few": diagnostics.FEW_ROWS, "named": listed(f"{name} {n:,}" for name, n in few.items())}
+    return [kinds.SMALL_CLASS.warning(len(few), "several", **facts)] if few else []
 
 
 def picked(study: Study, candidates: Collection[str] | None = None) -> list[Finding]:
@@ -129,10 +116,8 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
         several, what, simulated = len(study.pairs), "candidates", measured.BEST
     else:
         what, simulated = plural(study.compares, 2), measured.LEADER
-    text = f"{shortened(study.leader)} was picked as the best of {several} {what} on these data, which makes its value "
-    text += f"and its interval somewhat too favourable; the effect grows with the number of {what}. {simulated} The "
-    text += "adjusted p-values account for the choice."
-    return [kinds.PICKED.note(text, several)]
+    facts = {"leader": shortened(study.leader), "what": what, "simulated": simulated}
+    return [kinds.PICKED.note(several, several=several, **facts)]
 
 
 DECIDING = {
@@ -151,9 +136,8 @@ def contrary(study: Study) -> list[Finding]:
         f"{DECIDING[str(deciding)].format(study.primary.label)}"
         for (first, deciding), rows in pairs.groupby(["first", "deciding"], sort=False)
     ]
-    text = f"The answer depends on the metric: {listed(sentences, MOST_PAIRS, '; ')}."
     n = len(pairs[["first", "second"]].drop_duplicates())
-    return [kinds.METRICS_DISAGREE.warning(text, n)] if n else []
+    return [kinds.METRICS_DISAGREE.warning(n, sentences=listed(sentences, MOST_PAIRS, "; "))] if n else []
 
 
 def _than(rows: pd.DataFrame) -> str:
@@ -181,8 +165,7 @@ def beaten(study: Study, *further: Callable[[Chosen], float], told: Collection[s
         printed = {shortened(name): number(value, same) for name, value in values.items()}
         worse = [f"{name} {value}" for name, value in printed.items() if value != number(constant, same)]
         metrics += [f"{label} ({number(constant, same)}; {listed(worse)})"] if worse and label not in told else []
-    text = f"Predicting the same for every row is better by {listed(metrics)}."
-    return [kinds.CONSTANT_BETTER.warning(text, len(metrics))] if metrics else []
+    return [kinds.CONSTANT_BETTER.warning(len(metrics), metrics=listed(metrics))] if metrics else []
 
 
 def skewed(study: Study) -> list[Finding]:
@@ -190,30 +173,24 @@ def skewed(study: Study) -> list[Finding]:
     skew = diagnostics.skew(study)
     if skew is None:
         return []
-    n, rejected = plural(study.unit_name, skew.units), measured.FAR_SKEWED if skew.far else measured.SKEWED
-    text = f"Skewed differences of {' − '.join(skew.pair)} in {skew.metric} (skewness {signed(skew.skewness, 1)}, "
-    text += f"{skew.units:,} {n}, about {skew.wanted:,} are needed): the sign-flip test assumes symmetric differences. "
-    text += f"In simulations of such differences {rejected}."
-    return [kinds.SKEWED.warning(text, skew.units)]
+    facts = {"pair": " − ".join(skew.pair), "metric": skew.metric, "skewness": signed(skew.skewness, 1)}
+    facts |= {"noun": plural(study.unit_name, skew.units)}
+    facts |= {"rejected": measured.FAR_SKEWED if skew.far else measured.SKEWED}
+    return [kinds.SKEWED.warning(skew.units, units=skew.units, wanted=skew.wanted, **facts)]
 
 
 def slices(study: Study) -> list[Finding]:
     """Slices of few units, and those of so few that nothing can be shown."""
     small, hopeless = diagnostics.small_slices(study), diagnostics.untestable_slices(study)
-    flat, findings = diagnostics.flat_slices(study), []
+    flat, units, findings = diagnostics.flat_slices(study), plural(study.unit_name, 2), []
     if small:
         every = len(study.by_segment[["segment", "slice"]].drop_duplicates())
         which = f"all {every}" if len(small) == every > 1 else listed(small)
-        text = f"Slices with fewer than {diagnostics.FEW} {plural(study.unit_name, 2)}: {which}."
-        findings.append(kinds.SMALL_SLICES.warning(text, len(small)))
+        findings.append(kinds.SMALL_SLICES.warning(len(small), few=diagnostics.FEW, units=units, which=which))
     if hopeless:
-        text = f"Interval ∞: too few {plural(study.unit_name, 2)} for any difference to be significant: "
-        text += f"{listed(hopeless)}."
-        findings.append(kinds.UNTESTABLE_SLICES.warning(text, len(hopeless)))
+        findings.append(kinds.UNTESTABLE_SLICES.warning(len(hopeless), units=units, slices=listed(hopeless)))
     if flat:
-        text = f"An interval has no width in {listed(flat)}, because all {plural(study.unit_name, 2)} there have the "
-        text += f"same value or the same difference. New {plural(study.unit_name, 2)} may differ."
-        findings.append(kinds.FLAT_SLICES.warning(text, len(flat)))
+        findings.append(kinds.FLAT_SLICES.warning(len(flat), units=units, slices=listed(flat)))
     return findings
 
 
@@ -239,24 +216,19 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
     findings = []
     for r in diagnostics.rounded(threshold, stored):
         whose = "The scores" if r.everywhere else f"The scores of {listed(r.systems)}"
-        text = f"{whose} are stored in {rules.WORDS[r.stored]}, and the threshold is rounded to it"
-        text += f", as numpy and pandas do: {threshold:.12g} becomes {r.value!r}."
-        findings.append(kinds.ROUNDED_THRESHOLD.note(text, len(r.systems)))
+        facts = {"whose": whose, "stored": rules.WORDS[r.stored], "threshold": threshold, "value": r.value}
+        findings.append(kinds.ROUNDED_THRESHOLD.note(len(r.systems), **facts))
     return findings
 
 
 def idle(thresholds: Mapping[str, float], ends: Mapping[str, Ends]) -> list[Finding]:
     """A warning for each system whose rows are all decided alike; ends: its lowest and its highest score."""
-    findings = []
-    for name in (name for name, (_, high) in ends.items() if thresholds[name] > high):
-        text = f"The threshold {thresholds[name]:.12g} is above every score of {name}, whose highest is "
-        text += f"{ends[name][1]:.6g}: nothing is predicted positive."
-        findings.append(kinds.IDLE_THRESHOLD.warning(text, 1))
-    for name in (name for name, (low, _) in ends.items() if thresholds[name] <= low):
-        text = f"The threshold {thresholds[name]:.12g} is at or below every score of {name}, whose lowest is "
-        text += f"{ends[name][0]:.6g}: every row is predicted positive."
-        findings.append(kinds.IDLE_THRESHOLD.warning(text, 1))
-    return findings
+    alike = [("above", name, high) for name, (_, high) in ends.items() if thresholds[name] > high]
+    alike += [("below", name, low) for name, (low, _) in ends.items() if thresholds[name] <= low]
+    return [
+        kinds.IDLE_THRESHOLD.warning(1, form, threshold=thresholds[name], system=name, end=end)
+        for form, name, end in alike
+    ]
 
 
 def power(value: float) -> str:
@@ -276,11 +248,9 @@ def unshared(accounts: Mapping[str, Account]) -> list[Finding]:
     """Queries that a run or the judgements lack, and what became of them."""
     missing, extra, findings = by_system(accounts, "missing"), by_system(accounts, "extra"), []
     if missing:
-        text = f"Judged queries missing from a run count as 0: {counts(missing)}."
-        findings.append(kinds.MISSING_QUERIES.warning(text, total(accounts, "missing")))
+        findings.append(kinds.MISSING_QUERIES.warning(total(accounts, "missing"), counts=counts(missing)))
     if extra:
-        text = f"Queries without judgements are left out: {counts(extra)}."
-        findings.append(kinds.QUERIES_WITHOUT_JUDGEMENTS.note(text, total(accounts, "extra")))
+        findings.append(kinds.QUERIES_WITHOUT_JUDGEMENTS.note(total(accounts, "extra"), counts=counts(extra)))
     return findings
 
 
@@ -288,8 +258,7 @@ def gaps(accounts: Mapping[str, Account]) -> list[Finding]:
     """A warning that names the systems with lists that start above rank 1 or have gaps."""
     several = {name: _gaps(account) for name, account in accounts.items() if account.late or account.gaps}
     lists = listed((f"{name}: {text}" for name, text in several.items()), joint="; ")
-    text = f"Ranks are used as given. {lists}. A missing rank counts as an item that is not relevant."
-    return [kinds.RANK_GAPS.warning(text, len(several))] if several else []
+    return [kinds.RANK_GAPS.warning(len(several), lists=lists)] if several else []
 
 
 def _gaps(account: Account) -> str:

@@ -1,6 +1,6 @@
 """The words, tables and figures of the significance page, of values by unit and of successes and trials."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -85,39 +85,32 @@ def null_of_shares(study: Shares) -> Figure | Html:
     return figures.picture(claim_plots.null_shares, shares.k, shares.probability, caption=caption, size=WIDE, **drawn)
 
 
-def findings_of_shares(study: Shares) -> list[Finding]:
+def findings_of_shares(study: Shares) -> Iterator[Finding]:
     """Every finding of trials."""
-    return [*_trials(study)]
-
-
-def _trials(study: Shares) -> Iterator[Finding]:
     n, small = study.trials, study.small
-    yield kinds.ROWS_READ.note(f"{counted(n, 'trial')}. Columns: {columns_read(study.data.columns)}.", n)
+    yield kinds.ROWS_READ.note(n, "trials", trials=counted(n, "trial"), columns=columns_read(study.data.columns))
     if small:
-        yield kinds.FEW_UNITS.warning(f"Fewer than {FEW} trials: {listed(small)}.", len(small))
+        yield kinds.FEW_UNITS.warning(len(small), "trials", few=FEW, systems=listed(small))
     if study.alternative == "two-sided" and (pairs := study.beyond_exact):
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
-        text = f"Above {study.most_exact:,} trials the score test replaces {exact}, from which it differs"
-        yield kinds.SCORE_TEST.note(f"{text} by less than 0.1%: {listed(pairs)}.", len(pairs))
+        yield kinds.SCORE_TEST.note(len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs))
     rows = study.two_answers.to_dict("records")
     ends = [interval(row["low"], row["high"], signed) for row in rows]
     claims = [f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {e})" for r, e in zip(rows, ends, strict=True)]
     if claims:
-        text = f"The test and the interval use different methods and disagree on {listed(claims, PAIRS)}."
-        yield kinds.TEST_AND_INTERVAL.warning(text, len(claims))
-    text = "Each trial must be independent of the others. If one user makes several, use values per user as input "
-    yield kinds.INDEPENDENT_TRIALS.note(f"{text}instead. The number of trials must have been fixed in advance.")
+        yield kinds.TEST_AND_INTERVAL.warning(len(claims), claims=listed(claims, PAIRS))
+    yield kinds.INDEPENDENT_TRIALS.note()
 
 
 def results_of_shares(study: Shares) -> Results:
     """Every number of the page, unrounded."""
-    return published(study, findings_of_shares(study), {"differences": {"units": [], "values": []}})
+    return published(study, every_finding(study), {"differences": {"units": [], "values": []}})
 
 
-def published(study: Either, findings_of_shares: list[Finding], more: dict[str, Any]) -> Results:
+def published(study: Either, findings: Iterable[Finding], more: dict[str, Any]) -> Results:
     """What both kinds of significance study publish, and `more`."""
     both = {"columns": dict(study.data.columns), "family": study.family, "lessons": lessons.figures()}
-    return page.results(study, findings_of_shares, both | page.records(wrong_methods=lessons.wrong()) | more)
+    return page.results(study, findings, both | page.records(wrong_methods=lessons.wrong()) | more)
 
 
 RANKED = {"wilcoxon": "Wilcoxon", "sign": "the sign test"}
@@ -146,8 +139,11 @@ def _data(study: Significance) -> Iterator[Finding]:
     columns, rows, units = columns_read(study.data.columns), len(study.data), study.units
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
-    text = f"{many}, {counted(len(study.systems), 'system')}, {counted(len(study.settings.metrics), 'metric')}."
-    yield kinds.ROWS_READ.note(f"{text}{f' Columns: {columns}.' if columns else ''}", rows)
+    facts = {
+        "systems": counted(len(study.systems), "system"),
+        "metrics": counted(len(study.settings.metrics), "metric"),
+    }
+    yield kinds.ROWS_READ.note(rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **facts)
     yield from assumed(study, f"set lower_is_better={study.primary.label!r}")
     yield from [
         *study.data.findings,
@@ -156,45 +152,34 @@ def _data(study: Significance) -> Iterator[Finding]:
         *gaps(study.accounts),
     ]
     if study.data.known:
-        text = "The input is an earlier report: its differences are tested again, its systems' values are used "
-        yield kinds.EARLIER_REPORT.note(f"{text}unchanged.")
+        yield kinds.EARLIER_REPORT.note()
         if means := paired.other_means(study):
-            text = f"The mean of these differences is {number(means[0], 4)}, but the systems' values differ by "
-            text += f"{number(means[1], 4)}: the values are over rows, are ratios of sums, or include units that only "
-            yield kinds.OTHER_MEANS.warning(f"{text}one system has.")
+            of_differences, between = (number(mean, 4) for mean in means)
+            yield kinds.OTHER_MEANS.warning(of_differences=of_differences, between=between)
 
 
 def _units(study: Significance) -> Iterator[Finding]:
     for metric, large, small, times in paired.other_scales(study):
-        text = f"On {metric}, {large} has about {number(times, 2)} times the values of {small}: have both one unit?"
-        yield kinds.OTHER_SCALES.warning(text)
+        yield kinds.OTHER_SCALES.warning(metric=metric, large=large, small=small, times=number(times, 2))
     if several := paired.undefined(study):
-        text = f"Units without a value are left out of the system's mean and of its comparisons: {counts(several)}."
-        yield kinds.UNDEFINED_VALUES.warning(text, max(several.values()))
+        yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
     if study.test_to_train:
-        text = "Folds share training rows: Nadeau and Bengio's corrected t-test replaces sign flips."
-        yield kinds.CORRECTED_FOLDS.note(text)
+        yield kinds.CORRECTED_FOLDS.note()
     elif study.unit_name.lower() in FOLDS:
-        text = f"Units are called {study.unit_name!r}. Folds that share training rows are not independent."
-        yield kinds.FOLDS_AS_UNITS.warning(text)
+        yield kinds.FOLDS_AS_UNITS.warning(unit=study.unit_name)
 
 
 def _many(study: Significance) -> Iterator[Finding]:
     """What takes the place of methods that visit every unit many times."""
     if study.many:
-        most = f"{study.settings.limits.reading.listed:,} {plural(study.unit_name, 2)}"
-        text = (
-            f"With more than {most}, differences are tested by t. Max-T and the distribution under the null are drawn "
-        )
-        text += "from the normal approximation of sign flips, the bootstrap test is left out, and single "
-        yield kinds.VERY_MANY_UNITS.note(f"{text}differences are not listed.", study.units)
+        most = study.settings.limits.reading.listed
+        yield kinds.VERY_MANY_UNITS.note(study.units, most=most, units=plural(study.unit_name, 2))
 
 
 def _clusters(study: Significance) -> Iterator[Finding]:
     for column, values, wider in study.clusters():
-        text = f"{column} repeats ({values:,} values): clustered by {column}, the standard error of "
-        text += f"{' − '.join(study.opponents)} is {wider:.1f} times as large."
-        yield kinds.POSSIBLE_CLUSTERS.warning(text, values)
+        pair = " − ".join(study.opponents)
+        yield kinds.POSSIBLE_CLUSTERS.warning(values, column=column, values=values, pair=pair, wider=wider)
 
 
 def _equal(study: Significance) -> Iterator[Finding]:
@@ -207,41 +192,33 @@ def _equal(study: Significance) -> Iterator[Finding]:
         ]
         units = f"{of[0] if same else ''} {plural(study.unit_name, 2)}"
         more = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
-        text = f"Equal on {study.primary.label}: {', '.join(each)}{units}{more}. The test rests on the others; ties do "
-        yield kinds.EQUAL_UNITS.note(f"{text}not change the sign-flip p.", len(pairs))
+        facts = {"metric": study.primary.label, "pairs": ", ".join(each), "units": units, "more": more}
+        yield kinds.EQUAL_UNITS.note(len(pairs), **facts)
 
 
 def _tests(study: Significance) -> Iterator[Finding]:
     """p-values by importance sampling; whether sign flips and t agree; tests of ranks that answer differently."""
     if n := paired.estimated_tails(study):
-        text = f"{n:,} of {len(study.comparisons):,} p-values are too small for plain Monte Carlo draws and were "
-        yield kinds.SMALL_P.note(f"{text}estimated by importance sampling, with a relative error of a few percent.", n)
+        yield kinds.SMALL_P.note(n, n=n, of=len(study.comparisons))
     tests, threshold = paired.agreement(study), f"{alpha(study):g}"
     if tests is None:
         return
     if len(tests.apart):
         rows = tests.apart.head(PAIRS).to_dict("records")
         both = [f"{r['first']} − {r['second']} {r['metric']} (p {p_value(r['p'])}, t {p_value(r['t'])})" for r in rows]
-        text = f"The sign-flip test and the t-test fall on different sides of {threshold}: {'; '.join(both)}."
-        yield kinds.TESTS_DISAGREE.warning(text, len(tests.apart))
+        yield kinds.TESTS_DISAGREE.warning(len(tests.apart), threshold=threshold, pairs="; ".join(both))
     elif tests.compared:
         how = {1: "the one comparison", 2: "both comparisons"}.get(tests.compared, f"all {tests.compared} comparisons")
-        text = f"The sign-flip test and the t-test agree on {how} at {threshold}, before Holm's correction."
-        yield kinds.TESTS_AGREE.note(text, tests.compared)
+        yield kinds.TESTS_AGREE.note(tests.compared, how=how, threshold=threshold)
     if tests.otherwise:
         named = ", ".join(f"{RANKED[name]} on {n}" for name, n in tests.otherwise.items())
-        text = f"Tests whose hypothesis is not about the mean reach another conclusion: {named} of {tests.every}."
-        yield kinds.OTHER_TESTS.note(text, max(tests.otherwise.values()))
+        yield kinds.OTHER_TESTS.note(max(tests.otherwise.values()), tests=named, every=tests.every)
 
 
 def _looked(study: Significance) -> Iterator[Finding]:
     if study.looks > 1:
-        rate = paired.false_positives(study)
-        text = (
-            f"{study.looks} analyses of growing data: at {alpha(study):.2g} each, {rate:.1%} of experiments without a "
-        )
-        text += "difference would be significant. Here every p and interval is corrected: each analysis has level "
-        yield kinds.LOOKS.warning(f"{text}{study.test_alpha:.2g}.", study.looks)
+        facts = {"alpha": alpha(study), "rate": paired.false_positives(study), "level": study.test_alpha}
+        yield kinds.LOOKS.warning(study.looks, "units", looks=study.looks, **facts)
 
 
 def _pair(study: Either) -> str:

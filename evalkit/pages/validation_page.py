@@ -13,7 +13,7 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.plots import COLOURS, GREY
 from evalkit.drawing.tables import Cell, Html, joined, minus, number_cell, p_cell, with_interval
 from evalkit.findings import kinds
-from evalkit.findings.kinds import SEVERE, WARNING, Finding, Kind, measured
+from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import counted, estimate, listed, number, of_frame, p_value, plural, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
@@ -204,14 +204,6 @@ def results(study: Validation) -> Results:
     return page.results(study, every_finding(study), more)
 
 
-REASONS: dict[Kind, str] = {
-    kinds.UNMATCHED_ROWS: "{n:,} rows whose id is missing from another system",
-    kinds.UNUSED_COLUMNS: "the columns {names}, named by ignore",
-    kinds.SAMPLED_ROWS: "{n:,} of {of:,} rows: the others were drawn at random (most_rows)",
-    kinds.SET_ASIDE: "{n:,} rows of the fold {names}: a validation set, neither training nor test rows",
-}
-
-
 def every_finding(study: Validation) -> list[Finding]:
     """Every finding of a validation report: those of the audit first."""
     return [*study.findings, *unchecked(study), *of_data(study)]
@@ -226,19 +218,17 @@ def of_data(study: Validation) -> list[Finding]:
 
 def _rows(study: Validation) -> Iterator[Finding]:
     e, n = study.examples, len(study.examples)
-    yield kinds.ROWS_READ.note(f"{used(e.read, n, len(e.score))}. Columns: {columns_read(e.columns)}.", e.read)
+    yield kinds.ROWS_READ.note(e.read, "rows", used=used(e.read, n, len(e.score)), columns=columns_read(e.columns))
     for part in e.left_out:
         names = listed(map(repr, part.names) if part.kind is kinds.UNUSED_COLUMNS else part.names)
-        reason = REASONS[part.kind].format(n=part.count, names=names, of=part.of)
-        yield part.kind.warning(f"Left out: {reason}.", part.count)
+        yield part.kind.warning(part.count, "out", n=part.count, names=names, of=part.of)
     if not e.classes:
         low, high, mean = study.label_range
-        text = f"The label is a number from {low:g} to {high:g}, mean {mean:.4g}."
-        yield kinds.TARGET_VALUES.note(text, n)
+        yield kinds.TARGET_VALUES.note(n, "label", low=low, high=high, mean=mean)
         return
     shares = listed(f"{name}: {of_class:,}" for name, of_class in zip(e.classes, study.class_counts, strict=True))
     two = f" Class 1 is {class_named(e.classes[1], e.columns['label'])}." if len(e.classes) == 2 else ""
-    yield kinds.CLASS_SHARES.note(f"Classes: {shares}.{two}", n)
+    yield kinds.CLASS_SHARES.note(n, "read", shares=shares, two=two)
 
 
 def _threshold(study: Validation) -> Iterator[Finding]:
@@ -251,19 +241,17 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
     if others and "threshold" not in study.given:
         scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
-        text = f"The usual threshold {study.threshold:g} is applied to scores that are not probabilities: {scores}."
-        yield kinds.USUAL_THRESHOLD.warning(text, len(others))
+        yield kinds.USUAL_THRESHOLD.warning(len(others), threshold=study.threshold, scores=scores)
 
 
 def _features(study: Validation) -> Iterator[Finding]:
     if (table := study.examples.features) is not None:
         texts, count = list(table.select_dtypes(exclude="number")), table.shape[1]
         types = f"of them text: {listed(texts)}" if texts else "all numbers"
-        yield kinds.FEATURES.note(f"{count} features, {types}.", count)
+        yield kinds.FEATURES.note(count, features=count, types=types)
         if constant := [str(name) for name in table if table[name].nunique(dropna=False) < 2]:
-            text = f"Constant or without any value: {listed(constant)}."
-            yield kinds.CONSTANT_FEATURES.warning(text, len(constant))
-    yield from (kinds.MODELS.note(f"{text}.") for text in study.described)
+            yield kinds.CONSTANT_FEATURES.warning(len(constant), columns=listed(constant))
+    yield from (kinds.MODELS.note(steps=text) for text in study.described)
 
 
 def _folds(study: Validation) -> Iterator[Finding]:
@@ -273,27 +261,26 @@ def _folds(study: Validation) -> Iterator[Finding]:
         least, most = study.times_of_ids
         each = f"{least}" if least == most else f"{least} to {most}"
         once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
-        text = f"The folds were drawn {e.repeats} times: the {len(e):,} rows have {study.distinct:,} ids, each of them "
-        yield kinds.REPEATED_FOLDS.note(f"{text}in {each} rows.{once}", e.repeats)
+        facts = {"repeats": e.repeats, "rows": len(e), "ids": study.distinct}
+        yield kinds.REPEATED_FOLDS.note(e.repeats, each=each, once=once, **facts)
     if n := study.untested:
-        yield kinds.UNTESTED_ROWS.note(f"Used for training only, tested by no fold: {counted(n, 'row')}.", n)
+        yield kinds.UNTESTED_ROWS.note(n, rows=counted(n, "row"))
     if study.pooled_of_folds:
-        text = f"{counted(study.distinct, study.row_name)} pooled from {len(study.tests)} folds. {measured.POOLED}"
-        yield kinds.FEW_POOLED.note(text, study.distinct)
+        rows = counted(study.distinct, study.row_name)
+        yield kinds.FEW_POOLED.note(study.distinct, rows=rows, folds=len(study.tests))
 
 
 def unchecked(study: Validation) -> list[Finding]:
     """The checks that could not be run, which the verdict weighs for itself."""
     n = len([check for check in study.checks if check.lacks])
-    text = f"Could not be checked: {'; '.join(study.missing_checks)}."
-    return [kinds.UNCHECKED.note(text, n)] if n else []
+    return [kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))] if n else []
 
 
 def _fits(study: Validation) -> Iterator[Finding]:
     if study.other is not None:
-        yield from (kinds.NOT_FITTED.warning(f"Not fitted: {why_not(part)}.", 1) for part in study.other.unfitted)
+        yield from (kinds.NOT_FITTED.warning(1, why=why_not(part)) for part in study.other.unfitted)
         for text, n in study.other.warned.items():
-            yield kinds.ESTIMATOR_WARNED.warning(f"The estimator warned in {n:,} fits: {text}", n)
+            yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=text)
 
 
 BINS = 120  # of the map of the folds

@@ -52,7 +52,7 @@ def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequenc
     names = wanted(runs, systems, "systems")
     queries = sorted({query for _, query, _ in lines})
     others = [measure for measure in usual if measure not in chosen]
-    text = f"Output of trec_eval: {left:,} summary {'line' if left == 1 else 'lines'} ('all') left out."
+    summaries = f"{left:,} summary {'line' if left == 1 else 'lines'}"
     return UnitValues(
         id=np.array(queries, dtype=object),
         name="query",
@@ -61,7 +61,7 @@ def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequenc
         values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
         columns={"systems": "one file each"},
         sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
-        findings=(kinds.SUMMARY_LINES.note(text, left), *unused("Measures that were not compared", others)),
+        findings=(kinds.SUMMARY_LINES.note(left, lines=summaries), *unused("Measures that were not compared", others)),
     )
 
 

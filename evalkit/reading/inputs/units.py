@@ -320,7 +320,7 @@ def read_long(
     made = _made(cells, units, {"value": roles.value}, shape, reading, **texts)
     findings = (
         *draws_of(made.rows, f"{units.name} and system"),
-        *([kinds.GUESSED_VALUES.warning(roles.guess)] if roles.guess else []),
+        *([kinds.GUESSED_VALUES.warning(guess=roles.guess)] if roles.guess else []),
         *left_out(roles.rest),
     )
     return _values(made, roles, (compared[1], compared[0]), roles.printed, findings)
@@ -400,10 +400,7 @@ def draws_of(spread: tuple[int, int, int], each: str) -> tuple[Finding, ...]:
     if most < 2:
         return ()
     number = f"{most:,}" if least == most else f"up to {most:,}"
-    text = (
-        f"{total:,} rows are draws, {number} per {each}: the value of a unit is the mean of its draws, and each unit "
-    )
-    return (kinds.DRAWS.warning(f"{text}counts once.", total),)
+    return (kinds.DRAWS.warning(total, total=total, number=number, each=each),)
 
 
 def left_out(rest: Columns) -> tuple[Finding, ...]:
@@ -491,4 +488,5 @@ def wanted(names: Iterable[object], asked: Sequence[str], parameter: str) -> tup
 
 def unused(what: str, names: Sequence[str]) -> tuple[Finding, ...]:
     """A finding on columns or measures that are not used, if there are any."""
-    return (kinds.UNUSED_COLUMNS.warning(f"{what}: {roles_of.listed(names, NAMED)}.", len(names)),) if names else ()
+    some = roles_of.listed(names, NAMED)
+    return (kinds.UNUSED_COLUMNS.warning(len(names), "read", what=what, names=some),) if names else ()
