@@ -10,8 +10,7 @@ import pandas as pd
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.pages import classification_page, first_screen, page
 from evalkit.parameters import Classification
-from evalkit.reading.engines.backends import opened
-from evalkit.reading.engines.base import budget
+from evalkit.reading.engines.backends import budget, opened
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import scores
 from evalkit.statistics.two_classes import ByScore

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from evalkit.limits import Reading
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import opened
 from evalkit.reading.engines.base import Query
 from evalkit.reading.inputs.aligned import NONE
@@ -23,7 +23,7 @@ def columns():
 
 @pytest.mark.parametrize("shard", [300, ROWS])
 def test_columns_are_told_by_one_query(monkeypatch, shard):
-    with opened(base.budget(10**9, 1, reading=Reading(shard=shard, largest=shard))) as engine:
+    with opened(backends.budget(10**9, 1, reading=Reading(shard=shard, largest=shard))) as engine:
         asked, inner = [], engine.stream
         monkeypatch.setattr(type(engine), "stream", lambda _, query: asked.append(query) or inner(query))
         table = columns()

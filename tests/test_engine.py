@@ -11,7 +11,6 @@ import pytest
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import kinds
 from evalkit.reading.engines import backends as engine
-from evalkit.reading.engines import base
 from evalkit.reading.engines.base import Query
 
 
@@ -30,7 +29,7 @@ def total(table: pa.Table) -> pa.Table:
 
 def test_shards_hold_whole_groups_and_every_row(tmp_path):
     table = rows(400_000, 9_000)
-    with engine.opened(base.budget(200 * 10**6, threads=2, spill=tmp_path)) as e:
+    with engine.opened(engine.budget(200 * 10**6, threads=2, spill=tmp_path)) as e:
         found = list(e.stream(Query("SELECT * FROM rows", "rows", {"rows": table}, "query")))
     assert len(found) > 2
     groups = [set(one["query"].to_pylist()) for one in found]
@@ -41,13 +40,13 @@ def test_shards_hold_whole_groups_and_every_row(tmp_path):
 
 def test_little_memory_has_fewer_threads():
     for memory, wanted, threads in ((250, 2, 1), (499, 2, 1), (500, 2, 2), (1000, 8, 4), (1000, 2, 2)):
-        with engine.opened(base.budget(memory * 10**6, threads=wanted)) as e:
+        with engine.opened(engine.budget(memory * 10**6, threads=wanted)) as e:
             assert e.table(Query("SELECT current_setting('threads') AS n", "")).to_pylist() == [{"n": threads}]
 
 
 def test_one_group_larger_than_a_shard_stays_whole():
     table = pa.table({"query": ["a"] * 250_000 + ["b"] * 10})
-    with engine.opened(base.budget(200 * 10**6, threads=1)) as e:
+    with engine.opened(engine.budget(200 * 10**6, threads=1)) as e:
         found = list(e.stream(Query("SELECT * FROM rows", "rows", {"rows": table}, "query")))
     assert sorted((len(one), len(set(one["query"].to_pylist()))) for one in found if len(one) > 10) == [(250_000, 1)]
     assert sum(map(len, found)) == 250_010
@@ -55,7 +54,7 @@ def test_one_group_larger_than_a_shard_stays_whole():
 
 def test_reduce_gives_what_the_function_makes_of_the_shards():
     table = rows(300_000, 500)
-    with engine.opened(base.budget(200 * 10**6, threads=2)) as e:
+    with engine.opened(engine.budget(200 * 10**6, threads=2)) as e:
         for by in ("query", None):
             found = e.reduce(Query("SELECT * FROM rows", "rows", {"rows": table}, by), length)
             assert len(found) > 1
@@ -65,7 +64,7 @@ def test_reduce_gives_what_the_function_makes_of_the_shards():
 
 
 def test_a_full_disk_is_said_in_one_line(tmp_path):
-    e = engine.DuckDB({}, base.Budget(10**9, 1, tmp_path))
+    e = engine.DuckDB({}, engine.Budget(10**9, 1, tmp_path))
     for message in (
         "IO Error: Could not write file: No space left on device",
         "failed to offload data block of size 1",
@@ -80,27 +79,26 @@ def test_what_killed_runs_left_is_removed(tmp_path):
     code = """
 import sys, time
 from pathlib import Path
-from evalkit.reading.engines import base
 from evalkit.reading.engines import backends as engine
-with engine.opened(base.budget(200 * 10**6, spill=Path(sys.argv[1]))):
+with engine.opened(engine.budget(200 * 10**6, spill=Path(sys.argv[1]))):
     print("in", flush=True)
     time.sleep(60)
 """
     with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "in\n"
-        with engine.opened(base.budget(200 * 10**6, spill=tmp_path)):
+        with engine.opened(engine.budget(200 * 10**6, spill=tmp_path)):
             assert len(list(tmp_path.iterdir())) == 2  # a run that lives keeps its folder
         other.kill()
     assert len(list(tmp_path.iterdir())) == 1
-    with engine.opened(base.budget(200 * 10**6, spill=tmp_path)):
+    with engine.opened(engine.budget(200 * 10**6, spill=tmp_path)):
         assert [one.name.split("-")[1] for one in tmp_path.iterdir()] == [str(os.getpid())]
 
 
 @pytest.mark.parametrize("memory", ["much", "1XB", "10MB", "1.2.3GB", "-1GB"])
 def test_a_memory_that_is_no_size_is_refused(memory):
     with pytest.raises(ParameterError, match=r"memory must be a size of at least 200MB, such as 1GB, got"):
-        kinds.size("memory", memory, base.LEAST_MEMORY)
+        kinds.size("memory", memory, engine.LEAST_MEMORY)
 
 
 def test_a_spill_folder_must_exist_and_be_writable(tmp_path):
@@ -110,10 +108,10 @@ def test_a_spill_folder_must_exist_and_be_writable(tmp_path):
 
 def test_sizes():
     assert kinds.size("memory", "0.5 gib", 0) == 2**29
-    assert base.budget().memory >= base.LEAST_MEMORY
-    assert base.available() > 0
+    assert engine.budget().memory >= engine.LEAST_MEMORY
+    assert engine.available() > 0
 
 
 def test_wrong_sql_names_the_source():
-    with engine.opened(base.budget(200 * 10**6)) as e, pytest.raises(InputError, match="the rows: Referenced column"):
+    with engine.opened(engine.budget(200 * 10**6)) as e, pytest.raises(InputError, match="the rows: Referenced column"):
         e.table(Query("SELECT nope FROM rows", "the rows", {"rows": rows(3, 1)}))

@@ -14,7 +14,6 @@ from evalkit.limits import Limits, Reading
 from evalkit.metrics import rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends as engine
-from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
@@ -256,7 +255,7 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     frame = pd.DataFrame(rows, columns=["system", "query", "item", "score", "grade"])
     in_folders(frame, here / "out", "system", kind=kind)
     whole = runs.read("out")
-    with engine.opened(base.budget(250 * 10**6, threads=2)) as opened:
+    with engine.opened(engine.budget(250 * 10**6, threads=2)) as opened:
         measured = sharded.measured(opened, Ranked.of("out"), [_reciprocal_ranks])
     assert whole.systems == measured.systems == ("A", "B")
     assert whole.accounts == measured.accounts

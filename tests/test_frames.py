@@ -13,7 +13,7 @@ from large_tables import classified
 
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
@@ -49,7 +49,9 @@ def test_an_iterator_and_a_reader_give_what_the_table_gives(table, tmp_path, mon
 
 
 def test_batches_of_any_size_are_measured_shard_by_shard(table):
-    found = sharded.read(Ranked.of(table.to_reader()), [Depth()], base.budget(200 * 10**6, reading=Reading(lists=0)))
+    found = sharded.read(
+        Ranked.of(table.to_reader()), [Depth()], backends.budget(200 * 10**6, reading=Reading(lists=0))
+    )
     assert found.measure("system", Depth()).numerator.sum() == len(table)
     assert (found.sources[0].name, found.sources[0].rows, found.sources[0].sha256) == ("record batches", 20_000, "")
 

@@ -13,7 +13,6 @@ from evalkit.metrics import rankings
 from evalkit.metrics.rankings import from_grades
 from evalkit.pages import ranking_page
 from evalkit.reading.engines import backends as engine
-from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
@@ -180,7 +179,7 @@ def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
     frame.to_parquet(tmp_path / "run.parquet", index=False)
     judged.to_csv(tmp_path / "qrels.csv", index=False)
     whole = runs.read(frame, judged, ranks=ranks)
-    with engine.opened(base.budget(250 * 10**6, threads=2, reading=Reading(shard=20, row=10**7))) as e:
+    with engine.opened(engine.budget(250 * 10**6, threads=2, reading=Reading(shard=20, row=10**7))) as e:
         files = (tmp_path / "run.parquet", tmp_path / "qrels.csv")
         large = sharded.measured(e, Ranked.of(*files, ranks=ranks), ASKS)
     assert whole.accounts == large.accounts

@@ -11,7 +11,6 @@ from evalkit.limits import Limits, Reading
 from evalkit.metrics import rankings
 from evalkit.pages import ranking_page
 from evalkit.reading.engines import backends as engine
-from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
@@ -228,7 +227,7 @@ def test_duckdb_out_of_core_reads_the_same_ranked_lists(here, kind):
         )
     ask = PerQuery(lookup.find("map", "rankings"), 1.0)
     whole = runs.read(*files, columns=columns)
-    with engine.opened(base.budget(250 * 10**6, threads=2)) as opened:
+    with engine.opened(engine.budget(250 * 10**6, threads=2)) as opened:
         measured = sharded.measured(opened, Ranked.of(*files, columns=columns), [ask])
     assert whole.accounts == measured.accounts
     for system in whole.systems:

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from large_forecasts import CASES, METRICS, SHARDS, frame, held, long, summed
 
-from evalkit.arrays import ParameterError
+import evalkit as ek
+from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.tables import Html
 from evalkit.limits import Limits, Reading
 from evalkit.pages import explorer, first_screen, page, rating_page
@@ -196,3 +197,16 @@ def test_a_loss_that_leaves_out_other_rows_needs_the_rows():
 
 def test_changed_methods_are_named():
     assert "delta method" in replace(summed(frame(), metrics="wape")).intervals_are
+
+
+def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts(tmp_path):
+    path = tmp_path / "rows.csv"
+    frame().assign(country=lambda rows: rows["age"] % 3 + 1).to_csv(path, index=False)
+    scaled = ek.mean(name="scaled")(lambda actual, forecast, country: np.abs(actual - forecast) / country)
+    studies = [make(path, metrics=[scaled], segments="country") for make in (held, summed)]
+    same(studies[0].by_segment, studies[1].by_segment)
+    assert [part.label for part in studies[1].slices] == ["1", "2", "3"]
+    path.write_text(path.read_text().replace(",2,", ",two,"), encoding="utf-8")
+    for make in (held, summed):
+        with pytest.raises(InputError, match=r"country must be a number, got 'two' \(row \d+\)"):
+            make(path, metrics=[scaled], segments="country")

@@ -252,7 +252,7 @@ def test_names_the_file_and_its_row(tmp_path):
         ({"systems": ["z"]}, r"systems: there is no system 'z', the input has x, y"),
         ({"columns": {"score": "p"}}, r"columns: score: data frame has no column 'p'"),
         ({"columns": {"colour": "p"}}, r"columns: unknown role 'colour'"),
-        ({"attributes": ["town"]}, r"segments, unit or metrics: data frame has no column 'town'"),
+        ({"attributes": ["town"]}, r"segments or unit: data frame has no column 'town'"),
     ],
 )
 def test_refuses_parameters(options, message):

@@ -180,7 +180,7 @@ def test_further_columns_are_numbers_of_the_input():
     assert study.by_segment["value"].notna().all()
     table.loc[6, "country"] = "much"
     of_text = ek.mean(name="of_text")(lambda label, country: country)
-    with pytest.raises(InputError, match=r"row \d+.*country must be a finite number, as a metric needs it"):
+    with pytest.raises(InputError, match="country must be a number, got '"):
         classification.read(table, metrics=[of_text])
     with pytest.raises(ParameterError, match="has no column 'amount'"):
         classification.read(frame(200), metrics=[saved])

@@ -13,7 +13,6 @@ from evalkit.catalogue import lookup
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import Ranking
 from evalkit.reading.engines import backends as engine
-from evalkit.reading.engines import base
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
@@ -41,7 +40,7 @@ ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 @pytest.fixture(params=[10**9, 250 * 10**6])
 def limits(request):
     """Shards so small that there are many of them."""
-    return base.budget(request.param, threads=2, reading=Reading(shard=1_000, row=25_000))
+    return engine.budget(request.param, threads=2, reading=Reading(shard=1_000, row=25_000))
 
 
 def measured(limits, *args, asks=ASKS, **options):
@@ -210,8 +209,8 @@ def test_rows_that_contradict_each_other_are_refused(limits):
 def test_the_kind_of_reading_follows_the_rows():
     frame = pd.DataFrame(GOOD)
     ask = PerQuery(lookup.find("map", "rankings"), 1.0)
-    assert isinstance(sharded.read(Ranked.of(frame), [ask], base.budget(200 * 10**6)), runs.Runs)
-    found = sharded.read(Ranked.of(frame), [ask], base.budget(200 * 10**6, reading=Reading(lists=2)))
+    assert isinstance(sharded.read(Ranked.of(frame), [ask], engine.budget(200 * 10**6)), runs.Runs)
+    found = sharded.read(Ranked.of(frame), [ask], engine.budget(200 * 10**6, reading=Reading(lists=2)))
     assert isinstance(found, Measured)
     assert found.measure("system", ask).per_unit.tolist() == [1.0, 1.0]
 

@@ -15,7 +15,7 @@ from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import Ranking
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends
 from evalkit.studies import ranking
 
 READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, units=50)
@@ -150,6 +150,6 @@ def test_threads_follow_the_settings_of_their_caller():
 @pytest.mark.parametrize(("memory", "threads", "shard", "workers"), [(1_000, 1, 250_000, 1), (1_000, 8, 250_000, 2),
     (250, 2, 100_000, 1), (12_000, 2, 2**19, 2), (12_000, 64, 2**19, 11)])  # fmt: skip
 def test_shards_in_flight_fit_into_half_of_the_memory(memory, threads, shard, workers):
-    budget = base.budget(memory * 10**6, threads)
+    budget = backends.budget(memory * 10**6, threads)
     assert (budget.shard, budget.workers) == (shard, workers)
     assert workers == 1 or workers * shard * budget.reading.row <= budget.memory // 2

@@ -73,9 +73,9 @@ def find(name: Any, structure: str) -> Chosen:
 
 
 def columns(names: Iterable[Any]) -> dict[str, str]:
-    """Each further column that own metrics are computed from -> the metric."""
+    """Each further column that own metrics are computed from -> the parameter with the metric, for errors."""
     own = [_loaded(name).metric for name in names if not of_catalogue(name)]
-    return {column: metric.name for metric in own for column in metric.columns}
+    return {column: f"metrics: {metric.name}" for metric in own for column in metric.columns}
 
 
 def of_catalogue(name: Any) -> bool:

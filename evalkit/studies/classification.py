@@ -23,9 +23,9 @@ from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Predicted
+from evalkit.reading.inputs.outcomes import Binary, Predicted
 from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.scores import Scores
 from evalkit.reading.tables import sources
@@ -43,7 +43,7 @@ from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.row_study import RowStudy
-from evalkit.studies.study import Settings, check_columns
+from evalkit.studies.study import Settings
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 NOTHING = counts.count([], [])
@@ -200,21 +200,16 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 class ByKind:
     """What is made of one kind of table. idle: parameters without a meaning for it -> the kinds that they are for."""
 
-    study: Callable[[Any, Classification, Limits], RowStudy]
+    of_rows: Callable[[Any, Classification, Limits], RowStudy]
+    of_blocks: Callable[[Any, Classification, Limits], RowStudy]
     idle: Mapping[str, str]
 
 
 FOR_TWO, FOR_SEVERAL = dict.fromkeys(("costs", "prevalence"), "binary"), {"precision_target": "multi-class"}
-KINDS: Mapping[type, ByKind] = {
-    Binary: ByKind(binary_of_rows, FOR_SEVERAL),
-    MultiClass: ByKind(classes.of_rows, FOR_TWO | {"threshold": "binary or multi-label"}),
-    MultiLabel: ByKind(labels_study.of_rows, FOR_TWO | FOR_SEVERAL),
-}
-
-LARGE: Mapping[type, tuple[type, Callable[[Any, Classification, Limits], RowStudy]]] = {
-    scores.Scores: (Binary, binary_of_blocks),
-    scores.Classes: (MultiClass, classes.of_blocks),
-    scores.Labels: (MultiLabel, labels_study.of_blocks),
+KINDS = {
+    "binary": ByKind(binary_of_rows, binary_of_blocks, FOR_SEVERAL),
+    "multi-class": ByKind(classes.of_rows, classes.of_blocks, FOR_TWO | {"threshold": "binary or multi-label"}),
+    "multi-label": ByKind(labels_study.of_rows, labels_study.of_blocks, FOR_TWO | FOR_SEVERAL),
 }
 
 
@@ -237,29 +232,24 @@ def read(p: parameters.Classification) -> RowStudy:
 def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
-    parts = sources.parts(p.preds, p.header, limits.reading)
-    check_columns(p.metrics, parts)
-    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
-    attributes = list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else []), *lookup.columns(p.metrics)]))
     predicted = Predicted.of(
-        parts, kind=p.kind, positive=p.positive, columns=p.columns, systems=p.systems, attributes=attributes
+        sources.parts(p.preds, p.header, limits.reading),
+        kind=p.kind,
+        positive=p.positive,
+        columns=p.columns,
+        systems=p.systems,
+        attributes=list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])])),
+        beside=lookup.columns(p.metrics),
+        unit=p.unit,
     )
+    kind = KINDS[predicted.kind]
+    if idle := next((name for name in kind.idle if name in p.given), None):
+        raise ParameterError(f"{idle}: only for a {kind.idle[idle]} table")
+    budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
     with scores.opened(predicted, budget, p.segments, p.unit) as table:
         if table is not None:
-            kind_of, of_blocks = LARGE[type(table)]
-            _refuse_idle(p, KINDS[kind_of].idle)
-            return of_blocks(table, p, limits)
-    data = predicted.read()
-    kind = KINDS[type(data)]
-    _refuse_idle(p, kind.idle)
-    return kind.study(data, p, limits)
-
-
-def _refuse_idle(p: Classification, idle: Mapping[str, str]) -> None:
-    """Raises ParameterError for a parameter that has no meaning for this kind of table."""
-    for name, kind in idle.items():
-        if name in p.given:
-            raise ParameterError(f"{name}: only for a {kind} table")
+            return kind.of_blocks(table, p, limits)
+    return kind.of_rows(predicted.read(), p, limits)
 
 
 # What findings are measured by ----------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from evalkit.online import experiments, logs
 from evalkit.online.logs import Users
 from evalkit.parameters.kinds import UNKNOWN
 from evalkit.reading.engines import backends
-from evalkit.reading.engines.base import Budget, Engine
+from evalkit.reading.engines.backends import Budget
+from evalkit.reading.engines.base import Engine
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power

@@ -22,8 +22,8 @@ from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
 from evalkit.online.sessions import Sessions
-from evalkit.reading.engines import backends, base
-from evalkit.reading.engines.base import Budget
+from evalkit.reading.engines import backends
+from evalkit.reading.engines.backends import Budget
 from evalkit.reading.tables import columns, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.statistics import intervals, methods, multiplicity
@@ -299,7 +299,7 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     """The studies that the parameters of `read` ask for, within these limits."""
     preference = lookup.chosen(p.preference, "interleaving", METRICS)
     shared = study.settings(p, preference, segments=p.segments, limits=limits)
-    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
     sessions_of, users_of = (study.inputs(tables, p.header, limits.reading) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
     asked = list(inputs) or ["log", "users"]

@@ -18,7 +18,7 @@ from evalkit.metrics import diversity
 from evalkit.metrics.diversity import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.lists import DEEPEST, Stock
@@ -90,7 +90,7 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
         queries=study.inputs(p.queries, p.header, limits.reading),
         ranks=p.ranks,
     )
-    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
     data = sharded.read(ranked, _asks(shared, cuts, relevant), budget)
     study.check_systems(shared, data.systems)
     _check_unit(shared.unit, data)

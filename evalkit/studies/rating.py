@@ -26,13 +26,12 @@ from evalkit.metrics.calibration import Means
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.kept import Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.rows import Rows
-from evalkit.reading.engines import backends, base
+from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Ratings
 from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.schema import WEIGHT
-from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic, layout_of
@@ -76,15 +75,15 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     settings = study.settings(
         p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments, limits=limits
     )
-    named = {"systems": p.systems, "attributes": settings.attributes, "beside": settings.columns}
+    named = {"systems": p.systems, "attributes": settings.attributes, "beside": settings.columns, "unit": p.unit}
     given = aligned.given(p.preds, outcomes.FORECASTS, p.columns, p.header, limits.reading, **named)
-    study.check_columns(p.metrics, given.parts)
-    with backends.needed(given.parts, base.budget(p.memory, p.threads, p.spill, limits.reading)) as engine:
-        if engine:
-            pieces, groups = blocks.pieces_of(engine, given.parts, given.numbered), (settings.segments, p.unit)
-            t = blocks.laid(engine, pieces, given.systems, *groups, said=("forecast",)).grouped(*groups)
-            return _of_blocks(t, settings, p.given)
-    return _of_rows(outcomes.ratings_of(given.read()), settings, p.given)
+    budget, groups = backends.budget(p.memory, p.threads, p.spill, limits.reading), (settings.segments, p.unit)
+    with backends.needed(given.parts, budget) as engine:
+        data = blocks.table(engine, given, *groups, said=("forecast",)) if engine else outcomes.ratings_of(given.read())
+        study.check_systems(settings, data.systems)
+        if isinstance(data, Blocks):
+            return _of_blocks(data.grouped(*groups), settings, p.given)
+    return _of_rows(data, settings, p.given)
 
 
 # What is kept of a block ----------------------------------------------------------------------------------------------
@@ -432,7 +431,6 @@ def edges(columns: Sequence[Counted], bins: int) -> Floats:
 def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rating:
     """The study of a table that fits, which is one block."""
     rows, limits, n = data.rows, settings.limits, len(data.rows)
-    study.check_systems(settings, rows.systems)
     fields, shared = row_study.of_rows(data, settings, given)
     unit = codes(shared["unit"])[0] if settings.unit else None
     block = blocks.held(rows, data.actual, "forecast", unit, shared["beside"])
@@ -445,7 +443,6 @@ def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rat
 
 def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Rating:
     """The study of a table that is read once. Raises ParameterError for a metric that needs the rows themselves."""
-    study.check_systems(settings, t.systems)
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)
     terms = Terms.of(metrics, t.head(), settings.limits.flipped, more=off, width=len(t.systems))
@@ -461,7 +458,7 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     fields = row_study.of_blocks(t, rows, settings, given, weighted=bool(weight))
     made = Rating(**fields, measured=summed, asked=asked, kept=kept)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
-    roles_of.refuse_missing(made.target.values, made.target.rows, actual, where)
+    outcomes.refuse_missing(made.target.values, made.target.rows, actual, where)
     return made
 
 

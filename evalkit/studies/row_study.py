@@ -23,7 +23,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs import aligned as other_columns
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.aligned import Aligned, attributes_of, number_of
+from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Ratings
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
@@ -66,9 +66,9 @@ class Account:
 def of_rows(data: Any, settings: Settings, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What every study of rows at hand has, and what the rows of all its systems share."""
     rows = data.rows
-    attributes = attributes_of(rows, settings.attributes, settings.unit)
+    attributes = {name: rows.text[f"attribute {name}"] for name in settings.attributes}
     unit = attributes[settings.unit] if settings.unit else None
-    beside = {name: number_of(rows, name) for name in settings.columns}
+    beside = {name: rows.numbers[f"beside {name}"] for name in settings.columns}
     fields = {"settings": settings, "systems": rows.systems, "attributes": attributes, "given": given, "data": data}
     fields |= {"sources": rows.sources, "account": Account.of_rows(rows), "weighted": data.weight is not None}
     return fields, {"weight": data.weight, "unit": unit, "beside": beside}

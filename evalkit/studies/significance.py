@@ -16,8 +16,9 @@ from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import plural
-from evalkit.reading.engines import backends, base
-from evalkit.reading.engines.base import Budget, Engine
+from evalkit.reading.engines import backends
+from evalkit.reading.engines.backends import Budget
+from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import unit_kinds
 from evalkit.reading.inputs import units as reading_units
 from evalkit.reading.inputs.runs import Account
@@ -111,7 +112,7 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
     """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
-    budget = base.budget(p.memory, p.threads, p.spill, limits.reading)
+    budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
     with _engine_for(parts, budget) as engine:
         cells = Cells(parts, engine) if engine else Cells.held(parts)
         kind = unit_kinds.kind(parts, p.columns, p.systems, cells)

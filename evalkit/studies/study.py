@@ -58,14 +58,9 @@ class Settings:
         return list(dict.fromkeys([*self.segments, *([self.unit] if self.unit else [])]))
 
     @property
-    def columns(self) -> list[str]:
-        """The further columns of numbers that the metrics are computed from, each once."""
-        return list(dict.fromkeys(name for chosen in self.metrics for name in chosen.metric.columns))
-
-    @property
-    def beside(self) -> list[str]:
-        """Attributes and further columns, each once."""
-        return list(dict.fromkeys([*self.attributes, *self.columns]))
+    def columns(self) -> dict[str, str]:
+        """The further columns of numbers that the metrics are computed from -> the parameter, for errors."""
+        return {name: f"metrics: {chosen.metric.name}" for chosen in self.metrics for name in chosen.metric.columns}
 
 
 def settings(
@@ -90,8 +85,8 @@ def check_columns(metrics: Iterable[Any], parts: Iterable[Part]) -> None:
     """Raises ParameterError for a column of an own metric that a part lacks."""
     columns = lookup.columns(metrics)
     for part in parts:
-        for column, metric in columns.items():
-            roles_of.require(part.columns, column, part.name, f"metrics: {metric}")
+        for column, parameter in columns.items():
+            roles_of.require(part.columns, column, part.name, parameter)
 
 
 def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:

@@ -21,7 +21,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Learner
 from evalkit.offline.splits import FoldColumn, Folds, Parted
-from evalkit.reading.engines import backends, base
+from evalkit.reading.engines import backends
 from evalkit.reading.inputs import folds, outcomes
 from evalkit.reading.inputs.folds import Examples, LeftOut, Use
 from evalkit.reading.tables import columns, rules, sources
@@ -83,7 +83,7 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
     """The study of predictions, all of which are held. Raises InputError for more rows than are held."""
     reading = replace(limits.reading, rows=limits.reading.held, collected=limits.reading.held)
     parts = sources.parts(p.preds, p.header, reading)
-    with backends.needed(parts, base.budget(p.memory, p.threads, p.spill, reading)) as engine:
+    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, reading)) as engine:
         if engine:
             rows, where = backends.rows_of(engine, parts), sources.listed(part.name for part in parts)
             raise InputError(

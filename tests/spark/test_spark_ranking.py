@@ -11,7 +11,7 @@ from test_sharded import ASKS, assert_same, table
 
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
-from evalkit.reading.engines import base
+from evalkit.reading.engines import backends
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
@@ -30,7 +30,7 @@ def frame(session, rows: pd.DataFrame):
 
 def from_spark(*given, asks=ASKS, **options) -> sharded.Measured:
     tables = (sources.parts(data, reading=READING) for data in given)
-    found = sharded.read(Ranked.of(*tables, **options), asks, base.budget(reading=READING))
+    found = sharded.read(Ranked.of(*tables, **options), asks, backends.budget(reading=READING))
     assert isinstance(found, sharded.Measured)
     return found
 

@@ -1,26 +1,21 @@
-"""What an engine does for a reader: answers in SQL, and rows reduced shard by shard; and the budget that it keeps."""
+"""What an engine does for a reader: answers in SQL, and rows reduced shard by shard."""
 
-import os
 import pickle
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from evalkit.arrays import InputError
-from evalkit.limits import USUAL, Reading
-from evalkit.parameters.reports import LEAST_MEMORY
+from evalkit.limits import Reading
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Frames, Part, Selection, explained
 from evalkit.reading.tables.rules import Check, Fields, checks, split
 from evalkit.reading.tables.table import Block, Table, names, too_many
 from evalkit.system import progress
 
-CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
 
 
@@ -234,48 +229,6 @@ def _joined(chunks: list[Any]) -> Any:
         return np.concatenate(chunks)
     column = pa.chunked_array(chunks)
     return column.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(column.type) else column
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What reading may use. memory: in bytes. threads: of DuckDB, and those that reduce shards.
-
-    spill: the folder in which DuckDB's own one is made.
-    """
-
-    memory: int
-    threads: int
-    spill: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    reading: Reading = USUAL.reading
-
-    @property
-    def shard(self) -> int:
-        """Rows of a shard: the same for every number of threads, as sums of doubles depend on where shards end."""
-        return max(self.reading.shard, min(self.reading.largest, self.memory // 4 // self.reading.row))
-
-    @property
-    def workers(self) -> int:
-        """How many shards are reduced side by side: as many as threads, and as fit into a half of the memory."""
-        return max(1, min(self.threads, self.memory // 2 // (self.reading.row * self.shard)))
-
-
-def budget(
-    memory: int | None = None, threads: int | None = None, spill: Path | None = None, reading: Reading = USUAL.reading
-) -> Budget:
-    """Return the budget; None: half of the machine's memory, all its processors, its temporary folder."""
-    size = memory or max(LEAST_MEMORY, available() // 2)
-    return Budget(size, threads or os.cpu_count() or 1, spill or Path(tempfile.gettempdir()), reading)
-
-
-def available() -> int:
-    """Bytes of memory that the machine, or the container around this process, has."""
-    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 * 2**30
-    for path in CGROUPS:
-        try:
-            size = min(size, int(Path(path).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # no such limit: "max", or another system
-            continue
-    return size
 
 
 # Stretches of rows ----------------------------------------------------------------------------------------------------

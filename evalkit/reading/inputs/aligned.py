@@ -6,7 +6,7 @@ what all systems share (label, weight, attributes) and what is each system's own
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -124,7 +124,7 @@ def agree(column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, pla
 
 
 NONE = "(none)"  # the value of an attribute that is empty
-ATTRIBUTE = "segments, unit or metrics"  # the parameters that name attributes
+ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 HIDDEN = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
 SYSTEM = "system"  # the name of a single system that no column or file names
 
@@ -151,6 +151,11 @@ class Layout:
         fields |= {"system": Field(self.system)} if self.system else {}
         own = ((system, role, field) for system, fields in self.own.items() for role, field in fields.items())
         return fields | {own_key(system, role, field): field for system, role, field in own}
+
+    @property
+    def columns(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The columns of text and of numbers by that role."""
+        return rules.split(self.fields)
 
     @property
     def wide(self) -> bool:
@@ -208,15 +213,20 @@ class Aligned:
         return part.place(number)
 
 
-def read(parts: Sequence[Part], every: Sequence[Layout], systems: Sequence[str] = ()) -> Aligned:
+def read(
+    parts: Sequence[Part], every: Sequence[Layout], systems: Sequence[str] = (), unit: str | None = None
+) -> Aligned:
     """Every part by its layout, the systems' rows joined.
 
     Raises InputError, naming file, column, row and value, for empty or non-finite values, an id that a system has
-    twice, several systems without an id, and shared values that differ between systems.
+    twice, several systems without an id, shared values that differ between systems, and rows without a unit.
     """
     fields, first = [own.fields for own in every], every[0]
     rows = table.read(parts, fields, coded=fields[0].keys() - {"id"})
-    return _wide(rows, first) if first.wide else _long(rows, first, systems)
+    joined = _wide(rows, first) if first.wide else _long(rows, first, systems)
+    if unit is not None and (without := np.flatnonzero(joined.text[f"attribute {unit}"] == NONE)).size:
+        raise no_unit(joined.place(int(without[0])), unit, without.size)
+    return joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +234,7 @@ class Given:
     """The parts of a table as they come, with what the parameters say of their columns.
 
     roles: that the report declares. columns: role -> column. systems: those wanted. attributes: columns for segments
-    and unit. beside: columns of numbers that metrics are computed from.
+    and unit. beside: columns of numbers that metrics are computed from, with the parameter that names each.
     """
 
     parts: Sequence[Part]
@@ -232,26 +242,18 @@ class Given:
     columns: Mapping[str, str]
     systems: Sequence[str] = ()
     attributes: Sequence[str] = ()
-    beside: Sequence[str] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)
+    unit: str | None = None
 
     @cached_property
     def layouts(self) -> list[Layout]:
         """The columns of each part by role; raises InputError for all that are missing or unclear at once."""
-        return layouts(self.parts, lambda part: self._layout(part, [*self.attributes, *self.beside]))
-
-    @cached_property
-    def numbered(self) -> list[Layout]:
-        """The same with the columns beside as numbers."""
-        beside = {f"beside {name}": Field(name, NUMBER) for name in self.beside}
-        known = [self._layout(part, self.attributes) for part, _ in zip(self.parts, self.layouts, strict=True)]
-        return [replace(layout, shared={**layout.shared, **beside}) for layout in known]
-
-    def _layout(self, part: Part, attributes: Sequence[str]) -> Layout:
-        return layout_of(part, self.roles, self.columns, self.systems, list(dict.fromkeys(attributes)))
+        chosen = self.roles, self.columns, self.systems, self.attributes, self.beside
+        return layouts(self.parts, lambda part: layout_of(part, *chosen))
 
     def read(self) -> Aligned:
         """Every row; raises InputError with file, column, row and value for what cannot be meant."""
-        return read(self.parts, self.layouts, self.systems)
+        return read(self.parts, self.layouts, self.systems, self.unit)
 
 
 def given(
@@ -260,7 +262,7 @@ def given(
     columns: Mapping[str, str] | None = None,
     header: str | None = None,
     reading: Reading = USUAL.reading,
-    **more: Sequence[str],
+    **more: Any,
 ) -> Given:
     """A file, folder, glob pattern, frame or list of these; ParameterError for an unknown role."""
     roles_of.check_roles(columns or {}, [role.name for role in roles])
@@ -284,7 +286,12 @@ def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
 
 
 def layout_of(
-    part: Part, roles: Sequence[Role], chosen: Mapping[str, str], systems: Sequence[str], attributes: Sequence[str]
+    part: Part,
+    roles: Sequence[Role],
+    chosen: Mapping[str, str],
+    systems: Sequence[str],
+    attributes: Sequence[str],
+    beside: Mapping[str, str] | None = None,
 ) -> Layout:
     """The columns of a part by role, of which each system has its own: in a long table or a wide one.
 
@@ -292,12 +299,12 @@ def layout_of(
     Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
     """
     own, *further = [role for role in roles if role.own]
-    names, beside = [role.name for role in roles], dict.fromkeys(attributes, ATTRIBUTE)
-    matches = roles_of.match(part.columns, names, chosen, part.name, attributes, beside)
+    names, taken = [role.name for role in roles], dict.fromkeys(attributes, ATTRIBUTE) | dict(beside or {})
+    matches = roles_of.match(part.columns, names, chosen, part.name, taken, taken)
     wide = {} if matches.has(own.name) else roles_of.wide(part.columns, f"{own.name}_", systems, part.name)
     needed = [role.name for role in roles if role.required and not (role.own and wide)]
     columns = matches.resolved(needed, matches.each_system(own.name, needed))
-    free = [name for name in part.columns if name not in attributes]
+    free = [name for name in part.columns if name not in taken]
     roles_of.one_way(own.name, free, columns, chosen, part.name)
     own_columns: Mapping[Any, str] = wide or {None: columns[own.name]}
     fields = {name: {own.name: Field(column, own.rules)} for name, column in own_columns.items()}
@@ -307,7 +314,7 @@ def layout_of(
             for name, column in each.items():
                 fields[name][role.name] = Field(str(column), role.rules, role.plain)
     return Layout(
-        attributes_by_role(attributes) | shared_of(roles, columns),
+        attributes_by_role(attributes, beside or {}) | shared_of(roles, columns),
         fields,
         id=columns.get("id"),
         system=None if wide else columns.get("system"),
@@ -470,43 +477,15 @@ def printed(layout: Layout) -> dict[str, str]:
     named = {role: column for role, column in (("id", layout.id), ("system", layout.system)) if column}
     own: dict[str, list[str]] = {}
     for fields in layout.own.values():
-        for role, field in fields.items():
-            own.setdefault(role.split(" ")[0], []).append(field.column)
+        for role, column in fields.items():
+            own.setdefault(role.split(" ")[0], []).append(column.column)
     return named | shared | {role: ", ".join(columns) for role, columns in own.items()}
 
 
-def attributes_by_role(names: Iterable[str]) -> dict[str, Field]:
-    """The layout's columns for segments and unit."""
-    return {f"attribute {name}": Field(name, ANY) for name in names}
-
-
-def number_of(rows: Aligned, name: str) -> Floats:
-    """An attribute column as numbers. Raises InputError for the first value that is none."""
-    text = rows.text[f"attribute {name}"]
-    try:
-        numbers = text.astype(np.float64)
-    except ValueError:
-        numbers = np.array([_number(value) for value in text])
-    if (wrong := np.flatnonzero(~np.isfinite(numbers))).size:
-        row = int(wrong[0])
-        raise InputError(f"{rows.place(row)}: {name} must be a finite number, as a metric needs it, got {text[row]!r}")
-    return numbers
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
-
-
-def attributes_of(rows: Aligned, names: Iterable[str], unit: str | None = None) -> dict[str, np.ndarray]:
-    """The attribute columns by name, as a study holds them; raises InputError where a row has no unit."""
-    if unit is not None:
-        without = np.flatnonzero(rows.text[f"attribute {unit}"] == NONE)
-        if without.size:
-            raise no_unit(rows.place(int(without[0])), unit, without.size)
-    return {name: rows.text[f"attribute {name}"] for name in names}
+def attributes_by_role(names: Iterable[str], beside: Iterable[str] = ()) -> dict[str, Field]:
+    """The layout's columns for segments and unit, and those of numbers that metrics are computed from."""
+    numbers = {f"beside {name}": Field(name, NUMBER) for name in beside}
+    return {f"attribute {name}": Field(name, ANY) for name in names} | numbers
 
 
 def no_unit(place: str, unit: str, rows: int) -> InputError:

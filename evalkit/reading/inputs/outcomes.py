@@ -15,8 +15,8 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
-from evalkit.reading.tables import columns, rules, sources
 from evalkit.reading.tables import columns as roles_of
+from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
@@ -83,7 +83,8 @@ class Predicted:
     """Labels and predictions as they come, with what the parameters say of their columns.
 
     asked: the kind, where it is set. positive: the label that counts as 1, of labels other than 0 and 1, -1 and 1,
-    false and true. columns: role -> column. systems: those wanted. attributes: columns for segments and unit.
+    false and true. columns: role -> column. systems: those wanted. attributes: columns for segments and unit. beside:
+    columns of numbers that metrics are computed from, with the parameter that names each.
     """
 
     parts: Sequence[Part]
@@ -92,6 +93,8 @@ class Predicted:
     columns: Mapping[str, str]
     systems: Sequence[str]
     attributes: Sequence[str]
+    beside: Mapping[str, str]
+    unit: str | None
 
     @classmethod
     def of(
@@ -103,10 +106,12 @@ class Predicted:
         columns: Mapping[str, str] | None = None,
         systems: Sequence[str] = (),
         attributes: Sequence[str] = (),
+        beside: Mapping[str, str] | None = None,
+        unit: str | None = None,
     ) -> "Predicted":
         """From a file, folder, glob pattern, frame or list of these; ParameterError for an unknown role."""
         roles_of.check_roles(columns or {}, NAMES)
-        return cls(sources.parts(data), kind, positive, columns or {}, systems, attributes)
+        return cls(sources.parts(data), kind, positive, columns or {}, systems, attributes, beside or {}, unit)
 
     @cached_property
     def kind(self) -> str:
@@ -130,28 +135,24 @@ class Predicted:
 
     def _layout(self, part: Part) -> Layout:
         if self.kind == "binary":
-            return aligned.layout_of(part, BINARY, self.columns, self.systems, self.attributes)
+            return aligned.layout_of(part, BINARY, self.columns, self.systems, self.attributes, self.beside)
         scores = _scores(part)
         needed = ["label", *([] if scores else ["predicted"])] if self.kind == "multi-class" else []
-        beside = dict.fromkeys(self.attributes, aligned.ATTRIBUTE)
-        roles = roles_of.match(part.columns, NAMES, self.columns, part.name, self.attributes, beside).resolved(needed)
-        shared = aligned.attributes_by_role(self.attributes) | aligned.shared_of((LABEL, WEIGHT), roles)
+        taken = dict.fromkeys(self.attributes, aligned.ATTRIBUTE) | dict(self.beside)
+        roles = roles_of.match(part.columns, NAMES, self.columns, part.name, taken, taken).resolved(needed)
+        shared = aligned.attributes_by_role(self.attributes, self.beside) | aligned.shared_of((LABEL, WEIGHT), roles)
         own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
         if self.kind == "multi-class":
             own = ({"predicted": Field(roles["predicted"], plain=canonical)} if "predicted" in roles else {}) | own
         else:
-            _both_columns(part, scores, {*roles.values(), *self.attributes})
+            _both_columns(part, scores, {*roles.values(), *taken})
             shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
             shared.pop("label", None)
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
-    def few(self, most: int) -> bool:
-        """Whether no more than so many rows are there for certain, without counting them."""
-        return sum(part.most_rows for part in self.parts) <= most
-
     def read(self) -> Outcomes:
         """Every row; raises InputError with file, column, row and value for what cannot be meant."""
-        rows, first = aligned.read(self.parts, self.layouts, self.systems), self.parts[0]
+        rows, first = aligned.read(self.parts, self.layouts, self.systems, self.unit), self.parts[0]
         check_positive(self.positive, self.kind)
         if self.kind == "binary":
             return _binary(rows, self.positive, first)
@@ -370,6 +371,7 @@ def normalised(score: Floats) -> Floats:
 # Actual values and forecasts ------------------------------------------------------------------------------------------
 
 
+MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
 FORECASTS = (
     Role("id"),
     Role("system"),
@@ -388,12 +390,33 @@ class Ratings:
     forecast: Mapping[str, Floats]
     weight: Floats | None
 
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems in order."""
+        return self.rows.systems
+
 
 def ratings_of(rows: Aligned) -> Ratings:
     """The ratings of rows at hand; raises InputError where all weights are 0."""
-    columns.refuse_missing(rows.numbers["actual"], None, rows.columns["actual"], rows.sources[0].name)
-    forecast = {name: own["forecast"] for name, own in rows.own.items()}
-    return Ratings(rows, rows.numbers["actual"], forecast, weight_of(rows))
+    forecast, weight = {name: own["forecast"] for name, own in rows.own.items()}, weight_of(rows)
+    refuse_missing(rows.numbers["actual"], None, rows.columns["actual"], rows.sources[0].name)
+    return Ratings(rows, rows.numbers["actual"], forecast, weight)
+
+
+def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
+    """Raise InputError for numbers such as -999 that stand for missing: several, and far below all others.
+
+    rows: of each value, 1 where it is None.
+    """
+    low = float(values.min(initial=0.0))
+    if low in MISSING:
+        at = values == low
+        count, others = int(np.count_nonzero(at) if rows is None else rows[at].sum()), values[~at]
+        if count > 1 and others.size and others.min() > low / 10:
+            raise InputError(
+                f"{where}: {column} must hold values alone, got {low:g} in {count:,} rows, far below all others, as it "
+                "stands for missing ones; remove these rows"
+            )
 
 
 def read_ratings(data: Any, **chosen: Any) -> Ratings:

@@ -15,13 +15,12 @@ from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.metrics.block import Block
 from evalkit.reading.engines.base import Engine, Query, typed
 from evalkit.reading.inputs import aligned
-from evalkit.reading.inputs.aligned import NONE, Aligned, Layout
+from evalkit.reading.inputs.aligned import NONE, Aligned, Given, Layout
 from evalkit.reading.reductions.schema import ATTRIBUTE, WEIGHT, Reduced, Schema, Segment, own_name
 from evalkit.reading.tables import duck
 from evalkit.reading.tables import table as tables
-from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Part, Selection, Source, explained
-from evalkit.reading.tables.rules import Field, Refused, split
+from evalkit.reading.tables.rules import Field, Refused
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
@@ -319,34 +318,36 @@ def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) 
     pieces, several = [], len(parts) > 1
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         name = aligned.stem(part) if several else aligned.SYSTEM
-        pieces.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
+        pieces.append(Piece(part, layout, part.select(*layout.columns, engine.dialect, frame=f"frame{i}"), name))
     return pieces
 
 
 def union(
     engine: Engine,
     pieces: Sequence[Piece],
-    systems: Sequence[str],
-    cells: Sequence[str],
+    schema: Schema,
     segments: Sequence[str],
     unit: str | None,
 ) -> Query:
-    """All rows of the systems wanted by short names. cells: of what is, and of what is said.
+    """All rows of the systems wanted under the names that a block has for them.
 
     Where other systems' rows stand among them and there are no ids, `ROW_NUMBER` is the number of each row among all.
     """
     dialect, layout = engine.dialect, pieces[0].layout
-    cells = [*cells, *([f"{dialect.quote('id')} AS id"] if layout.id else [])]
-    cells += [f"{dialect.quote('number weight')} AS weight"] if WEIGHT in layout.shared else []
-    named = short_names(segments, unit).items()
-    cells += [f"{cell(engine, f'text attribute {name}')} AS {short}" for short, name in named]
+    named = {role: aligned.key(role, field) for role, field in schema.shared.items()}
+    for role in schema.own:
+        for i, (system, fields) in enumerate(layout.own.items()):
+            named[own_name(role, i)] = aligned.own_key(system, role, fields[role])
+    named |= {"id": "id"} if layout.id else {}
+    named |= {short: f"text attribute {name}" for short, name in short_names(segments, unit).items()}
+    cells = [f"{cell(engine, key)} AS {dialect.quote(name)}" for name, key in named.items()]
     each = [", ".join([*cells, f"{piece.system_in(engine)} AS system"]) for piece in pieces]
     every = Query.over([piece.chosen for piece in pieces], each)
     if layout.wide:
         return every
     if dialect.row_number and not layout.id:
         every = every.around(f"*, {dialect.row_number} AS {ROW_NUMBER}")
-    return every.around("*", f"WHERE system IN ({', '.join(map(dialect.literal, systems))})")
+    return every.around("*", f"WHERE system IN ({', '.join(map(dialect.literal, schema.systems))})")
 
 
 def cell(engine: Engine, role: str) -> str:
@@ -363,6 +364,14 @@ def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
 def changed(name: str) -> InputError:
     """The error for an input of which two readings differ, such as a query whose answer is never the same."""
     return InputError(f"{name}: the input changed while it was read")
+
+
+def table(
+    engine: Engine, given: Given, segments: Sequence[str], unit: str | None, said: Sequence[str] | None = None
+) -> Blocks:
+    """The table of the parts that are given, before its groups are known; as `laid`."""
+    pieces = pieces_of(engine, given.parts, given.layouts)
+    return laid(engine, pieces, given.systems, segments, unit, said)
 
 
 def laid(
@@ -398,21 +407,12 @@ def laid(
     return Blocks(
         engine=engine,
         pieces=pieces,
-        query=union(engine, pieces, names, _cells(engine.dialect, layout, schema), segments, unit),
+        query=union(engine, pieces, schema, segments, unit),
         counts=[sum(size.values()) for size in sizes],
         rows=sum(n for size in sizes for name, n in size.items() if layout.wide or name in names),
         slices={},
         schema=schema,
     )
-
-
-def _cells(dialect: Dialect, layout: Layout, schema: Schema) -> list[str]:
-    """The SQL of what is and of what systems say, under the names that a block has for them."""
-    named = {role: aligned.key(role, field) for role, field in schema.shared.items() if role != WEIGHT}
-    for role in schema.own:
-        for i, (system, fields) in enumerate(layout.own.items()):
-            named[own_name(role, i)] = aligned.own_key(system, role, fields[role])
-    return [f"{dialect.quote(key)} AS {dialect.quote(name)}" for name, key in named.items()]
 
 
 def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:

@@ -35,11 +35,11 @@ def read(
     layouts = aligned.layouts(cells.parts, lambda part: _layout(part, named, [unit] if unit else []))
     if not cells.engine.at_hand:
         return _asked(cells, layouts, metrics, unit, reading)
-    rows = aligned.read(cells.parts, layouts)
+    rows = aligned.read(cells.parts, layouts, unit=unit)
     label = rows.numbers["label"].astype(np.int64)
     each = {name: Rows(label, said["score"]) for name, said in rows.own.items()}
     values = {(m.name, name): Chosen(m).sums(of) for m in metrics for name, of in each.items()}
-    of = aligned.attributes_of(rows, [unit], unit)[unit] if unit else None
+    of = rows.text[f"attribute {unit}"] if unit else None
     return _values(rows.id, of, values, unit, dict(rows.columns), rows.sources), rows.alone
 
 

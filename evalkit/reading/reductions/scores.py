@@ -16,7 +16,8 @@ from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
-from evalkit.reading.engines.base import Budget, Engine, Query
+from evalkit.reading.engines.backends import Budget
+from evalkit.reading.engines.base import Engine, Query
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
@@ -377,9 +378,6 @@ def opened(
     predicted: Predicted, budget: Budget, segments: Sequence[str], unit: str | None
 ) -> Iterator[Scores | Classes | Labels | None]:
     """The table in an engine where it has more rows than are kept; None where it is to be kept."""
-    if predicted.few(budget.reading.rows):
-        yield None
-        return
     reading = budget.reading
     if predicted.kind != "binary":
         reading = wide(reading, sum(field.is_number for field in predicted.layouts[0].fields.values()))

@@ -18,7 +18,8 @@ from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends
-from evalkit.reading.engines.base import Budget, Engine, Query, checked_groups
+from evalkit.reading.engines.backends import Budget
+from evalkit.reading.engines.base import Engine, Query, checked_groups
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs import runs as whole

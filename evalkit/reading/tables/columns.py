@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Floats, InputError, ParameterError
 
 SYNONYMS = {
     "system": ("system", "model", "run"),
@@ -311,7 +311,6 @@ TRACKED = (  # columns that trackers and searches write: their rows are steps or
     *("*_std", "*_sd", "*_sem", "*_se", "*_stderr", "*_ci", "*_ci_*", "*_lower", "*_upper"),
     *("users", "visitors", "visits", "sessions", "impressions", "exposures", "participants"),
 )
-MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
 STATISTICS = (*("mean", "std", "sd", "min", "max", "median", "var", "variance"), *("sum", "count", "average", "avg"))
 ASIDE = (  # what describes a unit, or is computed from the values of the others
     *(
@@ -386,22 +385,6 @@ def statistics(names: Sequence[str], every: Sequence[str]) -> list[str]:
     """
     several = sum(_is(name, STATISTICS) for name in every) > 1
     return [name for name in names if several and _is(name, STATISTICS)]
-
-
-def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
-    """Raise InputError for numbers such as -999 that stand for missing: several, and far below all others.
-
-    rows: of each value, 1 where it is None.
-    """
-    low = float(values.min(initial=0.0))
-    if low in MISSING:
-        at = values == low
-        count, others = int(np.count_nonzero(at) if rows is None else rows[at].sum()), values[~at]
-        if count > 1 and others.size and others.min() > low / 10:
-            raise InputError(
-                f"{where}: {column} must hold values alone, got {low:g} in {count:,} rows, far below all others, as it "
-                "stands for missing ones; remove these rows"
-            )
 
 
 def counted(values: Floats) -> str:

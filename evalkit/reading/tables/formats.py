@@ -265,7 +265,9 @@ class Csv(TextFile):
         return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})", {}
 
     def explain(self, selection: Selection) -> None:
-        """DuckDB itself names the line."""
+        """DuckDB itself names the line, but of a column that is read as text too."""
+        if {*selection.numbers.values()} & {*selection.text.values()}:
+            super().explain(selection)
 
     def check(self, selection: Selection) -> None:
         """Raise InputError if a column of numbers seems to group thousands by dots, as 1.234 beside decimal commas."""
@@ -431,7 +433,8 @@ def has_header(path: Path) -> bool:
 
 def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
     """Files in the order of their names, without the pieces of a table that hold no row."""
-    return [_in_folders(path, header, top) for path in _with_rows(paths, header)]
+    kept = _with_rows(paths, header)
+    return [_in_folders(path, header, top) for path in kept]
 
 
 def _in_folders(path: Path, header: str | None, top: Path) -> File:

@@ -131,7 +131,9 @@ class Part(ABC):
         A part that the dialect's engine cannot read where it is, is loaded and handed to it as a frame.
         """
         wanted = [name for name in dict.fromkeys([*text.values(), *numbers.values()]) if name not in self.folders]
-        where = self._source(wanted or self.columns[:1], numbers.values(), frame) if dialect is self.dialect else None
+        where = None
+        if dialect is self.dialect:
+            where = self._source(wanted or self.columns[:1], {*numbers.values()}.difference(text.values()), frame)
         if where is None:
             import pyarrow as pa
 
