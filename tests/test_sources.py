@@ -390,3 +390,11 @@ def test_the_sha256_of_another_file_than_was_read_is_refused(here, how):
     wanted = "the file changed while it was read" if how == "changed" else "can no longer be read"
     with pytest.raises(InputError, match=rf"^x\.csv: {wanted}"):
         found.sha256  # noqa: B018
+
+
+def test_names_of_json_that_differ_in_their_case_alone_are_refused_and_numbered_ones_kept(here):
+    (here / "x.json").write_text('[{"a": 1, "A": 2, "id": 3}]')
+    (here / "y.json").write_text('[{"b": 1, "A_1": 2, "a": 3}]')
+    with pytest.raises(InputError, match=r"^x.json: column names must be distinct, got 'A' and 'a'$"):
+        sources.parts("x.json")
+    assert sources.parts("y.json")[0].columns == ("b", "A_1", "a")

@@ -210,7 +210,7 @@ class AtHand(DuckDB):
     @classmethod
     def opened(cls) -> "AtHand":
         """The connection of this process."""
-        return cls({}, base.budget())
+        return cls({}, budget())
 
     @cached_property
     def connection(self) -> Any:

@@ -344,6 +344,12 @@ class JsonLines(TextFile):
         where = shown(path)
         described = duck.sql(f"DESCRIBE SELECT * FROM {_json(path, 'sample_size=-1')}", where)
         names = tuple(described["column_name"].to_pylist())
+        first = {name.lower() for name in names}
+        if any(name[: -len(end[0])].lower() in first for name in names if (end := re.search(r"_\d+$", name))):
+            # DuckDB calls a column a_1 whose name differs from another one's in its case alone.
+            objects = f"read_json_objects({duck.pattern(path)})"
+            keys = duck.sql(f"SELECT DISTINCT unnest(json_keys(json)) AS name FROM {objects} ORDER BY 1", where)
+            names = names if {*names} == {*(stated := keys["name"].to_pylist())} else tuple(stated)
         if names == ("json",):  # what DuckDB calls values of a file whose rows are not all objects, or that has none
             if not start(path).strip():
                 raise InputError(f"{where}: the file has only blank lines")
