@@ -73,16 +73,6 @@ def test_refuses_names(name, message):
     assert "\n" not in str(error.value)
 
 
-def test_every_row_says_what_it_is():
-    for metric in METRICS:
-        assert metric.formula
-        assert metric.undefined
-        assert metric.equals
-        assert metric.best in ("high", "low", "neither")
-        assert metric.cut in ("may", "must", "never")
-        assert metric.low < metric.high
-
-
 # ---- AUC by query, GAUC ---------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,6 @@ from samples import ANY_TIME
 from evalkit.catalogue import lookup, row_metrics
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Calibration, Depth, Gap
-from evalkit.metrics.counts import average_precision, count, f_score
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import closed_forms, inference
 from evalkit.statistics.closed_forms import Part, lift, lift_of_few, mover_mean, overlap, ranged_t
@@ -187,51 +186,6 @@ def test_calibration_has_no_interval_and_no_test():
 
 
 # As often right as they say -----------------------------------------------------------------------------------------
-
-
-def normal_scores(rng, shift, positives, negatives):
-    label = (rng.random(positives + negatives) < positives / (positives + negatives)).astype(np.int64)
-    label[:2] = 1, 0
-    return Rows(label, rng.standard_normal(len(label)) + shift * label, 1.0)
-
-
-def covered(name, shift, positives, negatives, truth, runs):
-    """The share of nominal 95% intervals that hold the truth."""
-    rng = np.random.default_rng(0)
-    drawn = [estimate(Chosen(TABLE[name]), normal_scores(rng, shift, positives, negatives)) for _ in range(runs)]
-    return np.mean([e.low <= truth <= e.high for e in drawn])
-
-
-def population(shift, share, metric, size=1_000_000):
-    rng = np.random.default_rng(99)
-    label = np.arange(size) < size * share
-    return metric(count(rng.standard_normal(size) + shift * label, label))
-
-
-def f1_at_1(c):
-    return float(f_score(c)[np.searchsorted(-c.threshold, -1.0, side="right") - 1])
-
-
-def test_average_precision_is_covered():
-    truth = population(1.81, 0.2, average_precision, 400_000)
-    assert covered("average_precision", 1.81, 20, 80, truth, 400) >= 0.925
-
-
-def test_f1_of_few_is_covered():
-    truth = population(1.81, 0.2, f1_at_1, 400_000)
-    assert 0.925 <= covered("f1", 1.81, 10, 40, truth, 600) <= 0.98
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name, metric", [("average_precision", average_precision), ("f1", f1_at_1)])
-@pytest.mark.parametrize(
-    "shift, positives, negatives", [(0.95, 50, 200), (1.81, 20, 80), (1.81, 50, 200), (1.81, 200, 800)]
-)
-def test_coverage(name, metric, shift, positives, negatives):
-    truth = population(shift, positives / (positives + negatives), metric)
-    share = covered(name, shift, positives, negatives, truth, 1_000)
-    print(f"{name} shift {shift}, {positives} + {negatives}: {share:.3f}")
-    assert share >= 0.93
 
 
 def test_a_rare_classs_numbers_are_those_of_two_classes():

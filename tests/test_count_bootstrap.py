@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANY_TIME
 
 from evalkit.arrays import ParameterError
 from evalkit.metrics import curves, influence
-from evalkit.metrics.counts import auc, average_precision, count, f_score, ks
+from evalkit.metrics.counts import auc, average_precision, count, ks
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import bootstrap
 from evalkit.statistics.intervals import wilson
@@ -30,26 +28,6 @@ def by_rows(metric, label, score, resamples, seed=1):
 rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 1)), min_size=2, max_size=60).filter(
     lambda data: 0 < sum(label for _, label in data) < len(data)
 )
-
-
-@ANY_TIME
-@given(rows)
-def test_runs_keep_what_the_metrics_know(data):
-    score, label = (np.array(column) for column in zip(*data, strict=True))
-    c = count(score, label)
-    kept = influence.pool(c, influence.runs(c))
-    for metric in (auc, average_precision, ks, lambda c: f_score(c).max()):
-        assert metric(kept) == pytest.approx(metric(c), abs=1e-12)
-
-
-def test_few_positives_make_exact_runs():
-    label, score = sample(20_000, 0.005)
-    c = count(score, label)
-    cell = influence.cells(c)
-    assert cell[-1] + 1 <= 2 * label.sum() + 1
-    runs = influence.pool(c, cell)
-    for metric in (auc, average_precision, ks, lambda c: f_score(c).max()):
-        assert metric(runs) == pytest.approx(metric(c), abs=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.02])

@@ -156,13 +156,6 @@ def test_weights_are_repetition(data, draw):
 
 
 @ANY_TIME
-@given(rows(), st.integers(0, 40))
-def test_merged_shards_are_the_whole(data, cut):
-    score, label = data
-    same(k.merge(k.count(score[:cut], label[:cut]), k.count(score[cut:], label[cut:])), k.count(score, label))
-
-
-@ANY_TIME
 @given(rows())
 def test_monotone_transform_and_reversal(data):
     score, label = data

@@ -8,8 +8,7 @@ from samples import ANY_TIME
 from sklearn import metrics
 
 from evalkit.metrics import curves as v
-from evalkit.metrics.counts import at, auc, average_precision, count, f_score, ks, precision, recall
-from evalkit.metrics.influence import auc_variance
+from evalkit.metrics.counts import at, auc, average_precision, count, f_score, precision, recall
 
 EIGHT = count([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])
 CONSTANT = count([1, 1, 1, 1], [1, 0, 0, 0])
@@ -179,14 +178,3 @@ def test_thresholds_are_chosen_by_their_rule():
 def test_thresholds_that_do_not_exist_are_nan():
     nobody = count([0.2, 0.8], [0, 0])
     assert np.isnan([v.best_f(nobody), v.for_recall(nobody, 0.5), v.for_precision(nobody, 0.5)]).all()
-
-
-def test_summary_is_the_metrics_one_by_one():
-    score, label = simulated(100_000)
-    for c in (count(score, label), count(np.round(score, 1), label), EIGHT, count([1], [1])):
-        s = v.summary(c)
-        np.testing.assert_equal(
-            (s.auc, s.average_precision, s.ks, s.best_f1, s.best_threshold),
-            (auc(c), average_precision(c), ks(c), np.max(f_score(c)), v.best_f(c)),
-        )
-        np.testing.assert_equal(s.auc_variance, auc_variance(c))

@@ -38,16 +38,6 @@ def test_refusals():
         significance.nadeau_bengio([], train=1, test=1)
 
 
-def test_level_on_overlapping_folds():
-    """The mean of ten folds each of 100 rows, whose training parts overlap: a shared error that t does not see."""
-    g = np.random.default_rng(2)
-    samples = [g.normal(0, 1 / 3, 1) + g.normal(0, 1, 10) for _ in range(1500)]
-    naive = np.mean([paired_t(d).p_value < 0.05 for d in samples])
-    corrected = np.mean([significance.nadeau_bengio(d, train=90, test=10).p_value < 0.05 for d in samples])
-    assert corrected < 0.07
-    assert naive > 0.1
-
-
 def test_the_variance_of_few_positives_is_pooled_over_the_folds():
     """Cochran's Q of equal folds: of AUC, the positives' and the negatives' variance, each on one degree less."""
     from evalkit.catalogue import lookup

@@ -7,26 +7,7 @@ from hypothesis import strategies as st
 from samples import ANY_TIME
 
 from evalkit.arrays import InputError
-from evalkit.metrics.counts import auc, auc_by_group, count, gauc, twice_u
-
-LABEL, SCORE = [1, 0, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.1, 0.6, 0.7, 0.2]
-USER = ["u1"] * 4 + ["u2"] * 3
-
-
-def test_worked_example():
-    g = auc_by_group(LABEL, SCORE, USER)
-    assert gauc(g, g.impressions) == pytest.approx(0.642857, abs=5e-7)
-    assert gauc(g, g.positives) == pytest.approx(0.666667, abs=5e-7)
-    assert gauc(g, np.ones(2)) == 0.625
-    assert auc(count(SCORE, LABEL)) == pytest.approx(0.708333, abs=5e-7)
-
-
-def test_a_group_with_one_class_is_left_out_of_both_sums():
-    g = auc_by_group([*LABEL, 1, 1], [*SCORE, 0.4, 0.5], [*USER, "u3", "u3"])
-    assert np.isnan(g.auc[2])
-    assert gauc(g, g.impressions) == pytest.approx(0.642857, abs=5e-7)
-    assert np.isnan(gauc(auc_by_group([1, 1], [0.1, 0.2], [0, 0]), [2]))
-
+from evalkit.metrics.counts import auc, auc_by_group, count, twice_u
 
 rows = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from([-2.5, -0.0, 0.0, 0.1, 0.1 + 2**-55, 7.0]), st.integers(-2, 3)),

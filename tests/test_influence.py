@@ -76,20 +76,6 @@ def test_sums_by_unit_see_that_repeated_rows_are_no_news():
         np.testing.assert_allclose(by_unit, by_row, atol=1e-15)
 
 
-@pytest.mark.parametrize("metric, influence", INFLUENCE)
-def test_squares_of_influence_estimate_the_variance(metric, influence):
-    generator = np.random.default_rng(4)
-
-    def draw():
-        label = (generator.random(800) < 0.25).astype(np.int64)
-        score = generator.normal(size=800) + 1.2 * label
-        c = count(score, label)
-        return metric(c), np.sum(influence(c, label, score) ** 2)
-
-    value, variance = np.array([draw() for _ in range(400)]).T
-    assert variance.mean() == pytest.approx(value.var(), rel=0.25)
-
-
 def test_a_class_with_one_row_has_no_variance():
     c = count([0.1, 0.2, 0.3], [0, 1, 0])
     assert np.isnan(auc_variance(c))

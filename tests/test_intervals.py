@@ -21,12 +21,6 @@ def bca(values, g, **options):
     return paired_bootstrap(values, rng=g, **options).difference
 
 
-def coverage(interval, draw, truth, *, runs, seed):
-    g = rng(seed)
-    held = [e.low <= truth <= e.high for e in (interval(draw(g)) for _ in range(runs))]
-    return np.mean(held)
-
-
 def test_mean_t_equals_scipy():
     values = rng().normal(3, 2, 25)
     e = iv.mean_t(values, level=0.9)
@@ -146,57 +140,3 @@ def test_no_trials_is_undefined(proportion):
 def test_refusals(call, message):
     with pytest.raises((InputError, ParameterError), match=message):
         call()
-
-
-def test_z_in_place_of_t_covers_too_little():
-    z = iv.normal_quantile(0.95)
-
-    def with_z(values):
-        half = z * values.std(ddof=1) / np.sqrt(values.size)
-        return iv.Estimate(values.mean(), values.mean() - half, values.mean() + half, 0.95, values.size, "z")
-
-    def draw(g):
-        return g.normal(145, 1.4, 5)
-
-    assert coverage(with_z, draw, 145, runs=2000, seed=1) == pytest.approx(0.878, abs=0.025)
-    assert coverage(iv.mean_t, draw, 145, runs=2000, seed=1) == pytest.approx(0.95, abs=0.02)
-
-
-def heavy_users(g):
-    """Clicks and rows of 200 users, most rows of a few, each with a rate of its own around 0.1."""
-    rows = np.ceil(g.lognormal(1.0, 1.0, 200))
-    return g.binomial(rows.astype(int), g.beta(2, 18, 200)).astype(float), rows
-
-
-def test_units_cover_and_rows_do_not():
-    by_user = coverage(lambda d: iv.ratio_delta(*d), heavy_users, 0.1, runs=600, seed=2)
-    by_row = coverage(lambda d: iv.wilson(d[0].sum(), d[1].sum()), heavy_users, 0.1, runs=600, seed=2)
-    assert by_user > 0.91
-    assert by_row < by_user - 0.03
-
-
-def test_bootstrap_coverage():
-    def interval(values):
-        return bca(values, rng(int(values[0] * 1e6)), resamples=1000)
-
-    assert coverage(interval, lambda g: g.gamma(2, 1, 60), 2.0, runs=300, seed=4) == pytest.approx(0.94, abs=0.04)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("interval", [iv.mean_t, lambda values: bca(values, rng(9), resamples=2000)])
-def test_coverage_of_means_at_length(interval):
-    assert 0.93 <= coverage(interval, lambda g: g.normal(1, 1, 80), 1.0, runs=4000, seed=5) <= 0.97
-
-
-@pytest.mark.slow
-def test_coverage_of_ratios_and_proportions_at_length():
-    assert 0.92 <= coverage(lambda d: iv.ratio_delta(*d), heavy_users, 0.1, runs=4000, seed=6) <= 0.97
-    score = coverage(lambda k: iv.wilson(k, 50), lambda g: g.binomial(50, 0.23), 0.23, runs=10_000, seed=7)
-    assert 0.93 <= score <= 0.97
-
-    def table(g):
-        both = g.multinomial(80, [0.2, 0.1, 0.7])
-        return both[0], both[1]
-
-    paired = coverage(lambda t: iv.tango(*t, 80), table, 0.1, runs=4000, seed=8)
-    assert 0.93 <= paired <= 0.97

@@ -1,4 +1,4 @@
-"""Several classes and several labels: worked examples, scikit-learn on real data, and identities."""
+"""Several classes and several labels: worked examples, scikit-learn on any rows, and what is undefined."""
 
 import numpy as np
 import pytest
@@ -8,27 +8,38 @@ from hypothesis.extra.numpy import arrays
 from samples import ANY_TIME
 from sklearn import metrics
 
-from evalkit.arrays import InputError
+from evalkit.catalogue.lookup import find
 from evalkit.metrics import counts as k
 from evalkit.metrics import labels as m
 from evalkit.metrics.calibration import bins_uniform, ece
-from evalkit.metrics.curves import average_precision_interpolated
+from evalkit.metrics.rows import Rows
+
+NAN = float("nan")
+FOUR = ([0] * 5 + [1] * 4 + [2] * 3 + [3] * 2, [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 2, 3, 2])
 
 
-def test_macro_f1_and_the_f1_of_means():
-    y = [1] * 5 + [2] * 4 + [3] * 3 + [4] * 2
-    predicted = [1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 3, 4, 3]
-    for classes in (None, [1, 2, 3, 4, 5]):  # a class that never occurs takes no part
-        c = m.one_vs_rest(m.confusion(y, predicted, classes=classes))
-        assert m.macro(c) == pytest.approx(0.5625, abs=1e-12)
-        assert m.macro_f1_of_means(c) == pytest.approx(0.582857, abs=5e-7)
-    assert m.micro(c) == pytest.approx(m.accuracy(m.confusion(y, predicted)))
+def of_classes(name, actual, predicted, classes=4):
+    return find(name, "classes").value(Rows(np.array(actual, int), decision=np.array(predicted, int), classes=classes))
 
 
-def test_a_class_that_is_never_predicted_leaves_macro_precision_undefined():
-    c = m.one_vs_rest(m.confusion(["a", "b", "b"], ["b", "b", "b"]))
-    assert np.isnan(m.macro(c, k.precision))
-    assert m.macro(c) == pytest.approx((0 + 0.8) / 2)
+@pytest.mark.parametrize(
+    "name, actual, predicted, expected",
+    [
+        ("macro_f1", *FOUR, 0.5625),
+        ("macro_f1_of_means", *FOUR, 0.582857),
+        ("macro_precision", [0, 1, 1], [1, 1, 1], NAN),
+        ("macro_f1", [0, 1, 1], [1, 1, 1], (0 + 0.8) / 2),
+        ("mcc", [0, 0], [0, 0], NAN),
+        ("kappa", [0, 0], [0, 0], NAN),
+        ("accuracy", [0, 0], [0, 0], 1),
+        ("accuracy", [], [], NAN),
+        ("mcc", [], [], NAN),
+        ("macro_f1", [], [], NAN),
+    ],
+)
+def test_classes_by_hand(name, actual, predicted, expected):
+    for classes in (4, 5):  # a class that never occurs takes no part
+        assert of_classes(name, actual, predicted, classes) == pytest.approx(expected, abs=5e-7, nan_ok=True)
 
 
 def test_coverage_at_a_precision_target():
@@ -49,41 +60,25 @@ def test_top_label_calibration_error():
     assert ece(bins_uniform(c)) == pytest.approx(0.42, abs=1e-9)
 
 
-def test_one_class_only_and_no_rows_are_undefined():
-    one = m.confusion(["a", "a"], ["a", "a"])
-    assert np.isnan([m.mcc(one), m.kappa(one)]).all()
-    assert m.accuracy(one) == 1
-    none = m.confusion([], [])
-    assert np.isnan([m.accuracy(none), m.majority(none), m.mcc(none), m.macro(m.one_vs_rest(none))]).all()
-    assert np.isnan(m.auc_hand_till(np.array([0, 0]), np.array([[1.0, 0], [0.5, 0.5]])))
-
-
 pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
 
 
 @ANY_TIME
 @given(pairs)
-def test_any_confusion_equals_scikit_learn(data):
+def test_any_classes_equal_scikit_learn(data):
     actual, predicted = (np.array(column) for column in zip(*data, strict=True))
-    table = m.confusion(actual, predicted)
-    c = m.one_vs_rest(table)
-    if len(table.classes) > 1:
-        np.testing.assert_array_equal(table.table, metrics.confusion_matrix(actual, predicted))
-    assert m.macro(c) == pytest.approx(metrics.f1_score(actual, predicted, average="macro"))
-    assert m.weighted(c, k.recall) == pytest.approx(m.accuracy(table))
-    if not np.isnan([m.mcc(table), m.kappa(table)]).any():
-        assert m.mcc(table) == pytest.approx(metrics.matthews_corrcoef(actual, predicted))
-        assert m.kappa(table) == pytest.approx(metrics.cohen_kappa_score(actual, predicted))
-    repeated = m.confusion(np.repeat(actual, 3), np.repeat(predicted, 3))
-    weighted = m.confusion(actual, predicted, weight=np.full(len(actual), 3))
-    np.testing.assert_array_equal(repeated.table, weighted.table)
+    rows = Rows(actual, decision=predicted, classes=4)
+    np.testing.assert_array_equal(rows.confusion.table, metrics.confusion_matrix(actual, predicted, labels=range(4)))
+    macro = find("macro_f1", "classes").value(rows)
+    assert macro == pytest.approx(metrics.f1_score(actual, predicted, average="macro"))
+    for name, peer in (("mcc", metrics.matthews_corrcoef), ("kappa", metrics.cohen_kappa_score)):
+        value = find(name, "classes").value(rows)
+        assert np.isnan(value) or value == pytest.approx(peer(actual, predicted))
 
 
 matrices = st.integers(1, 6).flatmap(
     lambda k: st.integers(1, 12).flatmap(
-        lambda n: st.tuples(
-            arrays(bool, (n, k)), arrays(bool, (n, k)), arrays(float, (n, k), elements=st.integers(0, 4).map(float))
-        )
+        lambda n: st.tuples(arrays(bool, (n, k)), arrays(float, (n, k), elements=st.integers(0, 4).map(float)))
     )
 )
 
@@ -91,47 +86,25 @@ matrices = st.integers(1, 6).flatmap(
 @ANY_TIME
 @given(matrices)
 def test_any_labels_equal_scikit_learn(data):
-    actual, predicted, score = data
-    c = m.label_counts(actual, predicted)
-    assert m.exact_match(actual, predicted).mean() == pytest.approx(np.mean((actual == predicted).all(axis=1)))
-    assert m.hamming(actual, predicted).mean() == pytest.approx(metrics.hamming_loss(actual, predicted))
-    micro = m.micro(c, k.precision)
-    if not np.isnan(micro):
-        assert micro == pytest.approx((actual & predicted).sum() / predicted.sum())
-    if actual.shape[1] > 1:
-        table = metrics.multilabel_confusion_matrix(actual, predicted)
-        np.testing.assert_array_equal(c.tp, table[:, 1, 1])
-        np.testing.assert_array_equal(c.tn, table[:, 0, 0])
-        one_row(actual, score)
-        has = actual.any(axis=0)
-        for table, label, own in zip(m.score_counts(actual, score), actual.T, score.T, strict=True):
-            np.testing.assert_array_equal(table.tp, k.count(own, label).tp)
-        assert np.isnan(m.map_classes(m.score_counts(actual, score))) == (not has.all())
-
-
-def one_row(actual, score):
+    actual, score = data
     loss, error = m.ranking_loss(actual, score), m.coverage_error(actual, score)
     precision = m.label_ranking_average_precision(actual, score)
     for i in range(len(actual)):
         row, own = actual[i : i + 1], score[i : i + 1]
-        if row.any():
+        if row.any() and actual.shape[1] > 1:
             assert error[i] == metrics.coverage_error(row, own)
             assert precision[i] == pytest.approx(metrics.label_ranking_average_precision_score(row, own))
             assert precision[i] == pytest.approx(k.average_precision(k.count(own[0], row[0])))
-        else:
+        elif not row.any():
             assert np.isnan([error[i], precision[i], loss[i]]).all()
         np.testing.assert_allclose(1 - loss[i], k.auc(k.count(own[0], row[0])))
+    assert np.isnan(find("map_classes", "labels").value(Rows(actual, score))) == (not actual.any(axis=0).all())
 
 
-def test_map_by_steps_and_interpolated():
+def test_labels_by_hand():
     actual = np.array([[1, 1], [0, 0], [0, 0], [1, 1], [1, 1], [1, 1]], dtype=bool)
     score = np.arange(6, 0, -1.0)[:, None].repeat(2, axis=1)
-    tables = m.score_counts(actual, score)
-    assert m.map_classes(tables) == pytest.approx(0.691667, abs=5e-7)
-    assert m.map_classes(tables, average_precision_interpolated) == pytest.approx(0.75)
-
-
-def test_ranking_loss_with_a_tie():
+    assert find("map_classes", "labels").value(Rows(actual, score)) == pytest.approx(0.691667, abs=5e-7)
     loss = m.ranking_loss(np.array([[0, 1, 1, 1, 0, 0, 1]]), np.array([[7.0, 6, 5, 5, 5, 4, 3]]))
     assert loss[0] == pytest.approx(7 / 12)
 
@@ -147,12 +120,3 @@ def test_a_row_without_labels_takes_no_part():
     assert np.isnan(m.f1_by_row(none, none)).all()
     assert m.f1_by_row(some, none).tolist() == [0.0]
     assert m.jaccard_by_row(none, some).tolist() == [0.0]
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(InputError, match=r"class must be one of \['a'\], got b"):
-        m.confusion(["a"], ["b"], classes=["a"])
-    with pytest.raises(InputError, match="columns must have one length"):
-        m.confusion(["a"], ["b", "a"])
-    with pytest.raises(InputError, match=r"one row per sample and one column per label, got shape \(2,\)"):
-        m.label_counts([1, 0], [1, 0])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit.catalogue.kinds import Loss, PerUnit, Ratio
+from evalkit.catalogue.kinds import Loss, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import inference, intervals, spread
@@ -85,16 +85,6 @@ def test_a_bounded_mean_of_equal_units_has_a_width_and_stays_inside():
     assert 0 < top.low < top.high <= 1
 
 
-@pytest.mark.parametrize("shape", [(8, 1), (0.3, 3), (2, 2), (0.2, 0.2)])
-@pytest.mark.parametrize("n", [10, 40])
-def test_the_interval_of_a_bounded_mean_holds_it(shape, n):
-    """2,000 samples of few values near an end, where Student's t holds 85 to 93%."""
-    drawn = rng(n).beta(*shape, (2000, n))
-    truth = shape[0] / sum(shape)
-    every = [intervals.mean(values, ends=(0, 1)) for values in drawn]
-    assert np.mean([e.low <= truth <= e.high for e in every]) >= 0.93
-
-
 def test_zeros_and_ones_are_a_share():
     assert limits(intervals.mean([1, 1, 0, 1, 1])) == limits(intervals.wilson(4, 5))
     assert intervals.mean([1.0, 0.5, 0.0]).method == intervals.HALL
@@ -144,7 +134,6 @@ def chosen(kind, low, high):
     return Chosen(Metric("number", "rows", kind, "", "", "", low=low, high=high))
 
 
-SHARE = chosen(PerUnit(lambda *_: None), 0.0, 1.0)
 POOLED = chosen(Ratio(lambda *_: None), 0.0, 1.0)
 
 
@@ -200,32 +189,6 @@ def test_weighted_rows_have_kishs_number():
 
 
 # Coverage ------------------------------------------------------------------------------------------------------------
-
-
-def covered(interval, draw, truth, runs, seed):
-    g = rng(seed)
-    return np.mean([e.low <= truth <= e.high for e in (interval(draw(g)) for _ in range(runs))])
-
-
-def test_lognormal_means_are_covered_where_t_is_short():
-    def draw(g):
-        return g.lognormal(0, 1, 50)
-
-    hall = covered(intervals.mean, draw, np.exp(0.5), 1500, 5)
-    by_t = covered(intervals.mean_t, draw, np.exp(0.5), 1500, 5)
-    assert hall > 0.915
-    assert hall > by_t + 0.02
-
-
-def test_means_by_user_are_covered_where_the_delta_method_is_short():
-    o = Options(0.95, rng())
-
-    def jackknife(pair):
-        return inference.estimate(OfUnits(POOLED, Sums(*pair)), o)
-
-    held = covered(jackknife, by_user, 0.5, 800, 6)
-    assert 0.93 <= held <= 0.98
-    assert covered(lambda pair: intervals.ratio_delta(*pair), by_user, 0.5, 800, 6) < held - 0.02
 
 
 def test_no_certain_prediction_leaves_the_mean_as_it_is():

@@ -53,22 +53,6 @@ def test_swapping_and_equal_scores():
     assert (same.p_value, same.difference.value) == (1.0, 0.0)
 
 
-def level(runs, n, seed):
-    g = np.random.default_rng(seed)
-    return np.array([delong(*scores(g, n)).p_value for _ in range(runs)])
-
-
-def test_level_small():
-    assert np.mean(level(300, 200, 4) < 0.05) < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / 300)
-
-
-@pytest.mark.slow
-def test_level_at_length():
-    p = level(4000, 200, 5)
-    assert 0.04 <= np.mean(p < 0.05) <= 0.06
-    assert stats.kstest(p, "uniform").pvalue > 0.001
-
-
 @pytest.mark.parametrize("name", ["r2", "r2_correlation"])
 def test_a_difference_of_variance_explained_comes_from_leaving_out_each_row(name):
     g = np.random.default_rng(5)

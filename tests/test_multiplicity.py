@@ -47,11 +47,6 @@ def test_max_t_uses_the_correlation_and_stays_above_p():
     assert np.all(joint < mult.holm(alone))
 
 
-def test_max_t_holds_the_family():
-    false = [np.min(mult.max_t(rng(s).normal(size=(12, 5)), rng=rng(s), draws=1)) < 0.05 for s in range(300)]
-    assert np.mean(false) == pytest.approx(0.05, abs=0.04)
-
-
 def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_columns():
     columns = np.column_stack([rng(1).normal(size=(60, 2)), np.resize([1.0, 2.0], 60), np.ones(60)])
     turned = columns[rng(2).permutation(60)]
@@ -82,12 +77,6 @@ def test_max_t_steps_down_as_holm_does():
     assert (np.argsort(joint, kind="stable") == np.argsort(alone, kind="stable")).all()
 
 
-@pytest.mark.slow
-def test_max_t_holds_the_family_at_length():
-    false = [np.min(mult.max_t(rng(s).normal(size=(40, 6)), rng=rng(s), draws=2000)) < 0.05 for s in range(2000)]
-    assert 0.038 <= np.mean(false) <= 0.062
-
-
 def test_looks_cost_what_armitage_found():
     assert [mult.false_positive_rate(k) for k in (1, 2, 5, 10, 20)] == pytest.approx(
         [0.05, 0.083, 0.142, 0.193, 0.248], abs=5e-4
@@ -100,13 +89,6 @@ def test_bounds_restore_the_level():
     assert mult.obrien_fleming(5)[0] == pytest.approx(2.040 * 5**0.5, abs=2e-3)
     assert mult.pocock(1) == pytest.approx([1.959964], abs=1e-6)
     assert mult.pocock(4, level=0.99)[0] > mult.pocock(4)[0]
-
-
-def test_bounds_hold_the_level_on_random_walks():
-    z = np.random.default_rng(1).normal(size=(40_000, 4)).cumsum(axis=1) / np.sqrt([1, 2, 3, 4])
-    for bounds in (mult.pocock(4), mult.obrien_fleming(4)):
-        assert np.mean(np.any(np.abs(z) > bounds, axis=1)) == pytest.approx(0.05, abs=0.005)
-    assert np.mean(np.any(np.abs(z) > 1.96, axis=1)) == pytest.approx(mult.false_positive_rate(4), abs=0.01)
 
 
 def test_refusals():

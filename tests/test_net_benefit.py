@@ -56,18 +56,6 @@ def test_units_of_equal_rows_tell_as_little_as_one_row_each():
     assert np.all((units.high - units.low) / (single.high - single.low) > 0.9)
 
 
-def test_intervals_hold_the_true_difference():
-    rng = np.random.default_rng(8)
-    truth = rows(400_000, rng)
-    true = differences(Rows(truth[0], truth[1]), Rows(truth[0], truth[2]), CHANCE, level=0.95).value
-    inside = np.zeros(len(CHANCE))
-    for _ in range(600):
-        label, first, second = rows(250, rng)
-        d = differences(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
-        inside += (d.low <= true) & (true <= d.high)
-    assert np.all(inside / 600 > 0.93), inside / 600
-
-
 def test_out_of_core_has_the_same_values_without_limits():
     label, first, second = rows(3000, RNG)
     frame = {"label": label, "a": first, "b": second}

@@ -13,7 +13,7 @@ import pytest
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 NEAR = 1e-12
-FEW, MANY = 3, 100
+FEW = 3
 Table = pd.DataFrame
 
 
@@ -164,10 +164,3 @@ def check(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_order_of_rows_and_columns_changes_no_number(name, seed):
     check(name, seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", REPORTS)
-def test_the_order_changes_no_number_of_a_thousand_tables(name):
-    for seed in range(FEW, FEW + MANY):
-        check(name, seed)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from large_tables import SMALL as TWICE
-from large_tables import classified, frame, limited
+from large_tables import classified, frame
 from online_samples import SMALL, log, users
 from own_metric_samples import (
     CHANCES,
@@ -276,34 +276,3 @@ def test_the_examples_of_the_docs_are_metrics():
 
 
 # Coverage -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("by_unit", [False, True], ids=["weighted", "by unit"])
-def test_intervals_hold_the_truth(by_unit):
-    """400 samples: 93% to 97%, and what their number leaves open; benchmarks/trust/own_worlds.py has more."""
-
-    @ek.ratio(low=0)
-    def cost_per_positive(label, predicted):
-        return 1.0 * (predicted != label), label == 1
-
-    truth, inside = {}, {}
-    for i in range(-4, 400):
-        rng = np.random.default_rng([5, i + 4])
-        units = 4000 if i < 0 else 60
-        unit = np.repeat(np.arange(units), rng.integers(1, 8, units))
-        shift = rng.normal(0, 0.5, units)[unit] if by_unit else 0.0
-        label = (rng.random(len(unit)) < 0.4).astype(int)
-        score = 1 / (1 + np.exp(-(2 * label - 1 + shift + rng.normal(0, 1, len(unit)))))
-        weight = {} if by_unit else {"weight": rng.random(len(unit)) + 0.5}
-        table = pd.DataFrame({"label": label, "score": score, "user": unit.astype(str), **weight})
-        study = classification.read(
-            table, metrics=[own_brier, cost_per_positive, own_mcc], unit="user" if by_unit else None
-        )
-        for row in limited(study).estimates.itertuples():
-            if i < 0:
-                truth.setdefault(row.metric, []).append(row.value)
-            else:
-                inside.setdefault(row.metric, []).append(row.low <= np.mean(truth[row.metric]) <= row.high)
-    assert len(inside) == 3
-    assert all(0.92 <= np.mean(some) <= 0.98 for some in inside.values())

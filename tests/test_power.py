@@ -4,7 +4,6 @@ from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.statistics import power
-from evalkit.statistics.significance import paired_t
 
 
 def test_power_of_r():
@@ -30,12 +29,6 @@ def test_required_n_inverts_the_detectable_difference():
         detectable = power.minimum_detectable(2.0, n)
         assert power.required_n(detectable, 2.0) == pytest.approx(n, rel=1e-6)
     assert power.required_n(100, 0.001) == pytest.approx(2)
-
-
-def test_power_is_the_share_of_rejections():
-    g = np.random.default_rng(1)
-    hits = [paired_t(g.normal(0.5, 1, 34)).p_value < 0.05 for _ in range(1500)]
-    assert np.mean(hits) == pytest.approx(power.paired_power(0.5, 1, 34), abs=0.04)
 
 
 def test_undefined_and_degenerate():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from evalkit.statistics import independent, proportions
-from evalkit.statistics.intervals import tango
 from evalkit.statistics.proportions import difference_score, ratio_score
 
 # Newcombe, Statistics in Medicine 1998, 17:873, table II, method 5 (Mee)
@@ -57,15 +56,6 @@ def test_test_interval_and_lift_never_contradict(n, m, data):
     if b:
         assert (lift.p_value < 0.05) == (not lift.difference.low <= 0 <= lift.difference.high)
         assert lift.difference.low - 1e-9 <= lift.difference.value <= lift.difference.high + 1e-9
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 200))
-def test_mcnemar_and_tango_never_contradict(first, second, rest):
-    n = max(first + second + rest, 1)
-    c = proportions.mcnemar_asymptotic(first, second, n)
-    assert c.difference == tango(first, second, n)
-    assert (c.p_value < 0.05) == (not c.difference.low <= 0 <= c.difference.high)
 
 
 def test_nothing_is_undefined():

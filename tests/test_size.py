@@ -18,19 +18,19 @@ LINES = {
     "commands": 442,
     "drawing": 1_387,
     "findings": 78,
-    "metrics": 2_269,
+    "metrics": 2_137,
     "offline": 803,
     "online": 1_037,
     "page": 183,
     "pages": 3_777,
     "parameters": 821,
     "reading": 6_685,
-    "statistics": 4_650,
+    "statistics": 4_645,
     "studies": 5_952,
     "top": 996,
 }
 MODULES = 164
-TESTS = 24_476
+TESTS = 23_957
 
 
 @cache

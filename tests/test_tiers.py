@@ -36,12 +36,6 @@ class World:
 WORLDS = {
     "5 equal": World(np.zeros(5)),
     "5 with two ties": World(np.array([0.5, 0.5, 0.2, 0.2, 0.0])),
-    "7 of unequal spread, three tied": World(
-        np.array([0.4, 0.4, 0.4, 0.2, 0.1, 0.0, 0.0]), 60, np.linspace(0.2, 1.4, 7)
-    ),
-    "10 equal": World(np.zeros(10), 50),
-    "10 in five pairs": World(np.repeat([0.8, 0.6, 0.4, 0.2, 0.0], 2), 50),
-    "10 without ties": World(np.linspace(0.9, 0, 10), 50),
 }
 
 
@@ -52,14 +46,7 @@ def covered(world, runs, draws, level=0.95):
     return np.mean([np.all(r.low <= low) and np.all(r.high >= high) for r in several])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
-def test_intervals_hold_the_whole_true_order_in_1000_runs(name):
-    """Measured: 96.6, 99.1, 99.0, 95.8, 99.5 and 100% of 1,000 runs in this order."""
-    assert covered(WORLDS[name], 1000, 5_000) >= 0.95
-
-
-@pytest.mark.parametrize("name", ["5 equal", "5 with two ties"])
 def test_intervals_hold_the_whole_true_order(name):
     assert covered(WORLDS[name], 400, 400) >= 0.935  # 95% less 1.4 standard errors of 400 runs
 

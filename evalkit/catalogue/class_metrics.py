@@ -23,7 +23,7 @@ def of_confusion(metric: Callable[[Confusion], float], rows: Rows) -> Effects:
     """A metric of the confusion table and how much each row moves it: by adding a little to its cell.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
-    >>> of_confusion(labels.accuracy, s).rows.round(2)
+    >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).rows.round(2)
     array([ 0.06, -0.19,  0.06,  0.06])
     """
     m, value = rows.confusion, metric(rows.confusion)

@@ -96,17 +96,6 @@ def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = No
     return _count_weights(score, positive, negative)
 
 
-def merge(*parts: Counts) -> Counts:
-    """Counts of the rows of all `parts`, such as shards, days or folds.
-
-    >>> c = merge(count([0.9, 0.2], [1, 0]), count([0.9, 0.4], [0, 1]))
-    >>> c.threshold, c.tp, c.fp
-    (array([0.9, 0.4, 0.2]), array([1, 2, 2]), array([1, 1, 2]))
-    """
-    columns = ([c.threshold, c.positive, c.negative] for c in parts)
-    return _count_weights(*map(np.concatenate, zip(*columns, strict=True)))
-
-
 def at(c: Counts, threshold: ArrayLike) -> Counts:
     """The same counts at one or more other thresholds, as the metrics of a threshold take them.
 
@@ -389,8 +378,6 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     >>> g = auc_by_group([1, 0, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.1, 0.6, 0.7, 0.2], user)
     >>> g.auc, g.impressions
     (array([0.75, 0.5 ]), array([4, 3]))
-    >>> print(f"{gauc(g, g.impressions):.6f} {gauc(g, g.positives):.6f} {gauc(g, np.ones(2)):.6f}")
-    0.642857 0.666667 0.625000
     """
     score = finite("score", score) + 0.0
     label, group = keys.zero_one("label", label), np.asarray(group)
@@ -435,14 +422,3 @@ def _tied_pairs(key: Ints, place: Ints, bits: int, groups: int) -> Ints:
     pairs = np.zeros(groups, dtype=np.int64)
     np.add.at(pairs, key[first] >> bits, positives * negatives)
     return pairs
-
-
-def gauc(g: GroupedCounts, weight: ArrayLike) -> float:
-    """Weighted mean of the groups' AUC, one weight per group; groups with only one class are left out of both sums.
-
-    With `g.impressions` as weights it is the GAUC of doi:10.1145/3219819.3219823; `g.positives` and ones are the
-    other usual weights. Undefined if no group has both classes.
-    """
-    has_auc = ~np.isnan(g.auc)
-    weight = np.asarray(weight, dtype=np.float64)[has_auc]
-    return float(ratio(np.dot(weight, g.auc[has_auc]), weight.sum()))

@@ -9,20 +9,14 @@ from evalkit import numbers
 from evalkit.arrays import Bools, Floats, ratio
 from evalkit.metrics import counts
 from evalkit.metrics.counts import (
-    STEP,
     Counts,
-    auc,
     blocks,
     f_score,
     false_positive_rate,
     precision,
-    precision_sum,
     predicted_rate,
-    rate_gap,
     recall,
-    steps,
 )
-from evalkit.metrics.influence import placement_squares
 
 CELLS = 1000  # of a side of a picture: finer than half a pixel
 
@@ -146,7 +140,7 @@ def at_base_rate(c: Counts, rate: float) -> Counts:
 
     ROC and AUC stay the same; precision and every metric based on it change.
 
-    >>> from evalkit.metrics.counts import average_precision, count
+    >>> from evalkit.metrics.counts import auc, average_precision, count
     >>> c = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
     >>> tenfold = at_base_rate(c, 4 / 34)
     >>> print(f"{auc(tenfold):.6f} {average_precision(tenfold):.6f}")
@@ -283,49 +277,6 @@ def for_recall(c: Counts, target: float) -> float:
 
 
 # All at once ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The results of `summary`; auc_variance is DeLong's, roc has at most 1,000 points."""
-
-    auc: float
-    auc_variance: float
-    average_precision: float
-    ks: float
-    best_f1: float
-    best_threshold: float
-    roc: Curve
-
-
-def summary(c: Counts) -> Summary:
-    """AUC with DeLong's variance, average precision, KS, the best F1 and a thin ROC curve in one pass in blocks.
-
-    The same numbers as the functions of these names, but computed within the cache.
-
-    >>> from evalkit.metrics.counts import count
-    >>> full = summary(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0]))
-    >>> print(f"{full.auc:.4f} {full.average_precision:.4f} {full.ks:.4f} {full.best_f1:.4f} at {full.best_threshold}")
-    0.8333 0.8333 0.5000 0.8000 at 0.5
-    """
-    area, squares, hits, gap, best, place = auc(c), np.zeros(2), 0.0, 0.0, -1.0, 0
-    for number, step in enumerate(steps(c)):
-        squares += placement_squares(c, step, area)
-        hits += precision_sum(step)
-        gap = max(gap, rate_gap(c, step))
-        half_f1 = step.tp / (step.tp + step.fp + c.positives)
-        if half_f1.max() > best:
-            best, place = half_f1.max(), number * STEP + int(half_f1.argmax())
-    size = np.array([c.positives, c.negatives])
-    return Summary(
-        auc=area,
-        auc_variance=float(ratio(squares, size * (size - 1)).sum()),
-        average_precision=float(ratio(hits, c.positives)),
-        ks=float(ratio(gap, c.positives * c.negatives)),
-        best_f1=float(2 * best) if c.positives else float("nan"),
-        best_threshold=float(c.threshold[place]) if c.positives else float("nan"),
-        roc=roc_curve(thin(c)),
-    )
 
 
 # Net benefit of decisions at a threshold probability ------------------------------------------------------------------

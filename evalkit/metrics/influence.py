@@ -231,19 +231,6 @@ def _first(part: Callable[[Ints], Ints], most: int, size: int) -> Ints:
     return np.unique(np.append(0, low[part(low) >= wanted]))
 
 
-def runs(c: Counts) -> Ints:
-    """Cells that lose nothing: a threshold with positives is one, the thresholds without between two of them are one.
-
-    Average precision, AUC, KS and the best F know no more of the negatives.
-
-    >>> from evalkit.metrics.counts import count
-    >>> runs(count([5, 4, 3, 2, 1], [0, 0, 1, 1, 0]))
-    array([0, 0, 1, 2, 3])
-    """
-    starts = np.flatnonzero(_begins(c))
-    return np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c.threshold)))
-
-
 def _begins(c: Counts) -> Bools:
     """True for the first threshold of each run."""
     has = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])

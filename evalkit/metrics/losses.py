@@ -93,11 +93,6 @@ def log(label: Ints, probability: Floats) -> Floats:
     return -np.where(label == 1, np.log(p), np.log1p(-p))
 
 
-def clipped(probability: Floats) -> int:
-    """Number of rows whose probability `log` clips."""
-    return int(np.sum((probability < EPSILON) | (probability > 1 - EPSILON)))
-
-
 def log_classes(actual: Ints, probability: Floats) -> Floats:
     """-log(probability of the actual class), clipped. Each row of `probability` is first scaled to sum 1.
 
@@ -117,50 +112,3 @@ def brier_classes(actual: Ints, probability: Floats) -> Floats:
 
 
 # Over the rows ---------------------------------------------------------------------------------------------------
-
-
-def mean(loss: Floats) -> float:
-    """Mean of a loss; NaN without rows."""
-    return float(ratio(np.sum(loss), len(loss)))
-
-
-def mae(actual: Floats, forecast: Floats) -> float:
-    """Mean of |actual - forecast|.
-
-    >>> mae(np.array([3.0, 5.0]), np.array([4.0, 2.0]))
-    2.0
-    """
-    return mean(absolute(actual, forecast))
-
-
-def rmse(actual: Floats, forecast: Floats) -> float:
-    """Square root of the mean of (actual - forecast)².
-
-    >>> round(rmse(np.array([3.0, 5.0]), np.array([4.0, 2.0])), 6)
-    2.236068
-    """
-    return float(np.sqrt(mean(squared(actual, forecast))))
-
-
-def bias(actual: Floats, forecast: Floats) -> float:
-    """Mean of forecast - actual."""
-    return mean(error(actual, forecast))
-
-
-def median_absolute_error(actual: Floats, forecast: Floats) -> float:
-    """Median of |actual - forecast|."""
-    return float(np.median(absolute(actual, forecast))) if len(actual) else float("nan")
-
-
-def r2(actual: Floats, forecast: Floats) -> float:
-    """1 - Σ (actual - forecast)² / Σ (actual - mean)²; below 0 if predicting the mean is better.
-
-    Equals scikit-learn's r2_score. Undefined if all actual values are equal.
-    """
-    return float(1 - ratio(np.sum(squared(actual, forecast)), np.sum((actual - mean(actual)) ** 2)))
-
-
-def r2_correlation(actual: Floats, forecast: Floats) -> float:
-    """Squared correlation of actual and forecast, which ignores bias and scale; equals yardstick's rsq."""
-    a, f = actual - mean(actual), forecast - mean(forecast)
-    return float(ratio(np.dot(a, f) ** 2, np.dot(a, a) * np.dot(f, f)))

@@ -24,32 +24,6 @@ PREDICTIVE = "weighted generalised score test"
 COUNTS = 45.0  # a chance smaller than another by this logarithm does not count beside it: e⁻⁴⁵ is 3e-20
 
 
-def mcnemar(first_only: int, second_only: int, n: int, *, level: float = 0.95, unit: str = "row") -> Comparison:
-    """The difference of two proportions on the same n units by McNemar's test, mid-p, with Tango's interval.
-
-    `first_only` counts the units that only the first has right.
-    Fagerland, Lydersen, Laake, BMC Medical Research Methodology 2013, doi:10.1186/1471-2288-13-91.
-
-    >>> round(mcnemar(1, 7, 21).p_value, 7)
-    0.0390625
-    """
-    from scipy.special import bdtr
-
-    fewer, both = min(first_only, second_only), first_only + second_only
-    p = float(bdtr(fewer, both, 0.5) + (bdtr(fewer - 1, both, 0.5) if fewer else 0.0)) if both else 1.0
-    return _mcnemar(first_only, second_only, n, min(p, 1.0), level=level, unit=unit, method="McNemar mid-p")
-
-
-def mcnemar_exact(first_only: int, second_only: int, n: int, *, level: float = 0.95, unit: str = "row") -> Comparison:
-    """McNemar's test with the exact binomial p-value: the sign flip of right and wrong; conservative.
-
-    >>> round(mcnemar_exact(1, 7, 21).p_value, 7)
-    0.0703125
-    """
-    p = signflip.fair_coin(first_only, first_only + second_only) if first_only + second_only else 1.0
-    return _mcnemar(first_only, second_only, n, p, level=level, unit=unit, method="McNemar exact")
-
-
 def mcnemar_asymptotic(
     first_only: int, second_only: int, n: int, *, level: float = 0.95, unit: str = "row"
 ) -> Comparison:
@@ -58,8 +32,11 @@ def mcnemar_asymptotic(
     >>> round(mcnemar_asymptotic(1, 7, 21).p_value, 7)
     0.0338949
     """
+    if n < 1:
+        raise InputError(f"n must be at least 1, got {n}")
     p = mcnemar_p(first_only, second_only)
-    return _mcnemar(first_only, second_only, n, p, level=level, unit=unit, method="asymptotic McNemar test")
+    method = "asymptotic McNemar test"
+    return compare(lambda at: tango(first_only, second_only, n, level=at), p, level=level, unit=unit, method=method)
 
 
 def mcnemar_p(first_only: int, second_only: int) -> float:

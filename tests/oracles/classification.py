@@ -9,13 +9,13 @@ read beside the project, or from this folder those that may be committed; one th
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from tally import Tally
 
 from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, counts, curves, labels
@@ -30,6 +30,7 @@ SHARED = HERE.parents[2] / "shared" / "data"
 BINARY = ("german_credit", "breast_cancer", "fivethirtyeight_games")
 CLASSES = ("digits", "wine", "penguins")
 THRESHOLD = 0.5
+UNNAMED = "without a name here"
 TIE = "a tie at the border, which the tool cuts by row order"
 
 
@@ -108,40 +109,6 @@ MULTI = {
 }
 
 
-@dataclass
-class Tally:
-    """Counts of one group of comparisons."""
-
-    equal: int = 0
-    unnamed: int = 0
-    explained: Counter = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-
-    def check(self, where: str, ours: float, theirs: float | None, rule: str = "", within: float = 1e-9) -> None:
-        """One comparison; `rule` explains a difference."""
-        theirs = float("nan") if theirs is None else float(theirs)
-        if (np.isnan(ours) and np.isnan(theirs)) or abs(ours - theirs) <= within:
-            self.equal += 1
-        elif rule:
-            self.explained[rule] += 1
-        elif np.isnan(ours) and theirs == 0:
-            self.explained["undefined here, 0 there"] += 1
-        else:
-            self.wrong.append(f"{where}: evalkit {ours!r}, expected {theirs!r}")
-
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
-            self.equal + other.equal,
-            self.unnamed + other.unnamed,
-            self.explained + other.explained,
-            self.wrong + other.wrong,
-        )
-
-    def __str__(self) -> str:
-        known = "".join(f", {n} explained ({name})" for name, n in sorted(self.explained.items()))
-        return f"{self.equal} equal{known}, {self.unnamed} without a name here, {len(self.wrong)} MISMATCHES"
-
-
 def load(name: str) -> tuple[pd.DataFrame, dict] | None:
     """A set's rows and expected values by tool, None where it is absent."""
     folder = SHARED / name
@@ -176,7 +143,9 @@ def binary(frame: pd.DataFrame, tools: dict) -> Tally:
         for name, value in values.items():
             _metric(found, f"{where} {name}", c, at, name, value, values)
     for pair, values in tools["sklearn"].get("pairs", {}).items():
-        _mcnemar(found, frame, pair, values["mcnemar"])
+        label, scores = _wide(frame)
+        a, b = (label == (scores[name] >= THRESHOLD) for name in pair.split(" vs "))
+        _mcnemar(found, pair, a, b, values["mcnemar"])
     if "pROC" in tools:
         _proc(found, frame, tools["pROC"])
     return found
@@ -192,25 +161,17 @@ def _metric(found: Tally, where: str, c: Counts, at: Counts, name: str, value: f
         top = curves.at_depth(c, np.ceil(share * c.total))
         metric = counts.precision if name.startswith("precision") else curves.lift
         tied = values.get(f"top_{share:g}_cut_is_inside_a_tie")
-        found.check(
-            where, float(metric(top)), value, "a tie at the border, which the tool cuts by row order" if tied else ""
-        )
+        found.check(where, float(metric(top)), value, TIE if tied else "")
     else:
-        found.unnamed += 1
+        found.explained[UNNAMED] += 1
 
 
-def _mcnemar(found: Tally, frame: pd.DataFrame, pair: str, values: dict) -> None:
-    label, scores = _wide(frame)
-    a, b = (label == (scores[name] >= THRESHOLD) for name in pair.split(" vs "))
-    only, n = (int((a & ~b).sum()), int((b & ~a).sum())), len(label)
-    for name, ours in (
-        ("b", only[0]),
-        ("c", only[1]),
-        ("p", proportions.mcnemar_asymptotic(*only, n).p_value),
-        ("p_exact", proportions.mcnemar_exact(*only, n).p_value),
-    ):
-        found.check(f"{pair} McNemar {name}", ours, values[name])
-    found.unnamed += len(values) - 4
+def _mcnemar(found: Tally, pair: str, a: np.ndarray, b: np.ndarray, values: dict) -> None:
+    """McNemar's test of the rows that either system has right."""
+    only, n = (int((a & ~b).sum()), int((b & ~a).sum())), len(a)
+    found.check(f"{pair} McNemar b", only[0], values["b"])
+    found.check(f"{pair} McNemar c", only[1], values["c"])
+    found.check(f"{pair} McNemar p", proportions.mcnemar_asymptotic(*only, n).p_value, values["p"])
 
 
 def _wide(frame: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -273,13 +234,16 @@ def multi(frame: pd.DataFrame, tools: dict) -> Tally:
             elif name == "per_class":
                 _per_class(found, where, s, classes, value)
             elif name == "roc_auc_ovr_per_class":
-                tables = labels.class_counts(s.actual, s.score)
                 for one, area in value.items():
-                    found.check(f"{where} AUC {one}", counts.auc(tables[classes.index(str(one))]), area)
+                    i = classes.index(str(one))
+                    found.check(f"{where} AUC {one}", counts.auc(count(s.score[:, i], s.actual == i)), area)
             else:
-                found.unnamed += 1
+                found.explained[UNNAMED] += 1
     for pair, values in tool.get("pairs", {}).items():
-        _right(found, frame, pair, values["mcnemar_correctness"])
+        right = frame.assign(right=frame.y_true.astype(str) == frame.y_pred.astype(str))
+        wide = right.pivot(index="id", columns="model", values="right")
+        a, b = (wide[name].to_numpy(bool) for name in pair.split(" vs "))
+        _mcnemar(found, pair, a, b, values["mcnemar_correctness"])
     return found
 
 
@@ -316,18 +280,6 @@ def _per_class(found: Tally, where: str, s: Rows, classes: list[str], value: dic
     for one, metrics in value.items():
         for name, theirs in metrics.items():
             found.check(f"{where} {one} {name}", float(ours[name][classes.index(str(one))]), theirs)
-
-
-def _right(found: Tally, frame: pd.DataFrame, pair: str, values: dict) -> None:
-    wide = frame.assign(right=frame.y_true.astype(str) == frame.y_pred.astype(str)).pivot(
-        index="id", columns="model", values="right"
-    )
-    a, b = (wide[name].to_numpy(bool) for name in pair.split(" vs "))
-    only, n = (int((a & ~b).sum()), int((b & ~a).sum())), len(a)
-    found.check(f"{pair} b", only[0], values["b"])
-    found.check(f"{pair} c", only[1], values["c"])
-    found.check(f"{pair} p", proportions.mcnemar_asymptotic(*only, n).p_value, values["p"])
-    found.check(f"{pair} p_exact", proportions.mcnemar_exact(*only, n).p_value, values["p_exact"])
 
 
 def main() -> int:

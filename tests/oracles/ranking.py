@@ -13,7 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from ranking_peers import KNOWN, Subject, measure, tolerance
+from tally import Tally
 
 from evalkit.catalogue import lookup
 from evalkit.metrics import rankings
@@ -31,33 +32,7 @@ from evalkit.reading.tables import trec
 
 HERE = Path(__file__).resolve().parent
 SHARED, BUNDLED = HERE.parents[2] / "shared" / "data", HERE.parents[1] / "data" / "digits_retrieval"
-
-
-@dataclass
-class Tally:
-    """Counts of one group of comparisons."""
-
-    equal: int = 0
-    undefined: int = 0
-    explained: Counter = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
-            self.equal + other.equal,
-            self.undefined + other.undefined,
-            self.explained + other.explained,
-            self.wrong + other.wrong,
-        )
-
-    def __str__(self) -> str:
-        known = "".join(f", {n} explained ({name})" for name, n in sorted(self.explained.items()))
-        return f"{self.equal} equal, {self.undefined} undefined here{known}, {len(self.wrong)} MISMATCHES"
-
-    @property
-    def comparisons(self) -> int:
-        """All of them."""
-        return self.equal + self.undefined + self.explained.total() + len(self.wrong)
+UNDEFINED = "undefined here, 0 there"
 
 
 # ---- comparisons ----------------------------------------------------------------------------------------------------
@@ -80,7 +55,7 @@ def values(peer: str, name: str, expected: Mapping[str, Any], s: Subject, level:
     ours, tol = compute(s.r, level), tolerance(peer, name)
     undefined = there & np.isnan(ours) & (np.isnan(theirs) | (theirs == 0))
     equal = there & ~undefined & near(ours, ours, theirs, tol)
-    rest, tally = there & ~undefined & ~equal, Tally(int(equal.sum()), int(undefined.sum()))
+    rest, tally = there & ~undefined & ~equal, Tally(int(equal.sum()), Counter({UNDEFINED: int(undefined.sum())}))
     for defect in KNOWN:
         if rest.any() and defect.of(peer, name):
             found = rest & near(*defect.bounds(s, compute, level, name), theirs, tol)
@@ -268,11 +243,7 @@ def gauc(r: Rankings, expected: Mapping[str, Any], where: str) -> Tally:
     """The three weightings of the AUC per user."""
     tally = Tally()
     for theirs, name in GAUC.items():
-        ours = lookup.find(name, "rankings").sums(r).value
-        if abs(ours - expected[theirs]) <= 1e-9:
-            tally.equal += 1
-        else:
-            tally.wrong.append(f"{where} {theirs}: evalkit {ours!r}, expected {expected[theirs]!r}")
+        tally.check(f"{where} {theirs}", lookup.find(name, "rankings").sums(r).value, expected[theirs])
     return tally
 
 
