@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evalkit.page import SCRIPTS, TERMS, ReportExporter, numbered, script
+from evalkit.page import SCRIPTS, ReportExporter, numbered, script
 
 PARTS = Path(__file__).resolve().parents[1] / "evalkit" / "page" / "evalkit"
 HOSTILE = "<script>alert(1)</script>"
@@ -79,10 +79,13 @@ def test_refers_to_nothing_elsewhere(full):
     assert not re.search(r"url\(|@import|@font-face|\bfetch\(|import\(|XMLHttpRequest", full)
 
 
-def test_head(full):
+def test_what_a_page_has_and_has_not(full):
     assert full.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport"')
     assert "<title>Ranking &amp; more</title>" in full
     assert len(Elements(full).named("script")) == 1
+    assert full.index('<a class="skip" href="#_main">') < full.index("<nav") < full.index('<main id="_main">')
+    assert not re.search(f"secret|<pre></pre>|{re.escape(HOSTILE)}", full)
+    assert full.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
 
 
 def test_contents_list_the_headings(full):
@@ -112,16 +115,6 @@ def test_outputs_are_shown_by_their_richest_form(full):
     assert '<pre class="stderr">warned</pre>' in full
 
 
-def test_results_for_pipelines_are_not_shown(full):
-    assert "secret" not in full
-    assert "<pre></pre>" not in full
-
-
-def test_hostile_text_is_escaped(full):
-    assert HOSTILE not in full
-    assert full.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
-
-
 def test_a_failed_run_says_so_and_ends_there():
     error = new_output("error", ename="KeyError", evalue=HOSTILE, traceback=["\x1b[31mline 1\x1b[0m", HOSTILE])
     failed = page(new_markdown_cell("# T"), code("x", error), new_markdown_cell("## After"), code("after"))
@@ -134,28 +127,32 @@ def test_a_failed_run_says_so_and_ends_there():
     assert "after" not in failed.split('<main id="_main">')[1].split("</main>")[0]
 
 
-def test_a_recorded_failure_is_shown_without_an_error_output():
-    died = page(code("x"), code("y"), evalkit={"failed": {"name": "DeadKernelError", "message": "died", "cell": 0}})
-    assert "<strong>DeadKernelError:</strong> died" in died
-    assert "<pre>y</pre>" not in died
+ERROR = new_output("error", ename="ValueError", evalue="x", traceback=["t"])
+DIED = {"failed": {"name": "DeadKernelError", "message": "died", "cell": 0}}
+BANNER = new_markdown_cell("An Exception was encountered", metadata={"tags": ["papermill-error-cell-tag"]})
+PICTURE = new_markdown_cell("![dot](attachment:dot.png)", attachments={"dot.png": {"image/png": "aGk="}})
 
 
-def test_an_error_that_a_tag_allows_is_no_failure():
-    error = new_output("error", ename="ValueError", evalue="x", traceback=["t"])
-    good = page(code("x", error, tags=["raises-exception"]), code("y"))
-    assert "RUN FAILED" not in good
-    assert "<pre>y</pre>" in good
+@pytest.mark.parametrize(
+    ("cells", "metadata", "there", "not_there"),
+    [
+        ([code("x"), code("y")], {"evalkit": DIED}, "<strong>DeadKernelError:</strong> died", "<pre>y</pre>"),
+        ([code("x", ERROR, tags=["raises-exception"]), code("y")], {}, "<pre>y</pre>", "RUN FAILED"),
+        ([BANNER, new_markdown_cell("# T")], {}, "<title>T</title>", "An Exception"),
+        ([new_markdown_cell("words")], {}, "<title>Report</title>", "<details"),
+        ([PICTURE], {}, 'src="data:image/png;base64,aGk=" alt="dot"', "attachment"),
+    ],
+)
+def test_pages_of_odd_cells(cells, metadata, there, not_there):
+    text = page(*cells, **metadata)
+    assert there in text
+    assert not_there not in text
 
 
-def test_papermills_own_banner_is_left_out():
-    banner = new_markdown_cell("An Exception was encountered", metadata={"tags": ["papermill-error-cell-tag"]})
-    assert "An Exception" not in page(banner, new_markdown_cell("# T"))
-
-
-def test_a_page_without_headings_has_no_contents():
-    bare = page(new_markdown_cell("words"))
-    assert "<title>Report</title>" in bare
-    assert Elements(bare).named("details") == []
+def test_headings_keep_an_id_of_their_own():
+    assert numbered('<h2 id="own">A</h2><h2>Own</h2><h2>…</h2>') == (
+        '<h2 id="own">A</h2><h2 id="own-2">Own</h2><h2 id="section">…</h2>'
+    )
 
 
 def test_a_section_whose_pieces_are_all_empty_is_left_out():
@@ -204,30 +201,6 @@ def test_the_first_mention_of_a_term_in_each_section_leads_to_the_glossary():
     assert text.count("<dt id=") == 2
     assert text.index('<dt id="term-holm">Holm</dt>') > text.index('<h2 id="glossary">')
     assert "Glossary" not in page(new_markdown_cell("## A"), code("a", shown(html="<p>nothing</p>")))
-
-
-def test_terms_are_told_apart_and_said_in_whole_sentences():
-    ids = [term.id for term in TERMS]
-    assert len(set(ids)) == len(ids)
-    words = [word for term in TERMS for word in term.words or (term.name,)]
-    assert len(set(words)) == len(words)
-    assert all((term.meaning.endswith(".") and term.meaning[0].isupper()) or term.meaning[0] == "p" for term in TERMS)
-
-
-def test_a_reader_can_skip_the_contents(full):
-    assert full.index('<a class="skip" href="#_main">') < full.index("<nav")
-    assert '<main id="_main">' in full
-
-
-def test_attachments_are_embedded():
-    cell = new_markdown_cell("![dot](attachment:dot.png)", attachments={"dot.png": {"image/png": "aGk="}})
-    assert Elements(page(cell)).named("img") == [{"src": "data:image/png;base64,aGk=", "alt": "dot"}]
-
-
-def test_headings_keep_an_id_of_their_own():
-    assert numbered('<h2 id="own">A</h2><h2>Own</h2><h2>…</h2>') == (
-        '<h2 id="own">A</h2><h2 id="own-2">Own</h2><h2 id="section">…</h2>'
-    )
 
 
 def test_style_is_small():

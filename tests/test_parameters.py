@@ -2,17 +2,20 @@
 
 import math
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.parameters import cells, kinds
 from evalkit.parameters.cells import Parameter, declared, typed
-from evalkit.parameters.kinds import refuse_unknown
+from evalkit.parameters.kinds import CUT, INTEGERS, SHARES, UNKNOWN, refuse_unknown
 
+GAINS = ["linear", "binary"]
 CELL = """
 preds = "data/a=b#c.csv"  # files; name=value is fine
 ks = [
@@ -90,118 +93,78 @@ def test_keeps_text_where_the_default_is_text():
     assert typed("7", declared("x = None")["x"]) == 7
 
 
-@pytest.mark.parametrize("value", ["1,5,10", "[1, 5, 10]", [1, 5, 10], (1, 5, 10), ["1", 5.0, "1e1"]])
-def test_integers_reads_every_way_in(value):
-    assert kinds.integers("ks", value) == [1, 5, 10]
+LISTS = (np.array(["f1", "brier"]), pd.Index(["f1", "brier"]), pd.Series(["f1", "brier"]), ("f1", "brier"))
+READ = [  # the reader of a value, what is given, what is read
+    *((kinds.integers, ks, [1, 5, 10]) for ks in ("1,5,10", "[1, 5, 10]", [1, 5, 10], (1, 5, 10), ["1", 5.0, "1e1"])),
+    *((kinds.integers, numbers, [3, 5]) for numbers in (np.array([3, 5]), range(3, 6, 2))),
+    *((kinds.texts, names, ["f1", "brier"]) for names in LISTS),
+    *((kinds.metrics, names, ("f1", "brier")) for names in LISTS),
+    *((read, None, empty) for read, empty in ((kinds.integers, []), (kinds.mapping, {}), (kinds.number, None))),
+    *((read, None, None) for read in (kinds.integer, kinds.text)),
+    (kinds.texts, "None", []),
+    (kinds.texts, "007, 1e3 ,b", ["007", "1e3", "b"]),
+    (kinds.texts, "[007, b]", ["007", "b"]),
+    (kinds.texts, 7, ["7"]),
+    (kinds.text, "user", "user"),
+    *((kinds.number, value, 0.95) for value in ("0.95", 0.95, "95e-2")),
+    (kinds.integer, "12", 12),
+    (partial(kinds.choice, allowed=GAINS), "linear", "linear"),
+    (partial(kinds.choice, allowed=GAINS), None, None),
+    *((kinds.mapping, value, {"a": "b", "c": "d"}) for value in ("a=b,c=d", "{a: b, c: d}", {"a": "b", "c": "d"})),
+    (INTEGERS.read, "10,1,10", (1, 10)),
+    (SHARES.read, "a=1,b=2", {"a": 1.0, "b": 2.0}),
+    (SHARES.read, UNKNOWN, UNKNOWN),
+]
 
 
-@pytest.mark.parametrize("value", ["x", "1,x", 0, -1, 1.5, True, "nan", math.inf, [None], "1,,2", {"a": 1}, "0"])
-def test_integers_refuses_the_rest(value):
-    with pytest.raises(ParameterError, match=r"^ks must be whole numbers of at least 1, got "):
-        kinds.integers("ks", value)
+@pytest.mark.parametrize("read, value, wanted", READ)
+def test_every_way_to_give_a_value(read, value, wanted):
+    assert read("x", value) == wanted
 
 
-def test_none_is_an_empty_list_or_none():
-    assert kinds.integers("ks", None) == kinds.texts("metrics", "None") == []
-    assert kinds.mapping("columns", None) == {}
-    assert kinds.number("margin", None) is kinds.choice("gain", None, ["a"]) is None
-    assert kinds.integer("seed", None) is kinds.text("unit", None) is None
+SHARE = partial(kinds.number, above=0, below=1)
+NO_INTEGERS = ("x", "1,x", 0, -1, 1.5, True, "nan", math.inf, [None], "1,,2", {"a": 1}, "0")
+BAD = [
+    *((kinds.integers, value, "x must be whole numbers of at least 1, got ") for value in NO_INTEGERS),
+    (kinds.texts, "a,,b", "x must be texts separated by commas, got 'a,,b'"),
+    (kinds.text, ["a"], "x must be one text, got ['a']"),
+    *(
+        (SHARE, value, "x must be a number between 0 and 1, got ")
+        for value in (0, 1, "x", math.nan, "nan", True, [0.5])
+    ),
+    (partial(kinds.number, above=0), -1, "x must be a number above 0, got -1"),
+    (partial(kinds.number, below=1), 2, "x must be a number below 1, got 2"),
+    (kinds.number, math.inf, "x must be a number, got inf"),
+    (partial(kinds.integer, least=0), -1, "x must be a whole number of at least 0, got -1"),
+    (partial(kinds.choice, allowed=GAINS), "liner", "x must be one of linear, binary, got 'liner' (did you mean 'lin"),
+    *((kinds.mapping, value, "x must be pairs such as ") for value in ("query", "a=b,c", 5, ["a"], "[a]")),
+    (SHARES.read, "a=0,b=1", "x must be a number above 0, got '0'"),
+    *((CUT.read, cut, "x must") for cut in ("", "best", "precision>=2", "cost:fp=1", "f1>=0.5", ["0.5"], True)),
+]
 
 
-def test_texts_keeps_ids_as_they_are_written():
-    assert kinds.texts("systems", "007, 1e3 ,b") == ["007", "1e3", "b"]
-    assert kinds.texts("systems", "[007, b]") == ["007", "b"]
-    assert kinds.texts("systems", 7) == ["7"]
-    assert kinds.texts("systems", "1e3") == ["1e3"]
-    with pytest.raises(ParameterError, match="metrics must be texts separated by commas, got 'a,,b'"):
-        kinds.texts("metrics", "a,,b")
+@pytest.mark.parametrize("read, value, message", BAD)
+def test_values_that_cannot_be_meant(read, value, message):
+    with pytest.raises(ParameterError) as error:
+        read("x", value)
+    assert str(error.value).startswith(message)
 
 
-def test_one_text():
-    assert kinds.text("unit", "user") == "user"
-    with pytest.raises(ParameterError, match=r"unit must be one text, got \['a'\]"):
-        kinds.text("unit", ["a"])
+INJECTED = "# Parameters\npreds = 'b'\n"
+AGAIN = ["preds = 'a'\nks = [1]", INJECTED, "study = 1", "x = = 2", "(", INJECTED]
 
 
-@pytest.mark.parametrize("value", ["0.95", 0.95, "95e-2"])
-def test_number_reads(value):
-    assert kinds.number("level", value, above=0, below=1) == 0.95
+@pytest.mark.parametrize("ran", [None, ["preds = 'a'", "check()"], ["preds = 'a'", INJECTED, "check()"], AGAIN])
+def test_cells_that_ran_and_are_good(monkeypatch, ran):
+    shell = None if ran is None else SimpleNamespace(get_ipython=lambda: SimpleNamespace(user_ns={"In": ["", *ran]}))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    cells.check()
 
 
-@pytest.mark.parametrize("value", [0, 1, "x", math.nan, "nan", True, [0.5], "0.5,0.6"])
-def test_number_refuses(value):
-    with pytest.raises(ParameterError, match="level must be a number between 0 and 1, got "):
-        kinds.number("level", value, above=0, below=1)
-
-
-def test_number_says_its_one_bound():
-    with pytest.raises(ParameterError, match="margin must be a number above 0, got -1"):
-        kinds.number("margin", -1, above=0)
-    with pytest.raises(ParameterError, match="x must be a number below 1, got 2"):
-        kinds.number("x", 2, below=1)
-    with pytest.raises(ParameterError, match="x must be a number, got inf"):
-        kinds.number("x", math.inf)
-
-
-def test_integer():
-    assert kinds.integer("seed", "12") == 12
-    with pytest.raises(ParameterError, match="seed must be a whole number of at least 0, got -1"):
-        kinds.integer("seed", -1, least=0)
-
-
-def test_choice_suggests():
-    assert kinds.choice("gain", "linear", ["linear", "binary"]) == "linear"
-    with pytest.raises(ParameterError, match=r"must be one of linear, binary, got 'liner' \(did you mean 'linear'\?\)"):
-        kinds.choice("gain", "liner", ["linear", "binary"])
-
-
-@pytest.mark.parametrize("value", ["query=qid,item=doc", "{query: qid, item: doc}", {"query": "qid", "item": "doc"}])
-def test_mapping_reads(value):
-    assert kinds.mapping("columns", value) == {"query": "qid", "item": "doc"}
-
-
-@pytest.mark.parametrize("value", ["query", "a=b,c", 5, ["a"], "[a]"])
-def test_mapping_refuses(value):
-    with pytest.raises(ParameterError, match="columns must be pairs such as query=qid,item=doc, got "):
-        kinds.mapping("columns", value)
-
-
-def _kernel_that_ran(monkeypatch, *cells):
-    shell = SimpleNamespace(user_ns={"In": ["", *cells]})
+@pytest.mark.parametrize("ran", [[AGAIN[0]], AGAIN])
+def test_an_unknown_name_that_was_injected_is_refused(monkeypatch, ran):
+    shell = SimpleNamespace(user_ns={"In": ["", *ran, "# Parameters\npred = 'b'\n", "check()"]})
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-
-
-def test_check_refuses_an_unknown_injected_name(monkeypatch):
-    _kernel_that_ran(monkeypatch, "preds = 'a'\nks = [1]", "# Parameters\npred = 'b'\n", "check()")
-    with pytest.raises(ParameterError, match=r"'pred' \(did you mean 'preds'\?\); this notebook has: preds, ks"):
-        cells.check()
-
-
-def test_check_accepts_known_names_and_runs_without_injection(monkeypatch):
-    _kernel_that_ran(monkeypatch, "preds = 'a'", "# Parameters\npreds = 'b'\n", "check()")
-    cells.check()
-    _kernel_that_ran(monkeypatch, "preds = 'a'", "check()")
-    cells.check()
-
-
-def test_check_accepts_an_injected_cell_that_is_run_again_after_other_cells(monkeypatch):
-    again = ["preds = 'a'", "# Parameters\npreds = 'b'\n", "study = 1", "x = = 2", "(", "# Parameters\npreds = 'b'\n"]
-    _kernel_that_ran(monkeypatch, *again)
-    cells.check()
-    _kernel_that_ran(monkeypatch, *again, "# Parameters\npred = 'c'\n")
-    with pytest.raises(ParameterError, match=r"unknown parameter 'pred' \(did you mean 'preds'\?\)"):
-        cells.check()
-
-
-def test_check_does_nothing_outside_a_kernel(monkeypatch):
-    cells.check()
-    monkeypatch.setitem(sys.modules, "IPython", None)
-    cells.check()
-
-
-def test_lists_of_numpy_and_pandas_are_lists():
-    for names in (np.array(["f1", "brier"]), pd.Index(["f1", "brier"]), pd.Series(["f1", "brier"]), ("f1", "brier")):
-        assert kinds.metrics("metrics", names) == ("f1", "brier")
-        assert kinds.texts("segments", names) == ["f1", "brier"]
-    for numbers in (np.array([3, 5]), range(3, 6, 2), [3, 5]):
-        assert kinds.integers("ks", numbers, least=1) == [3, 5]
+    for read in (cells.check, parameters.values):
+        with pytest.raises(ParameterError, match=r"'pred' \(did you mean 'preds'\?\); this notebook has: preds, ks"):
+            read()

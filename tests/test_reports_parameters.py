@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import nbformat
-import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell
 
@@ -16,12 +15,11 @@ from evalkit import __main__ as command
 from evalkit import parameters, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells
-from evalkit.parameters.kinds import CUT, DATA, INTEGERS, SHARES, UNKNOWN
+from evalkit.parameters.kinds import DATA
 from evalkit.parameters.reports import option_of
 from evalkit.reading.inputs import folds
 from evalkit.statistics import methods
 from evalkit.studies import (
-    experiment,
     planning,
     ranking,
 )
@@ -43,10 +41,6 @@ def source_of(name):
 
 def cell_of(name):
     return cells.declared(source_of(name))
-
-
-def test_there_is_a_class_for_each_notebook():
-    assert sorted(REPORTS) == sorted(READ) == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 
 
 # Written once -------------------------------------------------------------------------------------------------
@@ -174,29 +168,13 @@ def run_cells(name, *sources):
 
 
 @each
-def test_values_are_those_of_the_cell(name):
-    assert run_cells(name) == {key: default for key, (_, default) in options(name).items()}
-
-
-@each
-def test_values_ignore_other_variables_whatever_they_are_called(name):
-    others = dict.fromkeys(key for other in REPORTS for key in options(other))
-    noise = [key for key in others if key not in options(name)][:4]
-    source = "\n".join([*(f"{key} = 1" for key in noise), "study = 2", "level = 0.9"])
-    assert run_cells(name, source) == {key: d for key, (_, d) in options(name).items()} | {"level": 0.9}
-
-
-@each
-def test_a_copied_notebook_may_lack_a_parameter_and_have_one_of_its_own(name):
-    source = "del seed, level\ncity = 'Ghent'"
-    wanted = {key: d for key, (_, d) in options(name).items() if key not in ("seed", "level")}
-    assert run_cells(name, source) == wanted
-
-
-def test_values_refuse_an_unknown_injected_name(monkeypatch):
-    monkeypatch.setattr(cells, "_history", lambda: ["preds = 'a'\nks = [1]", "# Parameters\npred = 'b'\n"])
-    with pytest.raises(ParameterError, match=r"unknown parameter 'pred' \(did you mean 'preds'\?\)"):
-        parameters.values()
+@pytest.mark.parametrize("source", ["", "study, level = 2, 0.9", "del seed, level\ncity = 'Ghent'"])
+def test_values_are_those_of_the_cell_whatever_else_is_called(name, source):
+    wanted = {key: default for key, (_, default) in options(name).items()}
+    others = [key for other in REPORTS for key in options(other) if key not in wanted][:4]
+    wanted |= {"level": 0.9} if "0.9" in source else {}
+    wanted = {key: value for key, value in wanted.items() if "del" not in source or key not in ("seed", "level")}
+    assert run_cells(name, "\n".join(f"{key} = 1" for key in others), source) == wanted
 
 
 # Values -------------------------------------------------------------------------------------------------------
@@ -226,49 +204,6 @@ def test_an_existing_path_with_a_comma_is_one_path(name, key, value, tmp_path, m
     assert getattr(REPORTS[name].of({key: value}), key) == value
 
 
-HALVED = {  # the parameter that gets two files, the table that is cut in two, what else is given
-    "classification": ("preds", "data/german_credit/predictions.csv", {"metrics": "brier"}),
-    "interleaving": ("users", "data/interleaving/health_plans.parquet", {"world": "none"}),
-    "ranking": ("preds", "data/modechoice/scores_wide.csv", {"metrics": "mrr", "systems": "gbm,logistic", "ks": "1"}),
-    "rating": ("preds", "data/visit_forecasts/predictions.csv", {"metrics": "mae"}),
-    "significance": ("preds", "data/visit_forecasts/predictions.csv", {"systems": "forecast_mean,forecast_poisson"}),
-    "validation": ("preds", "data/german_credit/predictions.csv", {"metrics": "accuracy"}),
-}
-MORE = {
-    "interleaving": {"metrics": "visits_per_year", "columns": "user=block,arm=plan"},
-    "significance": {"columns": "unit=id"},
-}
-
-
-@each
-def test_two_files_in_one_text_are_read_as_a_list_of_them(name, tmp_path, monkeypatch):
-    key, path, others = HALVED[name]
-    path = ROOT / path
-    frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    middle = len(frame) // 2
-    monkeypatch.chdir(tmp_path)
-    frame[:middle].to_csv("first.csv", index=False)
-    frame[middle:].to_csv("second.csv", index=False)
-    others = others | MORE.get(name, {})
-    ways = ["first.csv,second.csv", "[first.csv, second.csv]", ["first.csv", "second.csv"]]
-    read = [READ[name](**{key: way}, **others) for way in ways]
-    tables = [(one.users if name == "interleaving" else one).estimates for one in read]
-    assert (tables[0]["n"] > 0).all()
-    assert tables[0].equals(tables[1])
-    assert tables[0].equals(tables[2])
-    assert [one.given[key] for one in read] == ways
-
-
-def test_all_bad_values_are_told_at_once():
-    with pytest.raises(ParameterError) as error:
-        parameters.Ranking.of({"level": 3, "margin": -1, "seed": None})
-    assert str(error.value).split("; ") == [
-        "margin must be a number above 0, got -1",
-        "level must be a number between 0.5 and 1, got 3",
-        "seed must have a value, got None",
-    ]
-
-
 def test_given_are_the_values_that_differ_from_their_default_as_they_were_given():
     p = parameters.Ranking.of({"level": 0.95, "seed": 0, "ks": "1,5", "segments": [], "header": None})
     assert p.given == {"ks": "1,5", "segments": []}
@@ -281,27 +216,27 @@ def test_filled_gives_a_value_only_where_none_was_given():
     assert "qrels" not in p.given
 
 
-def test_whole_numbers_are_sorted_and_each_once():
-    assert INTEGERS.read("ks", "10,1,10") == (1, 10)
+def test_all_bad_values_are_told_at_once():
+    with pytest.raises(ParameterError) as error:
+        parameters.Ranking.of({"level": 3, "margin": -1, "seed": None})
+    assert str(error.value) == (
+        "margin must be a number above 0, got -1; level must be a number between 0.5 and 1, got 3; "
+        "seed must have a value, got None"
+    )
 
 
-def test_shares():
-    assert SHARES.read("shares", "a=1,b=2") == {"a": 1.0, "b": 2.0}
-    assert SHARES.read("shares", UNKNOWN) == experiment.UNKNOWN
-    with pytest.raises(ParameterError, match="shares must be a number above 0, got '0'"):
-        SHARES.read("shares", "a=0,b=1")
-
-
-@pytest.mark.parametrize("value", ["", "best", "precision>=2", "cost:fp=1", "f1>=0.5", ["0.5"], True])
-def test_a_threshold_that_cannot_be_meant_is_refused(value):
-    with pytest.raises(ParameterError, match=r"^threshold must"):
-        CUT.read("threshold", value)
-
-
-def test_bounds_are_refused():
-    with pytest.raises(ParameterError, match="gap must be a number of at least 0, got -1"):
-        parameters.Validation.of({"gap": -1})
-    with pytest.raises(ParameterError, match="looks must be at most 100, got 101"):
-        parameters.Significance.of({"looks": 101})
-    with pytest.raises(ParameterError, match="rankers must be a whole number of at least 3, got 2"):
-        parameters.Interleaving.of({"rankers": 2})
+@pytest.mark.parametrize(
+    "report, given, message",
+    [
+        ("validation", {"gap": -1}, "gap must be a number of at least 0, got -1"),
+        ("significance", {"looks": 101}, "looks must be at most 100, got 101"),
+        ("interleaving", {"rankers": 2}, "rankers must be a whole number of at least 3, got 2"),
+        ("interleaving", {"best": "more"}, "best must be one of high, low, got 'more'"),
+        ("interleaving", {"cap": 1}, "cap must be a number between 0 and 1, got 1"),
+        ("classification", {"costs": "fp=1"}, "costs must name fp and fn"),
+        ("classification", {"prevalence": 1.5}, "prevalence must be a number between 0 and 1, got 1.5"),
+    ],
+)
+def test_bounds_are_refused(report, given, message):
+    with pytest.raises(ParameterError, match=message):
+        REPORTS[report].of(given)

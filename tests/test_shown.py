@@ -20,13 +20,10 @@ from nbformat.v4 import new_code_cell, new_notebook
 import evalkit as ek
 from evalkit import report, running, system
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import figures, plots, shown, tables
-from evalkit.drawing.figures import Figure
+from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.tables import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
-
-NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 RNG = np.random.default_rng(3)
 Y = RNG.integers(0, 2, 60)
 EVIL = "<script>alert(1)</script> a_b & 5% | x"
@@ -71,7 +68,7 @@ def outputs_of(run):
 def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):
     """Where both have the same instructions: those that a Zen 4 sorts quickly with round other last bits."""
     monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
-    notebook = report.read(NOTEBOOKS / "validation.ipynb")
+    notebook = report.read(ROOT / "notebooks" / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     notebook.cells = [*code[:4], code[7], code[-1]]  # parameters, title, verdict, leakage; a figure; the results
     first, second = running.execute(notebook, {}), running.run(notebook, ek.validation(), {})
@@ -116,15 +113,6 @@ def test_offers_are_listed_and_unknown_names_answered(study):
     assert repr(study.tables).startswith("<")
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
-def test_each_report_has_figures_and_tables_and_a_summary(name):
-    page = shown.page(name)
-    returned = [piece.__annotations__["return"] for piece in page.PIECES]
-    assert page.SUMMARY
-    assert sum(Figure in getattr(one, "__args__", (one,)) for one in returned) > 3
-    assert {"estimates", "title"} <= {piece.__name__ for piece in page.PIECES}
-
-
 def test_of_two_pieces_with_one_name_the_second_has_that_of_its_module():
     tables = ek.interleaving(log=None, users=None).tables
     assert {"estimates", "experiment_estimates"} <= {*dir(tables)}
@@ -155,6 +143,8 @@ def test_a_figure_is_drawn_on_axes_or_on_new_ones(agg):
     assert picture(two, (1, 2))(agg.subplots(1, 2)[1]).shape == (1, 2)
     with pytest.raises(ParameterError, match=r"ax must be .*, 2, such as plt.subplots\(1, 2\)\[1\], got 1"):
         picture(two, (1, 2))(ax)
+    with pytest.raises(ParameterError, match=r"ax must be axes of matplotlib, such as plt.gca\(\), got str"):
+        picture()("roc")
 
 
 def test_what_the_first_figure_switches_on_stays_on_for_the_next(agg):
@@ -177,13 +167,6 @@ def test_the_reader_restyles_a_figure(agg):
     assert ax.figure.get_size_inches().tolist() == [2, 1]
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_name_in_another_script_is_drawn_without_a_warning():
-    assert (
-        figures.row(two, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), panels=2, caption="c", label="日本").caption == "c"
-    )
-
-
 def test_the_reader_sets_the_colours_of_the_systems():
     assert plots.style_of(1)["color"] == plots.COLOURS[1]
     with mpl.rc_context({"axes.prop_cycle": mpl.cycler(color=["k", "r"])}):
@@ -201,10 +184,13 @@ def test_a_figure_is_saved_in_any_size(ending, start, tmp_path):
         assert image.imread(path).shape[:2] == (200, 300)
 
 
-def test_a_panel_of_the_curves_stands_alone(study, agg):
-    ax = study.plot.roc(agg.subplots()[1])
-    assert ax.get_title(loc="left") == "ROC" or ax.get_title() == "ROC"
-    assert len(ax.collections) == 2  # a band for each system
+@pytest.mark.parametrize(
+    "path, size", [(".", None), ("", None), *(("x", size) for size in (3, "3x2", (0, 1), (2, np.nan)))]
+)
+def test_a_figure_is_not_saved_without_a_name_or_in_no_size(path, size):
+    message = "path must name a file" if size is None else r"size must be width and height in inches, .* got "
+    with pytest.raises(ParameterError, match=message):
+        picture().save(path, size=size)
 
 
 # Tables -------------------------------------------------------------------------------------------------------
@@ -232,13 +218,12 @@ def test_latex_has_intervals_marks_and_escaped_names(study):
         in latex
     )
     assert latex.count("{") == latex.count("}")
-    comparisons = study.tables.comparisons.to_latex()
-    assert r"$^{*}$ {\footnotesize [$" in comparisons or r"$^{*}$ {\footnotesize [+" in comparisons
-
-
-def test_no_mark_of_one_system():
     alone = ek.classification(y_true=Y, y_score=Y + 0.1, metrics="accuracy")
     assert "$^{" not in alone.tables.estimates.to_latex()
+    odd = tables.table("", ["system", "auc"], [["[new]", "0.8"], ["a\n<b>|", "–"]])  # a bracket is no option
+    assert odd.to_latex().splitlines()[6:8] == [r"{}[new] & 0.8 \\", r"a $<$b$>$$|$ & -- \\"]
+    comparisons = study.tables.comparisons.to_latex()
+    assert r"$^{*}$ {\footnotesize [$" in comparisons or r"$^{*}$ {\footnotesize [+" in comparisons
 
 
 def test_cells_that_are_no_numbers_stay_text():
@@ -271,50 +256,6 @@ def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_pat
 
 
 # Results ------------------------------------------------------------------------------------------------------
-
-
-def test_results_print_themselves():
-    counts = ek.count([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 1])
-    assert repr(counts) == "<Counts: 2 positives, 2 negatives, 4 thresholds>"
-    assert counts._repr_html_().count("<tr>") == 5
-    assert repr(ek.curves.roc_curve(counts)) == "<Curve: 5 points, (0, 0) to (1.000, 1.000)>"
-    share = ek.intervals.wilson(94, 100)
-    assert (str(share), share._repr_html_()) == ("0.940 [0.875, 0.972]",) * 2
-    assert repr(share) == "Estimate(0.940 [0.875, 0.972], 95% Wilson, n = 100)"
-    test = ek.sign_flip([1, 2, 3, -1, 4, 5], rng=np.random.default_rng(0))
-    assert str(test) == "+2.3 [−1.0, +5.0], p 0.094, adjusted 0.094"
-    assert "&lt;" in ek.sign_flip(np.ones(30), rng=np.random.default_rng(0))._repr_html_()
-
-
-@pytest.mark.parametrize(
-    "path, size, message",
-    [
-        (".", None, "path must name a file, such as 'figure.pdf' or 'table.csv', got '.'"),
-        ("", None, "path must name a file"),
-        ("x.pdf", 3, r"size must be width and height in inches, such as \(3.3, 2.6\), got 3"),
-        ("x.pdf", "3x2", "size must be width and height in inches"),
-        ("x.pdf", (0, 1), "size must be width and height in inches"),
-        ("x.pdf", (2, np.nan), "size must be width and height in inches"),
-    ],
-)
-def test_a_figure_is_not_saved_without_a_name_or_in_no_size(path, size, message):
-    with pytest.raises(ParameterError, match=message):
-        picture().save(path, size=size)
-
-
-def test_what_is_no_axes(agg):
-    with pytest.raises(ParameterError, match=r"ax must be axes of matplotlib, such as plt.gca\(\), got str"):
-        picture()("roc")
-
-
-def test_tables_of_odd_names_are_tables(tmp_path):
-    """In LaTeX a row that begins with a bracket is no option of the line above; in Markdown a name is one cell."""
-    odd = tables.table("", ["system", "auc"], [["[new]", "0.8"], ["a\n<b>|", "–"]])
-    lines = odd.to_latex(tmp_path / "t.tex").splitlines()
-    assert r"{}[new] & 0.8 \\" in lines
-    assert r"a $<$b$>$$|$ & -- \\" in lines
-    assert (tmp_path / "t.tex").read_text() == odd.to_latex()
-    assert "| a &lt;b>&#124; | – |" in odd.to_markdown(tmp_path / "t.md").splitlines()
 
 
 ODD = {  # a name, and how a CSV file and Markdown hold it
