@@ -89,17 +89,3 @@ def test_no_more_rows_of_a_list_are_kept_than_there_is_room_for(monkeypatch):
     first = ranking.read(table()).top("x", 4, 10)
     monkeypatch.undo()
     assert first == ranking.read(table()).top("x", 4, 3)
-
-
-def test_one_system_is_listed_from_its_worst_query_on():
-    (shown,) = ranking_page.explorer(ranking.read(table(), systems="x")).to_frames()
-    assert list(shown)[:2] == ["query", "ndcg@10 x"]
-    assert shown["ndcg@10 x"].is_monotonic_increasing
-
-
-def test_hostile_names_are_escaped():
-    rows = table(queries=3).replace({"item": {"i0": "<script>"}, "query": {"q00": "<i>q"}})
-    html = ranking_page.explorer(ranking.read(rows)).html
-    assert "<script>" not in html
-    assert "<i>q" not in html
-    assert "&lt;script&gt;" in html

@@ -113,18 +113,6 @@ def test_tiny_and_huge_metrics_print_digits_that_differ(size):
     assert cells[0] != cells[1]
 
 
-def test_a_shown_difference_says_on_which_side_it_lies():
-    html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
-    assert re.search(r"\[−[\d.]+, −[\d.]+\], \d\d\.\d% lower</p>", html)
-    cards = first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae")).html.split('<div class="verdict')[1:]
-    assert "lower" not in "".join(cards).split("How this")[0]
-
-
-def test_below_the_answer_the_metric_is_said_in_plain_words():
-    lines = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).text.splitlines()
-    assert lines[1] == "mae: the mean distance between forecast and actual value (lower is better)."
-
-
 def test_every_metric_of_the_catalogue_has_plain_words():
     metrics = [metric for table in lookup.TABLES.values() for metric in table.values()]
     assert [metric.name for metric in metrics if not metric.plain] == []
@@ -146,14 +134,6 @@ def test_a_card_says_what_equivalent_and_cannot_tell_rest_on():
     assert ["the interval is of this pair alone" in card for card in cards] == above_0
 
 
-def test_an_answer_of_an_experiment_says_its_lift_in_per_cent():
-    rng = np.random.default_rng(2)
-    table = pd.DataFrame({"user": range(400), "arm": np.tile(["a", "b"], 200), "orders": rng.poisson(5, 400)})
-    table["orders"] += 3 * (table["arm"] == "b")
-    study = interleaving.read(users=table, metrics="orders", baseline="a", world="none").users
-    assert re.fullmatch(r"b is better than a: orders is \d\.\d+ \(\d\d% more\) instead of \d\.\d+\.", answer(study))
-
-
 def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():
     study = rating.read(forecasts(a=1, b=1.02, c=1.5, base=3), metrics="mae", baseline="base")
     (pair,) = diagnostics.best_two(study).to_dict("records")
@@ -165,17 +145,26 @@ def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():
     assert not len(diagnostics.best_two(rating.read(forecasts(a=1, base=3), metrics="mae", baseline="base")))
 
 
-def test_a_metric_that_can_be_negative_has_no_per_cent():
-    wide = pd.DataFrame({"unit": range(40), "a": np.linspace(1, 3, 40), "b": np.linspace(-4, -3, 40)})
-    assert "%" not in answer(significance.read(wide))
-    assert "%" not in answer(rating.read(forecasts(a=1, b=20), metrics="r2"))
+ORDERS = pd.DataFrame({"user": range(400), "arm": np.tile(["a", "b"], 200), "orders": np.arange(400) % 5 + 5})
+ORDERS["orders"] += 3 * (ORDERS["arm"] == "b")
+WIDE = pd.DataFrame({"unit": range(40), "a": np.linspace(1, 3, 40), "b": np.linspace(-4, -3, 40)})
+SESSIONS = {"log": "data/interleaving/sessions.parquet", "neutral": "both", "world": "none"}
 
 
-def test_shares_that_add_up_to_1_have_no_per_cent_of_each_other():
-    """0.55 instead of 0.45 is not 23% more clicks: what one of two rankers gains the other one loses."""
-    study = interleaving.read("data/interleaving/sessions.parquet", neutral="both", world="none").log
-    assert study.headline.iloc[0]["verdict"] == "better"
-    assert re.fullmatch(r"\w+ is better than \w+: user_share is 0\.\d+ instead of 0\.\d+\.", answer(study))
+@pytest.mark.parametrize(
+    "study, words",
+    [
+        (
+            lambda: interleaving.read(users=ORDERS, metrics="orders", world="none").users,
+            r".* \(42\.9% more\) .*",
+        ),
+        (lambda: significance.read(WIDE), "[^%]*"),  # values can be negative
+        (lambda: rating.read(forecasts(a=1, b=20), metrics="r2"), "[^%]*"),
+        (lambda: interleaving.read(**SESSIONS).log, "[^%]*better than[^%]*"),  # what one of two gains the other loses
+    ],
+)
+def test_a_per_cent_is_of_a_value_that_is_above_0_and_no_share_of_a_whole(study, words):
+    assert re.fullmatch(words, answer(study()))
 
 
 def test_long_names_are_shortened_in_the_answer_and_on_the_cards():
@@ -188,13 +177,6 @@ def test_long_names_are_shortened_in_the_answer_and_on_the_cards():
         assert len(answer(study)) < 350
 
 
-def test_how_it_was_tested_is_folded():
-    html = first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).html
-    assert html.index("<details>") > html.index("Family") - 200
-    assert html.count("<details>") == 1
-    assert html.startswith('<p class="answer">')
-
-
 def test_the_heading_names_the_input_or_is_what_the_parameter_says(tmp_path):
     forecasts(a=1, b=2).to_csv(tmp_path / "june <1>.csv", index=False)
     path = tmp_path / "june <1>.csv"
@@ -205,13 +187,6 @@ def test_the_heading_names_the_input_or_is_what_the_parameter_says(tmp_path):
     named = rating_page.title(rating.read(path, **options))
     assert named.html.startswith("<h1>Tide &lt;b&gt;</h1>")
     assert named.text.splitlines()[2:] == ["Gauge 7 only.", "Data of June 2026"]
-
-
-def test_the_json_says_which_values_of_a_metric_are_better():
-    study = rating.read(forecasts(a=1, b=2), metrics="mae,r2,bias")
-    metrics = rating_page.results(study).results["metrics"]
-    assert [metric["best"] for metric in metrics] == ["low", "high", "neither"]
-    assert metrics[0] == {"name": "mae", "best": "low", "unit": "actual", "low": 0.0, "high": np.inf}
 
 
 def test_a_system_that_is_worse_by_another_metric_is_told():

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.catalogue import unit_metrics
-from evalkit.online import interleaving, sessions
+from evalkit.online import interleaving
 
 A, B = [1, 2, 3], [2, 3, 1]
 PAIR = np.array([[A], [B]])
@@ -35,12 +34,6 @@ def test_team_draft_by_enumeration():
     assert (shown.team == 0).mean() == 0.5  # a random click prefers neither
 
 
-def test_team_draft_is_insensitive_where_only_one_item_is_clicked():
-    shown = every_team_draft(PAIR, 3)
-    gained = interleaving.credit(shown, shown.item == 3)
-    assert gained.mean(axis=0).tolist() == [0.5, 0.5]  # although B ranks item 3 higher
-
-
 def test_balanced_by_enumeration_prefers_b_at_random():
     both = np.repeat(PAIR, 2, axis=1)
     shown = interleaving.merged(both, 3, np.array([0, 1]))
@@ -61,25 +54,6 @@ def test_balanced_credit_of_two_clicks_by_hand():
     shown = interleaving.merged(PAIR, 3, np.array([0]))
     assert interleaving.balanced_credit(shown, PAIR, [[1, 0, 1]]).tolist() == [[1, 1]]
     assert interleaving.balanced_credit(shown, PAIR, [[0, 0, 0]]).tolist() == [[0, 0]]
-
-
-def test_alternate_has_two_lists():
-    shown = interleaving.alternate(np.repeat(PAIR, 200, axis=1), 3, rng=np.random.default_rng(0))
-    assert {tuple(row) for row in shown.item.tolist()} == {(1, 2, 3), (2, 1, 3)}
-    assert {tuple(row) for row in shown.team.tolist()} == {(0, 1, 0), (1, 0, 1)}
-
-
-def test_equal_rankings_share_one_half_for_ever():
-    same = np.array([[A], [A]])
-    shown = every_team_draft(same, 3)
-    for weights in np.random.default_rng(0).random((20, 3)):
-        first, second = interleaving.credit(shown, np.tile(weights, (len(shown.item), 1))).sum(axis=0)
-        assert first / (first + second) == pytest.approx(0.5)
-    neutral = interleaving.without_shared_start(shown, np.repeat(same, len(shown.item), axis=1))
-    assert (neutral.team == interleaving.NO_TEAM).all()
-    gained = interleaving.credit(neutral, np.ones(shown.item.shape))
-    side, _ = sessions.sides(np.arange(len(gained)), gained)
-    assert unit_metrics.session_wins(side).value == 0.5
 
 
 @st.composite
@@ -144,14 +118,6 @@ def test_the_draft_equals_a_plain_loop(rankings, k, seed):
         missing = [-1] * (k - len(items))
         assert shown.item[user].tolist() == items + missing
         assert shown.team[user].tolist() == teams + missing
-
-
-def test_multileaving_gives_every_ranker_each_place_equally_often():
-    rng = np.random.default_rng(3)
-    rankings = np.argsort(rng.random((4, 20_000, 12)), axis=2)
-    shown = interleaving.team_draft(rankings, 8, rng=rng)
-    share = np.stack([(shown.team == t).mean(axis=0) for t in range(4)])
-    assert np.abs(share - 0.25).max() < 4 * np.sqrt(0.25 * 0.75 / 20_000)
 
 
 def test_probabilistic_first_item_follows_its_softmax_and_assignment_the_truth():

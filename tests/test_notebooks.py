@@ -1,25 +1,19 @@
-"""The notebooks are thin, executed and clean: what nbval compares is worth comparing."""
+"""The notebooks are thin, executed and clean, and name pieces that are there: what nbval compares is worth it."""
 
 import ast
+import importlib
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+from evalkit.pages import classification_page, page
+
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-LOGIC = (
-    ast.FunctionDef,
-    ast.For,
-    ast.While,
-    ast.If,
-    ast.IfExp,
-    ast.Lambda,
-    ast.ListComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-)
+LOOPS = (ast.For, ast.While, ast.If, ast.IfExp)
+LOGIC = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.DictComp, ast.GeneratorExp, *LOOPS)
 
 
 def cells(path: Path) -> list[dict]:
@@ -72,3 +66,38 @@ def test_small_and_without_this_machine(path):
     text = path.read_text(encoding="utf-8")
     assert len(text) < 400_000
     assert not re.search(r"/(home|root|tmp|Users|work)/", text)
+
+
+def named(path: Path) -> set[tuple[str, str]]:
+    """The modules of pages and their pieces that the cells of a notebook name."""
+    tree = ast.parse("\n".join("".join(cell["source"]) for cell in code(path)))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "evalkit.pages"]
+    modules = {alias.name for node in imports for alias in node.names}
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return {(ast.unparse(node.value), node.attr) for node in nodes if ast.unparse(node.value) in modules}
+
+
+@each
+def test_every_piece_that_a_cell_names_exists(path):
+    assert named(path)
+    for module, piece in named(path):
+        assert piece in page.names(importlib.import_module(f"evalkit.pages.{module}")), (module, piece)
+
+
+@pytest.mark.parametrize("module", sorted({module for path in NOTEBOOKS for module, _ in named(path)}))
+def test_an_unknown_piece_is_answered_with_the_list(module):
+    own = importlib.import_module(f"evalkit.pages.{module}")
+    with pytest.raises(AttributeError, match=f"no attribute 'estimtes'; its pieces are .*{page.names(own)[0]}"):
+        own.estimtes  # noqa: B018 - the attribute itself is what is tested
+
+
+OF_TWO = {"base_rate_plot", "base_rate", "cost_plot", "top_plot", "moving_threshold_table", "decision_difference"}
+LACKS = {"BinaryStudy": {"class_calibration_plot"}, "ClassesStudy": OF_TWO | {"threshold_plot"}}
+LACKS |= {"LabelsStudy": OF_TWO | {"thresholds", "calibration_plot", "confusion_plot"}}
+
+
+@pytest.mark.parametrize("kind", classification_page.KINDS, ids=lambda kind: kind.__name__)
+def test_each_kind_of_classification_has_every_piece_but_these(kind):
+    own = {piece.__name__ for piece in classification_page.PIECES if piece.__module__ == classification_page.__name__}
+    there = {name for name in own if any(hasattr(module, name) for module in classification_page.KINDS[kind])}
+    assert own - there == LACKS[kind.__name__] | {"roc", "precision_recall"}

@@ -1,5 +1,6 @@
-"""Figures by what they draw: the data of their artists, labels, and the SVG that reaches the page."""
+"""Figures by what they draw: the data of their artists, labels, the SVG of the page, its marks."""
 
+import html
 import re
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 from evalkit.drawing import curve_plots, figures, plots
+from evalkit.drawing.curve_plots import Panel
 
 
 @pytest.fixture
@@ -46,59 +48,34 @@ def test_bars_are_sorted_and_split_by_sign(ax):
     assert ax.texts[0].get_text() == "mean +0.0833"
 
 
-def test_bars_thin_many_units_and_keep_their_width(ax):
-    plots.bars(np.linspace(-1, 1, 50_000), ax, xlabel="", ylabel="")
-    edges = ax.patches[0].get_data().edges
-    assert len(edges) == plots.MANY + 1
-    assert edges[-1] == 50_000
-
-
 def test_multiples_share_axes_and_print_n():
     from matplotlib.figure import Figure
 
-    axes = Figure().subplots(1, 3, sharex=True, sharey=True, squeeze=False)
-    frame = pd.DataFrame({"slice": ["x", "x", "y", "y"], "system": ["a", "b"] * 2, "value": [0.1, 0.2, 0.3, 0.4]})
-    frame["low"], frame["high"], frame["n"] = 0.0, 0.5, [7, 7, 3, 3]
+    axes = Figure().subplots(2, 2, sharex=True, sharey=True, squeeze=False)
+    frame = pd.DataFrame({"slice": list("xyz"), "system": "a", "value": 0.5, "low": 0.1, "high": 0.9, "n": [7, 3, 3]})
     plots.multiples(frame, axes, label="ndcg@10")
     assert [ax.get_title(loc="left") or ax.get_title() for ax in axes.flat[:2]] == ["x\nn = 7", "y\nn = 3"]
-    assert not axes.flat[2].axison
-
-
-def test_the_lowest_panel_of_each_column_has_the_numbers_of_the_axis():
-    from matplotlib.figure import Figure
-
-    axes = Figure().subplots(2, 2, sharex=True, sharey=True, squeeze=False)
-    frame = pd.DataFrame({"slice": list("xyz"), "system": "a", "value": 0.5, "low": 0.1, "high": 0.9, "n": 3})
-    plots.multiples(frame, axes, label="ndcg@10")
+    assert not axes.flat[3].axison
     numbered = [ax.xaxis.get_tick_params()["labelbottom"] for ax in axes.flat[:3]]
-    assert numbered == [False, True, True]
+    assert numbered == [False, True, True]  # the lowest panel of each column
     assert [ax.get_xlabel() for ax in axes.flat] == ["", "ndcg@10", "ndcg@10", ""]
 
 
 def hostile() -> figures.Figure:
-    names = ['<script>"x"', "$\\badcmd$"]
+    names = ['<script>"x"', "$\\badcmd$ 0.12345"]
     frame = pd.DataFrame({"name": names, "value": [0.12345, 0.2], "low": [0.0, 0.1], "high": [0.3, 0.4]})
     return figures.picture(plots.intervals, frame, alt=names[0], caption=names[1], label=names[1], zero=False)
-
-
-def test_a_picture_escapes_text_and_takes_mathtext_as_it_stands():
-    shown = hostile()._repr_mimebundle_()["text/html"]
-    assert "<script" not in shown
-    assert "$\\badcmd$" in shown
 
 
 def test_a_picture_is_the_same_twice_and_loads_nothing():
     shown = hostile()._repr_mimebundle_()["text/html"]
     assert shown == hostile()._repr_mimebundle_()["text/html"]
     assert "http" not in shown
+    assert "<script" not in shown
+    assert "$\\badcmd$" in shown
+    assert "0.12345" in shown  # in a text; coordinates are rounded
+    assert not re.search(r'd="[^"]*\d\.\d{3}', shown)
     assert 'role="img" aria-label=' in shown
-
-
-def test_rounding_coordinates_leaves_the_text_alone():
-    frame = pd.DataFrame({"name": ["0.12345"], "value": [0.5], "low": [0.4], "high": [0.6]})
-    svg = figures.picture(plots.intervals, frame, alt="", caption="", label="", zero=True).svg
-    assert "0.12345" in svg
-    assert not re.search(r'd="[^"]*\d\.\d{3}', svg)
 
 
 ODD = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
@@ -188,3 +165,54 @@ def test_counts_of_a_confusion_matrix_can_be_read_on_every_shade(ax, seen):
         ink = mpl.colors.to_rgb(text.get_color())
         dark, light = sorted(luminance(seen(colour)) for colour in (ink, shade))
         assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def forest():
+    frame = pd.DataFrame({"name": ['a"<b>'], "value": [0.12345], "low": [0.0], "high": [0.3]})
+    return figures.picture(plots.intervals, frame, caption="x", label="difference", zero=True).svg
+
+
+def attributes(svg, name):
+    return [html.unescape(text) for text in re.findall(rf'data-{name}="([^"]*)"', svg)]
+
+
+def test_a_mark_says_its_system_and_its_interval_and_is_escaped():
+    svg = forest()
+    assert "<b>" not in svg
+    assert attributes(svg, "series") == ['a"<b>']
+    assert attributes(svg, "says") == ['a"<b>: +0.12 [0.00, +0.30]']
+    assert attributes(svg, "limits") == ['a"<b>']
+
+
+def test_the_scale_of_axes_tells_numbers_from_places():
+    x = np.linspace(0, 1, 50)
+    frame = pd.DataFrame({"system": "s", "x": x, "y": 3 * x + 1})
+    svg = figures.picture(curve_plots.panels, [Panel(frame, "rate (n = 50)", "y")], caption="c", panels=(1, 1)).svg
+    assert attributes(svg, "x-is") == ["rate"]
+    path = re.search(r'data-series="s"[^>]*>\s*<path d="M([\d.]+) ([\d.]+)', svg)
+    for axis, place, first in (("x", path[1], 0.0), ("y", path[2], 1.0)):
+        start, step, places = map(float, attributes(svg, axis)[0].split())
+        assert start + float(place) * step == pytest.approx(first, abs=10**-places)
+
+
+def test_the_path_of_a_system_has_two_numbers_for_each_step():
+    frame = pd.DataFrame({"system": "s", "x": [0.0, 0.2, 0.7, 1.0], "y": [0.0, 0.5, 0.5, 1.0]})
+    panel = Panel(frame, "x", "y", steps=curve_plots.STEPS)
+    svg = figures.picture(curve_plots.panels, [panel], caption="c", panels=(1, 1)).svg
+    path = re.search(r'data-series="s"[^>]*>\s*<path d="([^"]*)"', svg)[1]
+    assert not re.search(r"[hv]", path)
+
+
+def test_a_figure_of_ones_own_has_no_marks_in_its_ids(tmp_path):
+    frame = pd.DataFrame({"name": ["a"], "value": [0.1], "low": [0.0], "high": [0.3]})
+    figures.picture(plots.intervals, frame, caption="x", label="l", zero=True).save(tmp_path / "f.svg")
+    assert "mark-" not in (tmp_path / "f.svg").read_text("utf-8")
+
+
+def test_a_point_without_a_value_is_neither_marked_nor_counted():
+    frame = pd.DataFrame({"name": ["a", "b"], "value": [np.nan, 0.1], "low": [np.nan, 0.0], "high": [np.nan, 0.2]})
+    svg = figures.picture(plots.intervals, frame, caption="x", label="l", zero=False).svg
+    assert attributes(svg, "series") == ["b"]
+    line = pd.DataFrame({"system": "s", "k": [1, 2, 3], "value": [0.1, np.nan, 0.3], "low": 0.0, "high": 0.5})
+    svg = figures.picture(plots.curves, line, caption="x", x="k", y="value", xlabel="k", ylabel="y").svg
+    assert attributes(svg, "says") == ["s, k 1: 0.10 [0.00, 0.50]\ns, k 3: 0.30 [0.00, 0.50]"]

@@ -79,11 +79,6 @@ def test_the_budget_says_what_it_left_out():
     assert "200 of 300 rows: the others were drawn at random" in validation_page.findings(study).text
 
 
-def test_an_estimator_without_probabilities_keeps_the_metrics_it_has():
-    study = labelled(noise(60), estimator="sklearn.svm.LinearSVC")
-    assert list(study.estimates["metric"].unique()) == ["accuracy", "roc_auc"]
-
-
 def test_the_split_follows_the_columns():
     frame = noise(60).assign(group=np.arange(60) // 4, time=np.arange(60))
     rules = [labelled(frame[["x0", "label", *more]]).folds.rule for more in ([], ["group"], ["group", "time"])]
@@ -123,16 +118,6 @@ def test_ways_that_the_rows_do_not_allow_are_named_and_the_others_made():
     assert study.other.summary["way"].tolist() == made
 
 
-def test_folds_given_are_the_folds_of_the_corrected_interval():
-    frame = noise(60).assign(fold=np.arange(60) // 2 % 4, group=np.arange(60) // 2)
-    study = validation.read(features=frame, k=5, seconds=20)
-    corrected = study.intervals.set_index("what").loc["mean of folds, Nadeau–Bengio"]
-    assert corrected["n"] == 4
-    assert study.other.folds.size == 4
-    assert "the folds given" in list(study.other.summary["way"])
-    assert "group ignored" in validation_page.other_splits(study).html
-
-
 def two_fits():
     frame = noise(80)
     learner = fitting.Learner(
@@ -156,11 +141,6 @@ def test_the_clock_stops_what_is_not_required():
     ticks = iter(range(100))
     assert 2 <= len(fitting.run(learner, jobs, required=2, seconds=3, clock=lambda: next(ticks) * 0.5)) < 8
     assert len(fitting.run(learner, jobs, required=6, seconds=1e-9)) == 6
-
-
-def test_two_processes_make_no_more_than_required_where_there_are_no_seconds():
-    learner, jobs = two_fits()
-    assert len(fitting.run(learner, jobs, required=5, seconds=1e-9, worth=-1.0)) == 5
 
 
 def test_fits_that_the_seconds_do_not_allow_call_for_no_second_process(monkeypatch):

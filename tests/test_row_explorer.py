@@ -85,18 +85,6 @@ def test_a_row_opens_to_its_other_columns(tmp_path):
     assert "city: &lt;b&gt;" in html
 
 
-def test_long_tables_and_frames_open_too():
-    wide = binary(city="Ulm")
-    long = pd.concat(
-        [
-            wide[["id", "label", "city"]].assign(system=name, score=wide[f"score_{name}"], machine=f"m{name}")
-            for name in "ab"
-        ]
-    )
-    opened = row_study.missed(classification.read(long), 80).opened(3)
-    assert opened == [{"city": "Ulm", "machine": "ma"}] * 3
-
-
 def test_scores_that_are_no_probabilities_are_ranked():
     table = binary()
     table["score_a"] = 10 * table["score_a"]
@@ -104,24 +92,6 @@ def test_scores_that_are_no_probabilities_are_ranked():
     rank = (table["score_a"].rank() - 0.5) / len(table)
     assert m.off["a"] == pytest.approx(np.abs(table["label"] - rank).to_numpy())
     assert m.by is row_study.By.RANK
-
-
-def test_forecasts_are_missed_by_their_error():
-    rng = np.random.default_rng(4)
-    table = pd.DataFrame({"actual": rng.normal(0, 5, 60), "forecast": rng.normal(0, 5, 60), "shop": "s1"})
-    study = rating.read(table)
-    frame = rows_of(study)
-    errors = (table["forecast"] - table["actual"]).abs().sort_values(ascending=False)
-    assert frame.filter(like="miss").iloc[:, 0].tolist() == pytest.approx(errors.tolist(), abs=0.051)
-    assert "shop: s1" in explorer.explorer(study).html
-
-
-@pytest.mark.parametrize("name, truth", [("penguins", "class"), ("digit_traits", "labels")])
-def test_classes_and_labels_have_an_explorer(name, truth):
-    study = classification.read(f"data/{name}/predictions.csv")
-    frame = classification_page.explorer(study).to_frames()[0]
-    assert list(frame)[1] == truth
-    assert frame[f"miss {study.leader}"].is_monotonic_decreasing
 
 
 def test_a_class_without_probabilities_is_hit_or_missed():

@@ -1,4 +1,4 @@
-"""The significance page: its pictures draw what was computed, and its report is the same on two runs."""
+"""The significance page: its pictures draw what was computed, its lessons, earlier reports tested anew."""
 
 import json
 from pathlib import Path
@@ -12,8 +12,8 @@ from significance_tables import rng, told, wide
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import claim_plots, plots
 from evalkit.metrics.grid import Counted
-from evalkit.pages import ranking_page, significance_page
-from evalkit.studies import paired, ranking, significance
+from evalkit.pages import lessons_page, ranking_page, significance_page
+from evalkit.studies import lessons, paired, ranking, significance
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -107,3 +107,28 @@ def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(tmp_path):
     for name, value in (("unit", "user"), ("systems", "a"), ("columns", "unit=user"), ("metrics", "loss")):
         with pytest.raises(ParameterError, match=f"{name}: "):
             significance.read(str(tmp_path / "earlier.json"), **{name: value})
+
+
+def test_wrong_methods_err_and_right_ones_do_not():
+    frame = lessons.wrong().set_index("wrong")
+    assert frame.loc["rows as units (Wilson)", "wrong_rate"] > 0.25
+    assert frame.loc["t over the 100 folds", "wrong_rate"] > 0.4
+    assert frame.loc["Wilcoxon", "wrong_rate"] > 0.8
+    assert frame.loc["sessions as units (sign test)", "wrong_rate"] > 0.3
+    assert (frame["right_rate"] < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / lessons.RUNS)).all()
+
+
+def test_the_simulations_claim_no_more_than_two_standard_errors():
+    worst = 2 * np.sqrt(0.25 / lessons.RUNS)
+    shown = significance_page.teaching(significance.read(wide())).html
+    assert f"300 runs (Wilcoxon 30): rates are accurate to about {100 * worst:.0f} percentage points." in shown
+
+
+def test_the_figures_of_the_lessons_are_in_the_results():
+    recorded = significance_page.results(significance.read(wide())).results["lessons"]
+    assert sum(recorded["coin"]["chance"]) == pytest.approx(1)
+    every = zip(recorded["hundred"]["method"], recorded["hundred"]["covers"], strict=True)
+    missed = [method for method, covers in every if not covers]
+    caption = lessons_page.hundred().caption
+    assert f"the {missed.count('t')} (t) and {missed.count('z with s')} (z with s) that miss" in caption
+    assert recorded["looks"]["looks"] == [1, 2, 5, 10, 20]

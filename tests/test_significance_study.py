@@ -7,7 +7,9 @@ from significance_tables import rng, told, wide
 
 from evalkit.pages import first_screen, page, significance_page
 from evalkit.statistics import multiplicity, signflip
-from evalkit.studies import ranking, significance
+from evalkit.statistics import significance as tests
+from evalkit.studies import paired, ranking, significance
+from evalkit.studies.paired import RESAMPLES
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +94,31 @@ def test_exact_p_values_of_the_sample_need_no_draws(sample):
     assert len(row) == 2
     d = sample.differences(("pixel_cosine", "lda_cosine"), sample.settings.metrics[2]).to_numpy()
     assert signflip.exact_p(d) == (0.25, "exact enumeration")
+
+
+UNITS = 1_200  # above those whose bootstrap draws Poisson counts first
+
+
+@pytest.fixture(scope="module")
+def normal():
+    values = pd.DataFrame(rng(4).normal(size=(UNITS, 5)), columns=list("abcde"))
+    values["d"] = (values["a"] > 0) * 1.0
+    values["e"] = (values["b"] > 0.5) * 1.0  # d − e has three values
+    values.loc[:9, "c"] = np.nan  # pairs with c have other units
+    return values.assign(id=range(UNITS), user=np.arange(UNITS) // 3)
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_pairs_that_share_bootstrap_samples_have_the_p_of_each_alone(normal, unit, monkeypatch):
+    monkeypatch.setattr("evalkit.studies.paired.DIFFERENCES", 4 * UNITS)  # some pairs at a time
+    study = significance.read(normal, unit=unit, columns={"unit": "id"}, systems="a,b,c,d,e")
+    other = paired.other_tests(study).set_index(["first", "second"])["bootstrap"]
+    assert len(other) == 10
+    for pair in study.pairs:
+        total, count = study.summed(pair, study.primary)
+        options = {"rng": study.rng(5), "resamples": RESAMPLES}
+        if unit is None:
+            alone = tests.paired_bootstrap(total, **options)
+        else:
+            alone = tests.paired_ratio_bootstrap(total, count, np.zeros(total.size), count, **options)
+        assert other[pair] == alone.p_value

@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 164
-TESTS = 23_957
+TESTS = 23_550
 
 
 @cache
