@@ -49,35 +49,33 @@ def test_every_kind_is_used_and_every_name_that_is_used_is_a_kind():
 
 
 def given(function):
-    """Each finding that a function makes: its kind, the sentences it may say, and the facts that it gives."""
+    """Each sentence that a function of a page says: its text, or those that it may be, and the facts that it gives."""
     nodes, named = list(ast.walk(function)), {}
     for node in (node for node in nodes if isinstance(node, ast.Assign | ast.AugAssign)):
-        keys = {
-            key.value
-            for part in ast.walk(node.value)
-            if isinstance(part, ast.Dict)
-            for key in part.keys
-            if isinstance(key, ast.Constant)
-        }
+        dicts = [part for part in ast.walk(node.value) if isinstance(part, ast.Dict)]
+        keys = {key.value for part in dicts for key in part.keys if isinstance(key, ast.Constant)}
         for name in ast.walk(node.targets[0] if isinstance(node, ast.Assign) else node.target):
             named[ast.unparse(name)] = named.get(ast.unparse(name), set()) | keys
-    for call in (node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-        if (made := re.fullmatch(r"kinds\.([A-Z_]+)\.(note|warning|rated)", ast.unparse(call.func))) is not None:
-            says = [part for part in ast.walk(call.args[-1]) if isinstance(part, ast.Constant)] if call.args else []
-            forms = {part.value for part in says} & set(kinds.KINDS[made[1]].says)
+    for call in (node for node in nodes if isinstance(node, ast.Call)):
+        of = ast.unparse(call.func)
+        if (made := re.fullmatch(r"kinds\.([A-Z_]+)\.(note|warning|rated)|(page\.)?said", of)) is not None:
+            words = (
+                {part.value for part in ast.walk(call.args[-1]) if isinstance(part, ast.Constant)} if call.args else ""
+            )
+            says = kinds.KINDS[made[1]].says if made[1] else page.CAPTIONS
             facts = {fact for k in call.keywords for fact in ([k.arg] if k.arg else named[ast.unparse(k.value)])}
-            yield made[1], forms or set(kinds.KINDS[made[1]].says), facts
+            yield [says[form] for form in says if form in words] or [*says.values()], facts
 
 
 def test_a_page_gives_the_facts_that_a_sentence_needs():
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("pages/*.py")]
     functions = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
-    findings = [finding for function in functions for finding in given(function)]
-    assert len(findings) > 90
-    for kind, forms, facts in findings:
-        for form in forms:
-            fields = {field for _, field, _, _ in Formatter().parse(kinds.KINDS[kind].says[form]) if field}
-            assert fields - set(vars(kinds.measured)) == facts, (kind, form)
+    sentences = [sentence for function in functions for sentence in given(function)]
+    assert len(sentences) > 130
+    for texts, facts in sentences:
+        for text in texts:
+            fields = {field for _, field, _, _ in Formatter().parse(text) if field}
+            assert fields - set(vars(kinds.measured)) == facts, text
 
 
 def test_kinds_are_made_in_the_catalogue_alone():
@@ -107,11 +105,11 @@ def test_the_record_is_what_the_json_has():
 
 
 def test_the_page_says_what_to_do_where_it_matters():
-    page = tables.findings([KIND.warning(fact="Look <here>."), KIND.rated(NOTE, None, "other")])
+    shown = tables.findings([KIND.warning(fact="Look <here>."), KIND.rated(NOTE, None, "other")])
     code = '<span class="muted" title="name: What to do.">EK999</span>'
-    assert f'<li class="warn">Look &lt;here&gt;. What to do. {code}</li>' in page.html
-    assert f"<li>Fine. {code}</li>" in page.html
-    assert page.text == "Look <here>. [EK999]\nFine. [EK999]"
+    assert f'<li class="warn">Look &lt;here&gt;. What to do. {code}</li>' in shown.html
+    assert f"<li>Fine. {code}</li>" in shown.html
+    assert shown.text == "Look <here>. [EK999]\nFine. [EK999]"
 
 
 def test_advice_names_parameters_that_exist():

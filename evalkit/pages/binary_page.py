@@ -19,6 +19,7 @@ from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
 from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages.explorer import recorded
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
+from evalkit.pages.threshold_page import both_classes
 from evalkit.studies import classification as diagnostics
 from evalkit.studies import score_curves
 from evalkit.studies import score_curves as net_benefit
@@ -52,6 +53,8 @@ def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
 
 
 page.offered(__name__)
+
+probabilities = page.where(lambda study: study.probabilities)
 
 
 def title(study: BinaryStudy) -> Html:
@@ -87,17 +90,15 @@ def estimates(study: BinaryStudy) -> Html:
     return tables.stack(pieces)
 
 
+@both_classes
 def top(study: BinaryStudy) -> Html:
     """Lift and recall among the highest scores."""
-    if not study.both_classes:
-        return Html("")
 
     def lift(rows: tables.Rows) -> list[Cell]:
         cells = zip(limits("value")(rows), rows, strict=True)
         return [replace(cell, below=(f"finds {row['recall']:.0%}",)) for cell, row in cells]
 
-    note = "Lift: precision / base rate. Finds: the share of all positives. Rows tied at the cut-off count by their "
-    note += "share."
+    note = page.said("binary.top_note")
     return by_system("Lift among the highest scores", study.gains, "depth", lift, note, "top {:.0%}".format)
 
 
@@ -283,10 +284,9 @@ CROSSINGS = 3  # crossings of two curves that a reader may want one by one
 ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everywhere
 
 
+@both_classes
 def curve_plot(study: BinaryStudy) -> Figure | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
-    if not study.both_classes:
-        return Html("")
     c, base = study.table(study.order[0]), two_classes(study).base_rate
     n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
     points = {kind: page.drawn(study, operating_points(study, kind)) for kind in ("roc", "pr")}
@@ -313,8 +313,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     )
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     pointwise = "" if roc.bands is None else limits
-    caption = f"ROC and precision-recall curves, {n}. {pointwise}Marks: the threshold used ({study.rule.text}). Open "
-    caption += f"circles: the break-even point, where precision equals recall. Dotted: no skill.{page.few(study)}"
+    caption = page.said("binary.curve_plot", n=n, pointwise=pointwise, rule=study.rule.text, few=page.few(study))
     values = listed(
         f"{name}: AUC {number(auc)}, average precision {number(precision)}"
         for name, (auc, precision) in areas(study).items()
@@ -332,10 +331,9 @@ def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     return frame[frame["system"] == name]
 
 
+@both_classes
 def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
-    if not study.both_classes:
-        return Html("")
     name, rate = study.leader, study.other_rate
     here = two_classes(study).base_rate
     titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
@@ -347,17 +345,15 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=((0, 1), (0, 1)))
     pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}", steps=STEPS)
     ap = list(_of(study.elsewhere, name)["value"][:2])
-    caption = f"{name} if {rate:.3g} of the rows were positive instead of {here:.3g}, with unchanged scores within "
-    caption += "each class: the ROC curve stays the same (the lines coincide), average precision changes from "
-    caption += f"{number(ap[0])} to {number(ap[1])}."
+    facts = {"name": name, "rate": rate}
+    caption = page.said("binary.base_rate_plot", here=here, before=number(ap[0]), after=number(ap[1]), **facts)
     curves = figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
     return curves.folded("Curves at another base rate")
 
 
+@both_classes
 def top_plot(study: BinaryStudy) -> Figure | Html:
     """Share of the positives found against the share of rows looked at."""
-    if not study.both_classes:
-        return Html("")
     c = study.table(study.leader)
     panel = Panel(
         page.drawn(study, study.curve("gain")),
@@ -367,15 +363,13 @@ def top_plot(study: BinaryStudy) -> Figure | Html:
     )
     top = study.gains[study.gains["depth"] == 0.1]
     shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
-    caption = "Cumulative gain. The 10% of rows with the highest scores contain this share of the positives: "
-    caption += f"{shares}. Dotted: no skill.{page.few(study)}"
+    caption = page.said("binary.top_plot", shares=shares, few=page.few(study))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
+@page.where(lambda study: study.both_classes and len(study.order) >= 2)
 def curves(study: BinaryStudy) -> Html:
     """Whether one curve contains the other, or where they cross."""
-    if not study.both_classes or len(study.order) < 2:
-        return Html("")
     lines = []
     for kind, name, axis in (("roc", "ROC", "false positive rate"), ("pr", "precision-recall", "recall")):
         rows = study.crossings[study.crossings["curve"] == kind].to_dict("records")
@@ -406,10 +400,9 @@ def _often(name: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return f"These {name} curves cross often; share of the {axis} axis over which the first lies above: {shares}."
 
 
+@both_classes
 def base_rate(study: BinaryStudy) -> Html:
     """Precision, F1 and average precision in the data and at another base rate."""
-    if not study.both_classes:
-        return Html("")
     rows = []
     for name in study.order:
         part = study.elsewhere[study.elsewhere["system"] == name].to_dict("records")
@@ -420,8 +413,7 @@ def base_rate(study: BinaryStudy) -> Html:
         rows.append([Cell(name), *cells])
     rate = study.elsewhere["base_rate"]
     caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
-    note = "Recall, specificity and AUC do not depend on the base rate. Set prevalence to the base rate expected in "
-    note += "production."
+    note = page.said("binary.base_rate_note")
     if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
         note += " No interval of average precision: at this rate it depends on the few highest-scoring negatives."
     table = tables.table(caption, ["system", "average_precision", "precision", "f1"], rows, note)
@@ -432,17 +424,15 @@ DRAWN = 4  # systems with a square of their own
 CORNER = {"miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC", "slope": "slope"}
 
 
+@probabilities
 def calibration_plot(study: BinaryStudy) -> Figure | Html:
     """The reliability diagram of each system, with what the calibration table says of it."""
-    if not study.probabilities:
-        return Html("")
     words: dict[str, list[str]] = {name: [] for name in study.order[:DRAWN]}
     for part, rows in study.calibration.groupby("part", sort=False):
         places = decimals(*(rows[column] for column in ("value", "low", "high")))
         for row in rows[rows["system"].isin(list(words))].itertuples():
             words[row.system] += [f"{CORNER[part]} {number(row.value, places)}"] if part in CORNER else []
-    how = "On the dotted line probabilities are calibrated; above it they are too low, below it too high."
-    how += " MCB, DSC, UNC: miscalibration, discrimination and uncertainty; Brier = MCB − DSC + UNC."
+    how = page.said("binary.calibration_plot_how")
     return reliability(study, "share of positives", how, words, len(study.account))
 
 
@@ -453,18 +443,16 @@ def reliability(
     level, drawn = study.settings.level, study.isotonic.only(list(words))
     band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
-    caption = f"Reliability diagram without bins (CORP, isotonic regression, n = {rows:,}). {how} {band} Below: "
-    caption += "histogram of the probabilities."
+    caption = page.said("binary.reliability", rows=rows, how=how, band=band)
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
     data = (drawn.curve, drawn.bands, drawn.spread)
     alt, more = f"{caption} {values}.", {"ylabel": what, "words": words}
     return figures.row(curve_plots.reliability, *data, caption=caption, alt=alt, panels=len(words), height=3.4, **more)
 
 
+@probabilities
 def calibration(study: BinaryStudy) -> Html:
     """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
-    if not study.probabilities:
-        return Html("")
     note = (
         "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
         "the miscalibration; only a better ranking adds discrimination. ece_10_debiased: ECE less what chance adds to "
@@ -496,8 +484,7 @@ def _miscalibrated(study: BinaryStudy) -> list[Html]:
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
     caption = f"Logistic recalibration, with {study.settings.level:.0%} intervals"
-    note = "slope: of the logit of the probability in a logistic regression; 1 if calibrated, below 1: too extreme. "
-    note += "intercept: with the slope fixed at 1; 0 if calibrated, above 0 if they are too low."
+    note = page.said("binary._logistic_note")
     if certain := [name for name in study.order if study.wrong.get(name)]:
         note += f" Of {listed(certain)} some rows are certain and wrong: the slope depends on how such are clipped."
     return by_system(caption, rows, "part", limits("value"), note)
@@ -510,29 +497,25 @@ def _part(rows: tables.Rows) -> list[Cell]:
     return [replace(cell, below=if_perfect(row["expected"], row["p"], places)) for cell, row in cells]
 
 
+@both_classes
 def score_plot(study: BinaryStudy) -> Figure | Html:
     """The histogram of the scores of each class, one square a system."""
-    if not study.both_classes:
-        return Html("")
     names, c = study.order[:DRAWN], study.table(study.order[0])
     tables = study.counts_by_system
     frame = score_curves.histogram({name: tables[name] for name in names}, score_curves.edges(study, tables))
-    caption = f"Scores by class ({counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}): the share of "
-    caption += f"each class in {score_curves.BINS} equal bins. The less the two overlap, the better a threshold can "
-    caption += "separate them."
+    facts = {"positives": counted(c.positives, "positive"), "negatives": counted(c.negatives, "negative")}
+    caption = page.said("binary.score_plot", bins=score_curves.BINS, **facts)
     labels = {"xlabel": "score", "ylabel": "share of the class"}
     alt = f"{caption} {_distances(study)}"
     return figures.row(curve_plots.histograms, frame, caption=caption, alt=alt, panels=len(names), height=2.6, **labels)
 
 
+@both_classes
 def ks_plot(study: BinaryStudy) -> Figure | Html:
     """The distribution function of the leader's scores of each class, with the largest distance marked."""
-    if not study.both_classes:
-        return Html("")
     name = study.leader
     frame, widest = score_curves.distribution(name, study.table(name)), score_curves.distances(study.counts_by_system)
-    caption = f"{name}: share of each class at or below a score; the upright line marks the largest distance "
-    caption += f"(Kolmogorov–Smirnov). {_distances(study)}"
+    caption = page.said("binary.ks_plot", name=name, distances=_distances(study))
     labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below"}
     figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, panels=1, **labels)
     return figure.folded("Distribution functions of the scores (KS)")
@@ -546,8 +529,7 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     if not names:
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
-    caption = f"Confusion matrix at the threshold ({study.rule.text}): {what} by actual and predicted class. The "
-    caption += "shares, and the shades, are of the actual class."
+    caption = page.said("binary.confusion_plot", rule=study.rule.text, what=what)
     words = [_said(name, tables[name]) for name in names]
     classes = [study.positive, study.negative or "the rest"]
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}

@@ -29,6 +29,10 @@ from evalkit.studies.row_study import DRAWN as CLASSES_DRAWN
 
 page.offered(__name__)
 
+one_by_one = page.where(lambda study: study.one_by_one)
+probabilities = page.where(lambda study: study.probabilities)
+scored = page.where(lambda study: study.scored)
+
 
 COUNTED = {"n": "rows", "predicted": "predicted"}
 
@@ -52,18 +56,16 @@ def estimates(study: ClassesStudy) -> Html:
     return page.estimates(study, caption, note, more=[row])
 
 
+@scored
 def curve_plot(study: ClassesStudy) -> Figure | Html:
     """The leader's ROC and precision-recall curves of each class against the rest."""
-    if not study.scored:
-        return Html("")
     bands = {kind: study.bands(kind) for kind in ("roc", "pr")}
     return curves_of_each(study, "each class against the rest", len(study.names), bands)
 
 
+@scored
 def curves(study: ClassesStudy) -> Html:
     """AUC and average precision of each class against the rest."""
-    if not study.scored:
-        return Html("")
     areas = {"auc": "AUC", "average_precision": "average_precision"}
     return class_by_class(study, study.by_class, "Each class against the rest", COUNTED, areas)
 
@@ -73,25 +75,22 @@ def thresholds(study: ClassesStudy) -> Html:
     columns = named("system | coverage [] | accuracy among them=right [_]")
     columns["classes"] = each(lambda row: Cell(listed((row["classes"] or "none").split(", ")), kind="text"))
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
-    note = "Coverage is the work saved if those predictions are not reviewed. The classes were chosen on these rows, "
-    note += "and the intervals do not account for that choice. precision_target sets the target."
+    note = page.said("classes.thresholds_note")
     return of_rows(caption, study.covered, columns, note)
 
 
+@probabilities
 def calibration_plot(study: ClassesStudy) -> Figure | Html:
     """Share of right predictions against the score of the predicted class."""
-    if not study.probabilities:
-        return Html("")
     rows = study.calibration.to_dict("records")[:DRAWN]
     words = {row["system"]: [f"accuracy {number(row['right'])}", f"mean {number(row['confidence'])}"] for row in rows}
     how = "The probability is that of the predicted class. Above the dotted line: underconfident."
     return reliability(study, "share of right predictions", how, words, len(study.account))
 
 
+@probabilities
 def calibration(study: ClassesStudy) -> Html:
     """Confidence against accuracy, and the top-label ECE."""
-    if not study.probabilities:
-        return Html("")
     columns = named("system | mean probability of the predicted class=confidence # | accuracy=right [_]")
     columns["top-label ECE, 10 equal bins"] = _ece
     caption = "Calibration of the probability of the predicted class (confidence)"
@@ -104,10 +103,9 @@ def _ece(rows: tables.Rows) -> list[Cell]:
     return [replace(cell, below=if_perfect(row["ece_10_expected"], row["ece_10_p"], places)) for cell, row in cells]
 
 
+@scored
 def top(study: ClassesStudy) -> Html:
     """How often the actual class is among the k highest scores."""
-    if not study.scored:
-        return Html("")
     caption, note = "Actual class among the k highest scores", "Rows tied at the cut-off count by their share."
     return by_system(caption, study.tops, "k", limits("value"), note, "top {}".format)
 
@@ -117,8 +115,7 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     table = study.measured.confusion(study.leader).table
     classes, mistake = study.names, worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
-    caption = f"{study.leader}: {what} by actual and predicted class (n = {len(study.account):,}), shaded by share of "
-    caption += "the actual class."
+    caption = page.said("classes.confusion_plot", leader=study.leader, what=what, rows=len(study.account))
     if mistake:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
         caption += f" Most frequent mistake: {text}{'' if study.weighted else ' rows'}."
@@ -144,10 +141,9 @@ def confusion(study: ClassesStudy) -> Html:
     return tables.stack([_confused(study), by_class])
 
 
+@page.where(lambda study: len(study.confused))
 def _confused(study: ClassesStudy) -> Html:
     """Which classes are most often predicted instead of which."""
-    if not len(study.confused):
-        return Html("")
     columns = (
         f"actual | predicted | {'weight' if study.weighted else 'rows'}=n n | share of the actual class=share [] | "
     )
@@ -223,10 +219,9 @@ UNFOLDED = 4  # squares that a page shows at once
 HEIGHT = 2.5  # inches of a square
 
 
+@one_by_one
 def score_plot(study: Either) -> Figure | Html:
     """The histogram of the scores of each class: of its rows, and of the others."""
-    if not study.one_by_one:
-        return Html("")
     edges = score_curves.edges(study, study.one_by_one, classes.BARS)
     frame, distances = score_curves.histogram(study.one_by_one, edges), _distances(study)
     bins = f"{classes.BARS} equal bins of the score"
@@ -236,14 +231,12 @@ def score_plot(study: Either) -> Figure | Html:
     return _folded(study, figure, "Scores")
 
 
+@one_by_one
 def ks_plot(study: Either) -> Figure | Html:
     """The distribution functions of the scores of each class, with their largest distance."""
-    if not study.one_by_one:
-        return Html("")
     tables = study.one_by_one
     frame = pd.concat([score_curves.distribution(name, c, classes.SMALL.curve) for name, c in tables.items()])
-    caption = f"{_of_each(study)}: {_pair(study)}, the share of each at or below a score; the upright line marks the "
-    caption += "largest distance (Kolmogorov–Smirnov)."
+    caption = page.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
     data, alt = (frame, score_curves.distances(tables)), f"{caption} {_distances(study)}"
     more = _size(study) | labels | {"sides": study.sides}
@@ -251,17 +244,14 @@ def ks_plot(study: Either) -> Figure | Html:
     return figure.folded(f"Distribution functions of the scores (KS), {study.noun} by {study.noun}")
 
 
+@page.where(lambda study: study.probabilities and study.one_by_one)
 def class_calibration_plot(study: Either) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
-    if not (study.probabilities and study.one_by_one):
-        return Html("")
     drawn, words = study.each_reliability, _corners(study.one_by_one)
     grey = f"Grey: at each probability, {study.settings.level:.0%} of such curves if the probabilities are right. "
-    caption = f"{_of_each(study)}: reliability diagram without bins (CORP) of the probability of each. Above the "
-    caption += f"dotted line probabilities are too low. {'' if drawn.bands is None else grey}Below: histogram of the "
-    caption += "probabilities. MCB: miscalibration, DSC: discrimination, parts of the Brier score of each. Slope: "
-    caption += "below 1 over-confident, above 1 under-confident; if probabilities are exactly 0 or 1, it depends on "
-    caption += "how they are clipped."
+    caption = page.said(
+        "classes.class_calibration_plot", of_each=_of_each(study), grey="" if drawn.bands is None else grey
+    )
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
     more = _size(study) | {"ylabel": f"share of the {study.noun}", "words": words, "height": 2.9}
     data, alt = (drawn.curve, drawn.bands, drawn.spread), f"{caption} {values}."
@@ -269,14 +259,11 @@ def class_calibration_plot(study: Either) -> Figure | Html:
     return _folded(study, figure, "Reliability diagrams")
 
 
+@page.where(lambda study: study.probabilities and study.one_by_one)
 def decision_curve(study: Either) -> Figure | Html:
     """The net benefit of acting on each class by its probability."""
-    if not (study.probabilities and study.one_by_one):
-        return Html("")
     panels = [_benefit(study.leader, name, c) for name, c in study.one_by_one.items()]
-    caption = f"{_of_each(study)}: decision curve of acting on the probability of each. Net benefit: true positives "
-    caption += "per row less false positives per row times t / (1 − t), where t is the probability from which a case "
-    caption += "is acted on. Dotted: no case is acted on."
+    caption = page.said("classes.decision_curve", of_each=_of_each(study))
     figure = figures.row(curve_plots.panels, panels, caption=caption, **_size(study))
     return figure.folded(f"Net benefit, {study.noun} by {study.noun}")
 

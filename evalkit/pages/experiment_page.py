@@ -44,8 +44,7 @@ def comparisons(study: Experiment) -> Html:
     """The differences of the arms, then the lifts."""
     columns = named("lift head | metric w | value=lift % | detectable difference=detectable ±", **LIFT)
     caption = f"Lift with its {study.settings.level:.0%} interval"
-    note = "Detectable difference: the true difference first − second, in units of the metric and not in per cent, "
-    note += "that a table of this size detects with 80% power."
+    note = page.said("experiment.comparisons_note")
     return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
 
 
@@ -69,9 +68,7 @@ def adjustments(study: Experiment) -> Html:
     columns = "measured=way | estimand w | difference ±[] | p p | users %"
     pair, n = " − ".join(study.opponents), max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
-    note = "Users: the share of users that would give an interval as wide as the first row's. CUPED and strata must "
-    note += "come from before the experiment. Only the verdict above decides; choosing a row after seeing the results "
-    note += "does not keep the error rate."
+    note = page.said("experiment.adjustments_note")
     return of_rows(caption, study.adjustments, columns, note)
 
 
@@ -94,10 +91,9 @@ def _about(users: float) -> str:
 
 
 @page.of_a_part
+@page.where(lambda study: len(study.by_segment))
 def segments(study: Experiment) -> Html:
     """The first metric by segment."""
-    if not len(study.by_segment):
-        return Html("")
     return tables.stack([page.segments(study), tables.paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm.")])
 
 

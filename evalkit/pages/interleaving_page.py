@@ -88,8 +88,7 @@ def checks(study: Interleaving) -> Html:
     columns = named(f"position i{' | arm=system w' if several else ''}")
     columns[items] = each(lambda row: f"{row['count']:,} of {row['n']:,}")
     columns |= named("share [] | p p | adjusted p=adjusted p")
-    note = "p: chi-square test against a fair coin, one coin per session; adjusted by Holm over the positions. "
-    note += f"Below {experiment.BROKEN}: broken."
+    note = page.said("interleaving.checks_note", broken=experiment.BROKEN)
     by_position = of_rows("Balance of teams by position (position 1: the coin)", study.coins, columns, note)
     balance = tables.folded("The balance of teams in numbers", by_position)
     counts = named("check | count whole | of whole | share", whole=partial(count, show="{:,.0f}".format))
@@ -193,8 +192,7 @@ def balance(study: Interleaving) -> Figure | Html:
     ]
     frame = less_even(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
-    caption = f"Share of {whose} items at each position minus {fraction}, the share under a fair coin, with Wilson "
-    caption += f"{study.settings.level:.0%} intervals; n: items with a team. Position 1 is the coin itself."
+    caption = page.said("interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level)
     label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
     listed = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
     size = figures.WIDTH, figures.tall(len(frame), each=0.24)
@@ -249,8 +247,7 @@ def needed(study: Planning) -> Html:
     """Users by design and criterion."""
     spec = "design | effect ± | sd per user=sd # | 95% agree=agree_95 about | 80% power=power_80 about | "
     columns = named(f"{spec}95% power=power_95 about | noise=error noise | times times", **ABOUT)
-    note = "95% agree: the sign is right in 95% of experiments, the published criterion; power: two-sided at 0.05. An "
-    note += "A/B test counts both arms. Noise: one standard error of the simulation. Times: against the first row."
+    note = page.said("interleaving.needed_note")
     by_design = of_rows(f"Users needed, from {study.users:,} simulated users", study.needed, columns, note)
     return tables.folded("Users needed by design", by_design)
 
@@ -260,9 +257,7 @@ def worlds(study: Planning) -> Html:
     """What the ratio depends on: the click model and heavy users."""
     spec = "world | interleaving about | best raw A/B=raw metric | best A/B with CUPED=cuped metric | "
     columns = named(f"{spec}raw ratio=raw_times times | CUPED ratio=cuped_times times", **ABOUT)
-    note = "cascade: a play ends the session; positions: it does not; even users: all equally active. The ratio "
-    note += "depends on heavy users, on what ends a session, and on how the A/B test is analysed: it is not a "
-    note += "universal constant."
+    note = page.said("interleaving.worlds_note")
     by_world = of_rows("Users for 95% agreement, simulated, by assumption", study.worlds, columns, note)
     return tables.folded("The same under other assumptions", by_world)
 
@@ -290,9 +285,8 @@ def stages(study: Planning) -> Html:
     stages = study.stages.assign(design=study.stages["design"].where(~two, kept_of))
     columns = "design | users n | the best one wins=best_wins % | effect chosen=chosen %"
     kept = "s of them kept by interleaving and A/B-tested with production"
-    note = f"{first['users_interleaved']:,} users per interleaved candidate, {first['users_arm']:,} per A/B arm (plays "
-    note += "with CUPED); 10,000 repetitions, with the simulated effects as the truth. Effect chosen: mean effect of "
-    note += "the winner as a share of that of the best candidate."
+    facts = {"users_interleaved": first["users_interleaved"]}
+    note = page.said("interleaving.stages_note", users_arm=first["users_arm"], **facts)
     by_design = of_rows(f"Two stages, simulated: {study.rankers} candidates, {kept}", stages, columns, note)
     return tables.folded("First interleaving, then an A/B test (two stages)", by_design)
 
@@ -332,11 +326,8 @@ def assumptions(study: Planning) -> str:
 def errors(study: Planning) -> Figure | Html:
     """How often an experiment prefers the worse ranker, against its number of users, by design."""
     need = study.needed.set_index("design")["agree_95"]
-    caption = "Simulated, not observed: probability that an experiment of n users prefers the worse of two rankers "
-    caption += f"(noise {PRODUCTION:g} and {CANDIDATE:g}). Lines: normal approximation from {study.users:,} simulated "
-    caption += f"users whose true effects are known; points: shares of at least {FEWEST_GROUPS} experiments of n "
-    caption += f"users, ties counted half. Assumed: {assumptions(study)}. N users see the interleaved list, or N/2 "
-    caption += "each arm."
+    facts = {"production": PRODUCTION, "candidate": CANDIDATE, "users": study.users}
+    caption = page.said("interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts)
     listed = "; ".join(
         f"{name} reaches 5% at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])
     )
@@ -354,10 +345,7 @@ def errors(study: Planning) -> Figure | Html:
 def agreement(study: Planning) -> Figure | Html:
     """The interleaving preference of many rankers against their true and their measured A/B lift."""
     r = {how: study.correlation(how) for how in HOW}
-    caption = f"Simulated, not observed: {study.rankers} rankers against production, one point each; {study.each:,} "
-    caption += "users interleaved and as many in an A/B test, half in each arm. Pearson's r of preference and lift in "
-    caption += "the titles. All rank by affinity, and every play has the same value; the figure folded below has "
-    caption += "others."
+    caption = page.said("interleaving.agreement", rankers=study.rankers, each=study.each)
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     alt = f"{caption} {'; '.join(titles)}."
@@ -368,11 +356,7 @@ def agreement(study: Planning) -> Figure | Html:
 def families(study: Planning) -> Figure | Html:
     """Preference against the true lifts for rankers by affinity, click-bait and diverse ones."""
     rankers = study.families
-    caption = f"Simulated, not observed: {len(rankers)} rankers against production on the same {study.each:,} users, "
-    caption += f"one point each; the line is fitted to those by affinity. Here an item's presentation, N(0, {BAIT:g}²) "
-    caption += "in logits, raises the probability of a play and lowers its hours as much, and a session wants one of "
-    caption += f"{KINDS} kinds of items. Click-bait gains plays and loses hours. Interleaving cannot show the value of "
-    caption += "a diverse list as a whole, because half of each drafted list comes from another ranker."
+    caption = page.said("interleaving.families", rankers=len(rankers), each=study.each, bait=BAIT, kinds=KINDS)
     listed = "; ".join(
         f"{row.family} {row.ranker}: share {signed(row.share)}, plays {signed_percent(row.plays)}, "
         f"hours {signed_percent(row.hours)}"

@@ -19,6 +19,8 @@ from evalkit.studies.labels import SWEPT, LabelsStudy
 
 page.offered(__name__)
 
+probabilities = page.where(lambda study: study.probabilities)
+
 
 score_plot, ks_plot = classes_page.score_plot, classes_page.ks_plot
 class_calibration_plot = classes_page.class_calibration_plot
@@ -71,16 +73,14 @@ def threshold_plot(study: LabelsStudy) -> Figure:
     name = f"metric of {study.leader}"
     panel = Panel(frame, "threshold for every label", name, bands=frame, reference=mark, steps=curve_plots.STEPS)
     rows = counted(len(study.account), "row")
-    caption = f"{study.leader}: {', '.join(SWEPT)} along one threshold for all labels (n = {rows}). Best micro F1 over "
-    caption += f"all thresholds: {number(best)} at {number(at)}. Bands: {percent(study.settings.level)} intervals. "
-    caption += "Dotted: the threshold used."
+    facts = {"leader": study.leader, "swept": ", ".join(SWEPT), "rows": rows, "best": number(best)}
+    caption = page.said("labels.threshold_plot", at=number(at), level=percent(study.settings.level), **facts)
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
+@probabilities
 def calibration(study: LabelsStudy) -> Html:
     """Mean score against share true, label by label."""
-    if not study.probabilities:
-        return Html("")
     columns = "label | mean score=score # | share true=share # | mean score − share true=difference ±[]"
     caption = f"Calibration of {study.leader} by label"
     return of_rows(caption, study.mean_scores, columns)

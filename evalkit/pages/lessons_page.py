@@ -17,9 +17,8 @@ def hundred() -> Figure:
     """A hundred simulated intervals by t and by z with s."""
     frame = lessons.hundred()
     missed = frame[~frame["covers"]].groupby("method", sort=False).size()
-    caption = f"95% intervals of the mean of {lessons.FEW} heights from N({lessons.MEAN:g}, {lessons.SIGMA:g}²), "
-    caption += f"{lessons.SAMPLES} samples; red: the {missed['t']} (t) and {missed['z with s']} (z with s) that miss "
-    caption += "the mean."
+    facts = {"few": lessons.FEW, "mean": lessons.MEAN, "sigma": lessons.SIGMA, "samples": lessons.SAMPLES}
+    caption = page.said("lessons.hundred", missed_t=missed["t"], missed_z=missed["z with s"], **facts)
     drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
     return figures.row(claim_plots.hundred, frame, caption=caption, height=2.9, panels=2, **drawn)
 
@@ -40,10 +39,7 @@ def on_coin() -> Html:
         for r in frame[frame["heads"] >= 7].to_dict("records")
     ]
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
-    text = "p is the probability that a fair coin gives this many heads or more (one-sided), or any result as unlikely "
-    text += "(two-sided, for the question 'is it fair?'). It is not the probability that the coin is fair. A coin that "
-    text += "is not rejected has not been proved fair. Choosing the side after seeing the heads halves p without "
-    text += "justification. Flipping until the result is convincing means testing many times: see the last lesson."
+    text = page.said("lessons.on_coin_text")
     return tables.stack(
         [
             tables.table("Ten flips of a fair coin, exactly", heads, rows),
@@ -59,11 +55,7 @@ def _rejected(p: float) -> tuple[Cell, Cell]:
 
 def on_hundred() -> Html:
     listed = ", ".join(f"{r.z_with_s:.1%} at n = {r.n}" for r in lessons.coverage().itertuples())
-    text = "A point estimate alone does not say how far off it may be. The 95% describes the procedure: 95 of 100 such "
-    text += "intervals contain the fixed, unknown mean; a single interval either does or does not. With σ known, M ± "
-    text += f"1.96 σ/√n has exactly this coverage. With s in place of σ the z interval covers too rarely ({listed}); "
-    text += "Student's t corrects that. The mean of a new sample falls into an earlier interval in "
-    text += f"{lessons.replicate():.1%} of cases, not in 95%."
+    text = page.said("lessons.on_hundred_text", listed=listed, replicate=lessons.replicate())
     return tables.stack([hundred(), tables.paragraph(text)])
 
 

@@ -76,14 +76,20 @@ def nothing(study: object) -> Html:
     return Html("")
 
 
-def of_a_part(piece: Callable[[Part], Piece]) -> Callable[[Part | None], Piece | Html]:
-    """Make a piece empty where the part of the study that it is about was not given (None)."""
+def where(holds: Callable[[Any], object]) -> Callable[[Callable[[Part], Piece]], Callable[[Part], Piece | Html]]:
+    """Make a piece empty of a study, or a part of one, of which something does not hold."""
 
-    @wraps(piece)
-    def of_what_is_there(part: Part | None) -> Piece | Html:
-        return Html("") if part is None else piece(part)
+    def of_some(piece: Callable[[Part], Piece]) -> Callable[[Part], Piece | Html]:
+        @wraps(piece)
+        def of_what_is_there(part: Part) -> Piece | Html:
+            return piece(part) if holds(part) else Html("")
 
-    return of_what_is_there
+        return of_what_is_there
+
+    return of_some
+
+
+of_a_part = where(lambda part: part is not None)
 
 
 DRAWN = 30  # more than a figure holds
@@ -443,6 +449,12 @@ def segment_plot(study: Study) -> Figure | Html:
 
 
 DEFINITIONS = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
+CAPTIONS = DEFINITIONS.pop("captions")
+
+
+def said(place: str, **facts: object) -> str:
+    """The caption or the note of a piece in definitions.toml, with these facts of the study in it."""
+    return str(CAPTIONS[place].format_map(facts))
 
 
 def meanings(part: str, **facts: object) -> list[tuple[str, str]]:
@@ -480,11 +492,7 @@ def tiers(study: Study) -> Html:
         "tier": count("tier", str),
         f"{plural(study.unit_name, 2)} to tell it from the next": count("needed", _two_digits),
     }
-    note = f"Rank intervals contain all true ranks at once with probability {level} or more (step-down max-T, all "
-    note += "pairs), a joint test that may separate other systems than the verdicts, which are by Holm correction. "
-    note += "Systems of one tier do not differ significantly; those of neighbouring tiers need not either. The last "
-    note += "column is the number needed for 80% power at Holm's first step over these pairs, if the true difference "
-    note += "equals the observed one."
+    note = said("page.tiers_note", level=level)
     if study.settings.baseline:
         note += " All pairs are more tests than the comparisons with the baseline, so ranks separate fewer systems."
     caption = f"Ranks by {study.primary.label}: {len(frame)} systems in {several} tier{'s' if several > 1 else ''}"

@@ -325,9 +325,7 @@ def unjudged(study: Ranking) -> Html:
     for label in labels:
         rows[f"{label} low"], rows[f"{label} high"] = wide["low", label].to_numpy(), wide["high", label].to_numpy()
         columns[label] = _range(f"{label} low", f"{label} high")
-    note = f"From the lowest to the highest mean if each unjudged item in a system's own first {study.depth} were "
-    note += "judged: not relevant, or relevant with the highest grade. These are not confidence intervals: they leave "
-    note += "out the sampling error of the queries."
+    note = page.said("ranking.unjudged_note", depth=study.depth)
     table = of_rows("From the lowest to the highest value", rows, columns, note)
     return tables.folded("What the unjudged items could change", table)
 

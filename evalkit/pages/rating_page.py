@@ -57,8 +57,7 @@ def estimates(study: Rating) -> Html:
     caption = f"Errors with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
     constant = {"(mean of actual)": study.constant, "(median of actual)": study.constant_median}
     rows = [page.reference(study, name, of, study.settings.metrics) for name, of in constant.items()]
-    note = "(mean of actual), (median of actual): constant forecasts, the mean and the median actual value of these "
-    note += "rows."
+    note = page.said("rating.estimates_note")
     return page.estimates(study, caption, note, more=rows)
 
 
@@ -66,9 +65,7 @@ def error_plot(study: Rating) -> Figure:
     """The leader's error against its forecast."""
     name, n = study.leader, len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
-    caption = f"{name}: error (forecast − actual) against the forecast, the central 99% of {counted(n, 'row')} each "
-    caption += "way, in cells coloured by their number; and the mean error by decile of the forecast with "
-    caption += f"{study.settings.level:.0%} intervals."
+    caption = page.said("rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level)
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
     drawn, size = study.error_cells, (figures.WIDTH, 3.2)
     return figures.picture(curve_plots.error_cells, drawn, tenths, caption=caption, size=size, **labels)
@@ -79,8 +76,7 @@ def bias_plot(study: Rating) -> Figure:
     frame = study.tenths.rename(columns={"bias": "value"})
     across = figures.grid(len(study.order), across=4)[1]
     frame = frame[frame["system"].isin(study.order[:across])]
-    caption = f"Bias by decile of each system's forecast, lowest first, with {study.settings.level:.0%} intervals "
-    caption += f"({counted(len(study.account), 'row')}). Above 0: forecasts too high."
+    caption = page.said("rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row"))
     return figures.row(
         curve_plots.tenths,
         frame,
@@ -261,10 +257,7 @@ def decomposition(study: Rating) -> Html:
     """The squared error of every system taken apart."""
     columns = "system | MSE=mse # | miscalibration (MCB)=miscalibration # | discrimination (DSC)=discrimination # | "
     columns += "uncertainty (UNC)=uncertainty # | (DSC − MCB) / UNC=skill #"
-    note = "MSE = MCB − DSC + UNC (CORP, isotonic, no bins). Recalibration would remove MCB; only a forecast that "
-    note += "orders rows better adds DSC; UNC, the variance of the actual values, is the same for all systems. The "
-    note += "last column is R² against the mean of the actual values. On the rows it is fitted to, isotonic regression "
-    note += "makes MCB and DSC somewhat too large."
+    note = page.said("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
 
 

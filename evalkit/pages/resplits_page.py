@@ -7,6 +7,7 @@ from evalkit.drawing import curve_plots, figures, plots, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, number_cell, of_rows, with_interval
 from evalkit.numbers import counted, number, signed
+from evalkit.pages import page
 from evalkit.studies import validation
 from evalkit.studies.out_of_fold import Validation
 from evalkit.studies.resplits import Unfitted
@@ -28,8 +29,7 @@ def other_splits(study: Validation) -> Html:
 
 
 def _lesson(study: Validation) -> str:
-    text = "The spread is due to the split alone; the sampling error of the rows comes on top (see the intervals "
-    text += "above)."
+    text = page.said("resplits._lesson_text")
     single, ratios = study.other.spread_ratios if study.other else ("", {})
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
     return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(study)}".strip()
@@ -96,9 +96,7 @@ def strip(study: Validation) -> Figure | Html:
         f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}"
         for row in study.other.summary.to_dict("records")
     )
-    caption = f"{label} of {study.subject} by each way of splitting. A point: the test rows of one holdout or "
-    caption += "bootstrap sample, all rows over the folds of one draw, or the mean of such draws if the name says so. "
-    caption += "Bar: their mean."
+    caption = page.said("resplits.strip", label=label, subject=study.subject)
     size = figures.WIDTH, figures.tall(frame["way"].nunique(), head=1.0, each=0.5)
     xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
     return figures.picture(

@@ -35,6 +35,8 @@ from evalkit.studies.significance import Shares
 
 page.offered(__name__)
 
+compared = page.where(lambda study: len(study.headline))
+
 
 Either = Significance | Shares
 PAIRS = 3  # pairs that a line names
@@ -61,12 +63,9 @@ def definitions_of_shares(study: Shares) -> Html:
     return tables.definitions([*page.metric_definitions(study), *page.meanings("shares")])
 
 
+@page.where(lambda study: len(study.headline) and study.null is not None)
 def null_of_shares(study: Shares) -> Figure | Html:
     """What chance alone would have given, and where the observed share stands."""
-    if not len(study.headline):
-        return Html("")
-    if study.null is None:
-        return Html("")
     n, shares = study.counts(study.opponents[0])[1], study.null_shares()
     if shares is None:
         return tables.paragraph(
@@ -74,9 +73,8 @@ def null_of_shares(study: Shares) -> Figure | Html:
         )
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
-    caption = f"{study.opponents[0]}: {shares.seen:,} of {trials}. Bars: the probability of each number of successes "
-    caption += f"if the share were {study.null:g}; red: the outcomes that p sums ({study.alternative}), p "
-    caption += f"{p_value(p)}.{few}"
+    facts = {"opponents": study.opponents[0], "seen": shares.seen, "trials": trials, "null": study.null}
+    caption = page.said("significance.null_of_shares", alternative=study.alternative, p=p_value(p), few=few, **facts)
     drawn: dict[str, Any] = {
         "seen": shares.seen,
         "counted": shares.added,
@@ -231,10 +229,9 @@ def _p(study: Significance) -> str:
     return f"p {p_value(study.headline.iloc[0]['p'])}{paid}"
 
 
+@compared
 def differences(study: Either) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
-    if not len(study.headline):
-        return Html("")
     band = f"; band: the margin ±{study.settings.margin:g}" if study.settings.margin else ""
     caption = f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals, "
     caption += f"unadjusted; {page.colours_of(study)}, after Holm's correction{band}."
@@ -242,10 +239,9 @@ def differences(study: Either) -> Figure | Html:
 
 
 @also(Shares, page.nothing)
+@compared
 def distribution(study: Significance) -> Figure | Html:
     """The differences of single units of the headline pair."""
-    if not len(study.headline):
-        return Html("")
     sizes = study.effect(study.primary, study.opponents)[0]
     n = sizes.wins + sizes.ties + sizes.losses
     caption = f"{_pair(study)}: difference in {study.primary.label} of each {study.unit_name}, n = {n:,}: "
@@ -258,12 +254,9 @@ def distribution(study: Significance) -> Figure | Html:
 
 
 @also(Shares, null_of_shares)
+@page.where(lambda study: len(study.headline) and study.flips)
 def null_distribution(study: Significance) -> Figure | Html:
     """What chance alone would have given, and where the observed difference stands."""
-    if not len(study.headline):
-        return Html("")
-    if not study.flips:
-        return Html("")
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
@@ -323,10 +316,9 @@ def power(study: Significance) -> Figure | Html:
 
 
 @also(Shares, page.nothing)
+@page.where(lambda study: len(study.headline) and study.flips)
 def duality(study: Significance) -> Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
-    if not len(study.headline) or not study.flips:
-        return Html("")
     row, each = study.headline.iloc[0], study.test_alpha
     test = "t" if study.many else "sign flips"
     zero = "outside" if float(row["p"]) < alpha(study) else "inside"
@@ -402,15 +394,12 @@ def other_tests(study: Significance) -> Html:
 
 
 @also(Shares, page.nothing)
+@compared
 def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
-    if not len(study.headline):
-        return Html("")
     frame = paired.effects(study)
     deciding = frame["metric"] == study.primary.label
-    note = "Relative: as a share of the second's value. d_z: mean / standard deviation of the differences. P(first "
-    note += "higher): the probability that the first is higher on a unit, ties counted half. These are effect sizes, "
-    note += "not tests."
+    note = page.said("significance.effects_note")
     first = _effects(frame[deciding], f"Effect sizes: differences in {study.primary.label}", note)
     if deciding.all():
         return first
@@ -426,10 +415,9 @@ def _effects(frame: pd.DataFrame, caption: str, note: str) -> Html:
     return of_rows(caption, frame, columns, note)
 
 
+@compared
 def equivalence(study: Either) -> Html:
     """TOST and non-inferiority against the margin; without one nothing."""
-    if not len(study.headline):
-        return Html("")
     return _equivalence(study) if study.settings.margin is not None else Html("")
 
 
@@ -448,8 +436,7 @@ def _equivalence(study: Significance) -> Html:
         f"within ±{margin:g}": each(lambda row: within(row, 0)),
         f"not worse by {margin:g}": each(lambda row: within(row, 1)),
     }
-    note = f"This {inside} interval is equivalent to two one-sided tests (TOST) at {alpha(study):.2g}, without "
-    note += "adjustment."
+    note = page.said("significance._equivalence_note", inside=inside, alpha=alpha(study))
     caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
     return of_rows(caption, study.comparisons[study.comparisons["metric"] == study.primary.label], columns, note)
 
@@ -489,10 +476,7 @@ def teaching(study: Either) -> Html:
 
 
 def _duality(study: Either) -> Html:
-    text = "The 95% interval contains exactly the differences that the same two-sided test would not reject at 0.05: p "
-    text += "is below 0.05 if and only if 0 lies outside the interval. This does not hold if test and interval come "
-    text += "from different methods, such as a pooled z-test with an unpooled interval. If p is exact and the limits "
-    text += "are simulated, p decides on which side of the limit 0 lies."
+    text = page.said("significance._duality_text")
     return tables.stack([piece for piece in (duality(study), tables.paragraph(text)) if piece.html])
 
 

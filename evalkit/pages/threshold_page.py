@@ -22,6 +22,7 @@ from evalkit.studies.score_curves import METRICS as TARGETS
 from evalkit.studies.score_curves import Moving, Plain, Varied, intervals, moving, used
 
 THRESHOLD = "threshold probability"
+both_classes = page.where(lambda study: study.both_classes)
 
 
 LOW = f" Values below −{-net_benefit.LOWEST:g} times the base rate are not drawn."
@@ -42,10 +43,9 @@ METRICS = {
 }
 
 
+@both_classes
 def threshold_plot(study: BinaryStudy) -> Figure | Html:
     """The leader's precision, recall and F1 along the threshold, and the mean cost of every system."""
-    if not study.both_classes:
-        return Html("")
     own = study.sweep[study.sweep["system"] == study.leader]
     own = own[own["threshold"].abs() < float("inf")]
     lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
@@ -64,10 +64,9 @@ def threshold_plot(study: BinaryStudy) -> Figure | Html:
     return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
 
 
+@both_classes
 def cost_plot(study: BinaryStudy) -> Figure | Html:
     """The mean cost of a row along the share of rows predicted positive."""
-    if not study.both_classes:
-        return Html("")
     frame = page.drawn(study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"]))
     points = page.drawn(study, used_costs(study))
     panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=points)
@@ -75,8 +74,7 @@ def cost_plot(study: BinaryStudy) -> Figure | Html:
     lowest = listed(
         (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples()), page.CURVES, "; "
     )
-    caption = f"Mean cost per row ({study.costs}) against the share predicted positive. Lowest: {lowest}. Marks: the "
-    caption += f"threshold used.{page.few(study)}"
+    caption = page.said("threshold.cost_plot", costs=study.costs, lowest=lowest, few=page.few(study))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
 
@@ -84,12 +82,10 @@ def _where(threshold: float) -> str:
     return "with no row predicted positive" if threshold == float("inf") else f"at threshold {number(threshold)}"
 
 
+@both_classes
 def thresholds(study: BinaryStudy) -> Html:
     """What other ways to choose the threshold would give: of the leader, and folded of the others."""
-    if not study.both_classes:
-        return Html("")
-    note = f"{study.costs.said} The thresholds were chosen on the rows that they are evaluated on: expect worse "
-    note += "results on new rows."
+    note = page.said("threshold.thresholds_note", costs=study.costs.said)
     own = study.choices["system"] == study.leader
     leader = study.choices[own].assign(name=study.choices["rule"])
     first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
@@ -105,10 +101,9 @@ def _choices(frame: pd.DataFrame, caption: str, note: str) -> Html:
     return of_rows(caption, frame, f"{columns}mean cost=cost #", note)
 
 
+@page.where(lambda study: study.probabilities and study.both_classes)
 def decision_curve(study: BinaryStudy) -> Figure | Html:
     """Net benefit of the systems, of predicting all rows positive and of predicting none."""
-    if not (study.probabilities and study.both_classes):
-        return Html("")
     frame = net_benefit.decision_curves({name: study.table(name) for name in study.order[: page.CURVES]})
     at = net_benefit.at_costs(study)
     values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
@@ -141,10 +136,9 @@ def _apart(frame: pd.DataFrame) -> str:
     return f"Thresholds whose interval excludes 0: {listed(words, joint='; ')}."
 
 
+@both_classes
 def moving_threshold_table(study: BinaryStudy) -> Html:
     """Counts, and metrics of counts, of every system at its threshold; on the page at any other one."""
-    if not study.both_classes:
-        return Html("")
     moves = moving(study)
     decided = {name: c for name, c in zip(moves.tables, used(study, moves.tables), strict=True) if c is not None}
     limits = intervals(study, moves)

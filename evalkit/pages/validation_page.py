@@ -297,10 +297,7 @@ def intervals(study: Validation) -> Html:
         n = f"{row['n']:,} {plural(row['unit'], row['n'])}"
         cells = [Cell(row["what"]), value, Cell(n), Cell(row["method"])]
         rows.append(cells if row["honest"] else [replace(cell, kind="muted", tag="s") for cell in cells])
-    note = "Crossed out: assumes independent observations where there are none. Folds share training rows, rows of a "
-    note += "group are correlated, if folds differ significantly, the rows are not one homogeneous sample, and below "
-    note += f"{FEW_POOLED:,} rows scores depend too much on the folds' models. In a simulation with 200 rows, the t "
-    note += "interval over 10 × 10 folds contained the true value in 43% of cases instead of 95%."
+    note = page.said("validation.intervals_note", few_pooled=FEW_POOLED)
     caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
     return tables.table(
         caption, ["estimate", study.primary.label, "n", "method of the interval"], rows, note, INTERVALS
@@ -453,10 +450,9 @@ def interval_plot(study: Validation) -> Figure:
     return figures.picture(plots.intervals, frame, caption=caption, size=size, label=label, zero=False)
 
 
+@page.where(lambda study: len(study.selection))
 def selection(study: Validation) -> Html:
     """The columns as selected, beside as many selected anew on all rows and inside each fold; empty without any."""
-    if not len(study.selection):
-        return Html("")
     kept, of = study.selected
     words = {
         OUTSIDE: "selected by the F statistic on all rows, before the split",
@@ -474,10 +470,9 @@ def selection(study: Validation) -> Html:
             more += [p_cell(row["adjusted"])]
         rows.append([words.get(row["columns"], "as given"), value, *more])
     first = study.selection.iloc[0]
-    note = "F: association of a single column with the target. The two selections by F differ only in the rows that "
-    note += "they use: the advantage of the first will not hold on new rows. If all columns are noise, the last has no "
-    note += f"skill or slightly less. {first['n']:,} {plural(study.unit_name, first['n'])}; p by {first['test']}, "
-    note += "adjusted by Holm over 2."
+    note = page.said(
+        "validation.selection_note", n=first["n"], unit=plural(study.unit_name, first["n"]), test=first["test"]
+    )
     columns = [f"{kept} of {of:,} columns", study.primary.label, "minus the last", "adjusted p"]
     return tables.table(
         f"{study.primary.label} of {study.subject} by where the columns were selected", columns, rows, note
