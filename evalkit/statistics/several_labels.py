@@ -1,8 +1,9 @@
 """What a study of several labels a row measures on: rows at hand, or what two readings by blocks keep of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,18 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.class_metrics import of_label
 from evalkit.catalogue.kinds import Loss, Share
-from evalkit.catalogue.metric import Chosen, Metric, Weighted
-from evalkit.metrics import grid
+from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
+from evalkit.metrics import curves, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Moments
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import OfCells, of_system
-from evalkit.statistics.forms import Decided, OfForm, OfMean
-from evalkit.statistics.readings import SWEPT, Several
+from evalkit.statistics.forms import Decided, OfForm, OfMean, ranked
+from evalkit.statistics.readings import SWEPT, ByMoves, Cut, Mean, Place, Several, Sweep, label_rows, labelled
 from evalkit.statistics.several_classes import SHARE, Change, HeldSeveral, counted_by_score
 from evalkit.statistics.statistic import OfRows, Statistic
-from evalkit.statistics.summed import OfMoments
+from evalkit.statistics.summed import OfMoments, Terms
 
 STEPS = 41  # thresholds at most
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
@@ -363,3 +365,94 @@ class SummedLabels(Several):
         actual = (grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.labels)) & 1 == 1
         weight: Floats = known.negative * np.float64(self.scale or 1.0)
         return Rows(actual, np.tile(self.shares, (len(actual), 1)), self.first.cuts[self.systems.index(system)], weight)
+
+
+# The second reading ---------------------------------------------------------------------------------------------------
+
+
+def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, sure: bool) -> ByMoves:
+    """What the second reading needs to know of the first. sure: whether scores are probabilities."""
+    first, plain = measured.first, measured.plain
+    means: dict[Place, Mean] = {}
+    shared: dict[Place, Chosen] = {}
+    for group in sorted(measured.groups):
+        for chosen in metrics[:1] if group else metrics:
+            if isinstance(chosen.metric.kind, Combined):
+                means[group, key_of(chosen)] = _mean(measured, chosen, group)
+            if plain and isinstance(chosen.base.metric.kind, Loss) and _leaves_out(measured, chosen, group):
+                shared[group, chosen.base.label] = chosen.base
+    if not plain:
+        for metric in (ROC_AUC, AVERAGE_PRECISION):
+            chosen = Chosen(Metric(metric.name, "labels", Combined(metric, lambda rows: []), "", "", ""))
+            means.setdefault((0, metric.name), _mean(measured, chosen, 0))
+        at = measured.systems.index(leader)
+    scores = terms_of([off(j) for j in measured.labels], 1, first.cuts[at : at + 1]) if sure else None
+    told = partial(labelled, labels=len(measured.labels))
+    return ByMoves(told, measured.scale, plain, means, _sweep(measured, leader), scores, shared, first.cuts)
+
+
+def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
+    """Whether any system leaves rows out."""
+    every = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
+    return min(float(one.totals[1]) for one in every) < every[0].moments.n
+
+
+def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
+    """How much each row moves a mean over the labels."""
+    kind: Any = chosen.metric.kind
+    shares, systems, labels = measured.shares_in(kind, group), range(len(measured.systems)), measured.labels
+    each = [[measured.part(kind.of, group, i, j, None) for j in labels] for i in systems]
+    moving: list[Floats] = []
+    if isinstance(kind, Weighted):
+        for own in each:
+            value = np.array([one.value for one in own])
+            moving.append(np.nan_to_num(ratio(value - float(np.nansum(shares * value)), measured.true(group).sum())))
+    picked = {}
+    if kind.picks and measured.plain:
+        through = moving or [np.zeros(len(shares)) for _ in systems]
+        for i, j in combinations(systems, 2):
+            tables = [_apart(first, second) for first, second in zip(each[i], each[j], strict=True)]
+            with_label = (np.arange(8) >= 4) * (through[i] - through[j])[:, None]
+            picked[i, j] = shares[:, None] * np.array(tables) + with_label
+    of = [[_of_label(one, cut) for one, cut in zip(own, cuts, strict=True)]
+          for own, cuts in zip(each, measured.first.cuts, strict=True)]  # fmt: skip
+    return Mean(of, shares, moving, picked)
+
+
+def _of_label(of: Any, cut: float) -> Any:
+    """How much a row moves a metric of one label, whether that is of its cells or of its table."""
+    if not of.chosen.metric.kind.decided:
+        return ranked(of.chosen, of.tables)
+    moved = np.zeros(4)
+    moved[2 * of.rows.actual + of.rows.predicted] = np.nan_to_num(of.each)
+    return Cut(float(cut), moved)
+
+
+def _apart(first: OfCells, second: OfCells) -> Floats:
+    """How much a row moves the difference of two systems that pick their rows, by 4 · true + 2 · first + second."""
+    moved = np.zeros(8)
+    a, b, _ = first.pair(second)
+    moved[4 * a.rows.actual + 2 * a.rows.predicted + b.rows.predicted] = np.nan_to_num(a.apart_by(b))
+    return moved
+
+
+def _sweep(measured: SummedLabels, leader: str) -> Sweep:
+    """The thresholds along which the metrics of the leader are measured, and how much rows move the F1 of a label."""
+    i, thresholds, f1 = measured.systems.index(leader), thresholds_of(measured, leader), []
+    tables = [measured.scores(0, i, j).counts for j in measured.labels]
+    for t in thresholds.tolist():
+        cuts = [Decided(table, t).cut for table in tables]
+        sides = [np.nan_to_num(F1.kind.bins(cut)) for cut in cuts]  # type: ignore[attr-defined]
+        f1.append([np.array([right, false, missed, hit]) for (hit, missed), (false, right) in sides])
+    return Sweep(i, thresholds, f1)
+
+
+def thresholds_of(measured: HeldLabels | SummedLabels, system: str) -> Floats:
+    """Where metrics along a threshold are measured: some scores, and the best threshold, if there is one."""
+    drawn = np.union1d(measured.steps(system), curves.best_f(measured.pooled(system)))
+    return drawn[np.isfinite(drawn)]
+
+
+def terms_of(metrics: Sequence[Chosen], systems: int, cuts: Sequence[Floats]) -> Terms:
+    """The terms of metrics that sums over rows tell, at the thresholds of each system."""
+    return Terms.alone(metrics, systems, partial(label_rows, cuts=cuts))

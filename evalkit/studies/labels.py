@@ -6,17 +6,16 @@ much its rows move means over the labels, and all along one threshold for every 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import combinations
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, ParameterError, ratio
+from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import Loss, Share
-from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
+from evalkit.catalogue.kinds import Share
+from evalkit.catalogue.metric import Chosen, Combined
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import counts, curves
@@ -29,14 +28,21 @@ from evalkit.reading.inputs.outcomes import MultiLabel
 from evalkit.reading.reductions.scores import Labels
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
-from evalkit.statistics.class_cells import Counting, OfCells
-from evalkit.statistics.forms import Decided, ranked
-from evalkit.statistics.readings import LEAST, ByLabel, ByMoves, Cut, Hits, Mean, Place, Sweep, label_rows, labelled
+from evalkit.statistics.class_cells import Counting
+from evalkit.statistics.readings import LEAST, ByLabel, Hits, label_rows, labelled
 from evalkit.statistics.readings import SWEPT as SHARED_SWEPT
 from evalkit.statistics.several_classes import SHARE
-from evalkit.statistics.several_labels import STEPS, TOP, HeldLabels, SummedLabels, key_of, off, top_hits
+from evalkit.statistics.several_labels import (
+    STEPS,
+    TOP,
+    HeldLabels,
+    SummedLabels,
+    second,
+    terms_of,
+    thresholds_of,
+    top_hits,
+)
 from evalkit.statistics.statistic import Statistic, layout_of
-from evalkit.statistics.summed import Terms
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among, nameless
 from evalkit.studies.row_study import with_limits
@@ -100,7 +106,7 @@ class LabelsStudy(EachStudy):
     @cached_property
     def thresholds(self) -> Floats:
         """Thresholds for all labels: the leader's scores, or quantiles of them, and the one of best micro F1."""
-        return _thresholds(self.measured, self.leader)
+        return thresholds_of(self.measured, self.leader)
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
@@ -149,12 +155,6 @@ def _predicted(rows: Rows) -> np.ndarray:
     return rows.predicted == 1
 
 
-def _thresholds(measured: HeldLabels | SummedLabels, system: str) -> Floats:
-    """Where metrics along a threshold are measured: some scores, and the best threshold, if there is one."""
-    drawn = np.union1d(measured.steps(system), curves.best_f(measured.pooled(system)))
-    return drawn[np.isfinite(drawn)]
-
-
 def asked(p: Classification, systems: tuple[str, ...], limits: Limits) -> Settings:
     """What the parameters ask."""
     chosen = lookup.chosen(p.metrics, "labels", METRICS)
@@ -184,12 +184,13 @@ def cuts_of(threshold: float, stored: Sequence[Precision]) -> Floats:
 
 def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
     """The study of rows in memory."""
-    rows = data.rows
-    fields, shared = row_study.of_rows(data, asked(p, rows.systems, limits), p.given)
+    rows, settings = data.rows, asked(p, data.rows.systems, limits)
     sure = all(outcomes.are_probabilities(score) for score in data.score.values())
     stored = {name: [rows.precision[name][f"p {label}"] for label in data.labels] for name in rows.systems}
     threshold = threshold_of(p, probabilities=sure)
-    held = {name: Rows(data.actual, of, cuts_of(threshold, stored[name]), **shared) for name, of in data.score.items()}
+    cuts = {name: cuts_of(threshold, own) for name, own in stored.items()}
+    fields, shared = row_study.of_rows(data, settings, p.given)
+    held = {name: Rows(data.actual, score, cuts[name], **shared) for name, score in data.score.items()}
     return LabelsStudy(
         **fields,
         measured=HeldLabels(held, lambda: rows.id),
@@ -219,10 +220,13 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     rows = int(counted.facts.sums[0])
     t.check(rows, counted.ids.repeated if t.schema.id else 0)
     measured = SummedLabels(t.systems, first, counted, design)
-    second = _second(measured, settings, of)
+    metrics, primary = settings.metrics, settings.metrics[0]
+    every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in t.systems}
+    leader = study.leading(study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline)
+    asked_again = second(measured, metrics, leader, sure=of.sure)
     return LabelsStudy(
         **row_study.of_blocks(t, rows, settings, p.given, weighted=of.scale is not None),
-        measured=replace(measured, second=second, moved=nameless(t).total(second)),
+        measured=replace(measured, second=asked_again, moved=nameless(t).total(asked_again)),
         names=of.names,
         probabilities=of.sure,
         threshold=threshold,
@@ -246,7 +250,7 @@ def _first(of: Labels, settings: Settings, threshold: float) -> ByLabel:
     return ByLabel(
         cuts=cuts,
         counting=Counting(2, of.scale, of.squares, FEW),
-        terms=_terms(losses, s, cuts),
+        terms=terms_of(losses, s, cuts),
         hits=hits | {TOP: top_hits},
         sliced_hits={name: own for name, own in hits.items() if name == primary.label},
         sliced=kind.totalled,
@@ -259,91 +263,6 @@ def _first(of: Labels, settings: Settings, threshold: float) -> ByLabel:
     )
 
 
-def _terms(metrics: Sequence[Chosen], systems: int, cuts: Sequence[Floats]) -> Terms:
-    return Terms.alone(metrics, systems, partial(label_rows, cuts=cuts))
-
-
 def _hits(chosen: Chosen) -> Hits:
     kind: Any = chosen.metric.kind
     return kind.hits
-
-
-def _second(measured: SummedLabels, settings: Settings, of: Labels) -> ByMoves:
-    """What the second reading needs to know of the first."""
-    first, plain, primary = measured.first, measured.plain, settings.metrics[0]
-    every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in measured.systems}
-    values = {name: one.value for name, one in every.items()}
-    leader = study.leading(study.ranked(values, primary), settings.baseline)
-    means: dict[Place, Mean] = {}
-    shared: dict[Place, Chosen] = {}
-    for group in sorted(measured.groups):
-        for chosen in [primary] if group else settings.metrics:
-            if isinstance(chosen.metric.kind, Combined):
-                means[group, key_of(chosen)] = _mean(measured, chosen, group)
-            if plain and isinstance(chosen.base.metric.kind, Loss) and _leaves_out(measured, chosen, group):
-                shared[group, chosen.base.label] = chosen.base
-    if not plain:
-        for metric in (ROC_AUC, AVERAGE_PRECISION):
-            chosen = Chosen(Metric(metric.name, "labels", Combined(metric, lambda rows: []), "", "", ""))
-            means.setdefault((0, metric.name), _mean(measured, chosen, 0))
-    labels = range(len(of.names))
-    at = measured.systems.index(leader)
-    scores = _terms([off(j) for j in labels], 1, first.cuts[at : at + 1]) if of.sure else None
-    told = partial(labelled, labels=len(of.names))
-    return ByMoves(told, of.scale, plain, means, _sweep(measured, leader), scores, shared, first.cuts)
-
-
-def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
-    """Whether any system leaves rows out."""
-    every = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
-    return min(float(one.totals[1]) for one in every) < every[0].moments.n
-
-
-def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
-    """How much each row moves a mean over the labels."""
-    kind: Any = chosen.metric.kind
-    shares, systems, labels = measured.shares_in(kind, group), range(len(measured.systems)), measured.labels
-    each = [[measured.part(kind.of, group, i, j, None) for j in labels] for i in systems]
-    moving: list[Floats] = []
-    if isinstance(kind, Weighted):
-        for own in each:
-            value = np.array([one.value for one in own])
-            moving.append(np.nan_to_num(ratio(value - float(np.nansum(shares * value)), measured.true(group).sum())))
-    picked = {}
-    if kind.picks and measured.plain:
-        through = moving or [np.zeros(len(shares)) for _ in systems]
-        for i, j in combinations(systems, 2):
-            tables = [_apart(first, second) for first, second in zip(each[i], each[j], strict=True)]
-            with_label = (np.arange(8) >= 4) * (through[i] - through[j])[:, None]
-            picked[i, j] = shares[:, None] * np.array(tables) + with_label
-    of = [[_of_label(one, cut) for one, cut in zip(own, cuts, strict=True)]
-          for own, cuts in zip(each, measured.first.cuts, strict=True)]  # fmt: skip
-    return Mean(of, shares, moving, picked)
-
-
-def _of_label(of: Any, cut: float) -> Any:
-    """How much a row moves a metric of one label, whether that is of its cells or of its table."""
-    if not of.chosen.metric.kind.decided:
-        return ranked(of.chosen, of.tables)
-    moved = np.zeros(4)
-    moved[2 * of.rows.actual + of.rows.predicted] = np.nan_to_num(of.each)
-    return Cut(float(cut), moved)
-
-
-def _apart(first: OfCells, second: OfCells) -> Floats:
-    """How much a row moves the difference of two systems that pick their rows, by 4 · true + 2 · first + second."""
-    moved = np.zeros(8)
-    a, b, _ = first.pair(second)
-    moved[4 * a.rows.actual + 2 * a.rows.predicted + b.rows.predicted] = np.nan_to_num(a.apart_by(b))
-    return moved
-
-
-def _sweep(measured: SummedLabels, leader: str) -> Sweep:
-    """The thresholds along which the metrics of the leader are measured, and how much rows move the F1 of a label."""
-    i, thresholds, f1 = measured.systems.index(leader), _thresholds(measured, leader), []
-    tables = [measured.scores(0, i, j).counts for j in measured.labels]
-    for t in thresholds.tolist():
-        cuts = [Decided(table, t).cut for table in tables]
-        sides = [np.nan_to_num(F1.kind.bins(cut)) for cut in cuts]  # type: ignore[attr-defined]
-        f1.append([np.array([right, false, missed, hit]) for (hit, missed), (false, right) in sides])
-    return Sweep(i, thresholds, f1)
