@@ -65,17 +65,6 @@ def test_influence_makes_the_variance_of_auc(data):
     assert auc_variance(c) == pytest.approx(variance, abs=1e-14)
 
 
-def test_sums_by_unit_see_that_repeated_rows_are_no_news():
-    generator = np.random.default_rng(8)
-    label = np.arange(400) % 2
-    score = generator.normal(size=400) + label
-    once, fivefold = count(score, label), count(np.tile(score, 5), np.tile(label, 5))
-    for _, influence in INFLUENCE:
-        by_row = influence(once, label, score)
-        by_unit = np.bincount(np.tile(np.arange(400), 5), influence(fivefold, np.tile(label, 5), np.tile(score, 5)))
-        np.testing.assert_allclose(by_unit, by_row, atol=1e-15)
-
-
 def test_a_class_with_one_row_has_no_variance():
     c = count([0.1, 0.2, 0.3], [0, 1, 0])
     assert np.isnan(auc_variance(c))

@@ -60,18 +60,6 @@ def test_weighted_rows_are_told_as_repeated_rows(data):
     assert "Rows are weighted" not in shown(repeated, "findings")
 
 
-def test_what_weighted_rows_are_told_to_hold_is_their_share():
-    weighted, repeated = weighted_and_repeated(traits())
-    for start in ("Share of rows with each label", "Threshold"):
-        line = [
-            next(one for one in shown(s, "findings").splitlines() if one.startswith(start))
-            for s in (weighted, repeated)
-        ]
-        assert line[0] == line[1]
-    means = [[line.split()[:3] for line in shown(s, "calibration").splitlines()[2:]] for s in (weighted, repeated)]
-    assert means[0] == means[1]
-
-
 def test_calibration_of_weighted_classes_is_that_of_repeated_rows():
     weighted, repeated = weighted_and_repeated(several())
     a, b = (one.calibration.set_index("system") for one in (weighted, repeated))
@@ -203,13 +191,6 @@ def test_the_best_of_a_sweep_is_of_all_thresholds_and_drawn():
         drawn = study.sweep[study.sweep["system"] == "micro_f1"]
         assert drawn["y"].max() == pytest.approx(f1[best], abs=1e-12)
         assert drawn.loc[drawn["y"].idxmax(), "x"] == best
-
-
-def test_the_largest_class_has_the_shares_as_probabilities():
-    assert (
-        "its probabilities are the shares of the classes"
-        in classification_page.estimates(classification.read(PENGUINS)).html
-    )
 
 
 AVERAGES = "roc_auc_ovr,roc_auc_hand_till,map_classes,macro_f1"

@@ -151,16 +151,6 @@ def _weights(name: str, values: ArrayLike) -> Weights:
 # Metrics of a threshold ------------------------------------------------------------------------------------
 
 
-def accuracy(c: Counts) -> Floats:
-    """(TP + TN) / all. Compare it with `majority`: at a base rate of 1%, predicting no positive gives 0.99."""
-    return ratio(c.tp + c.tn, c.total)
-
-
-def error_rate(c: Counts) -> Floats:
-    """(FP + FN) / all = 1 - accuracy."""
-    return ratio(c.fp + c.fn, c.total)
-
-
 def majority(c: Counts) -> float:
     """max(P, N) / all: the accuracy of always predicting the larger class, the baseline of every accuracy."""
     return float(ratio(max(c.positives, c.negatives), c.total))
@@ -196,16 +186,6 @@ def false_positive_rate(c: Counts) -> Floats:
     return ratio(c.fp, c.negatives)
 
 
-def false_negative_rate(c: Counts) -> Floats:
-    """FN / P = 1 - recall; also miss rate."""
-    return ratio(c.fn, c.positives)
-
-
-def negative_predictive_value(c: Counts) -> Floats:
-    """TN / (TN + FN). Undefined where nothing is predicted negative."""
-    return ratio(c.tn, c.tn + c.fn)
-
-
 def f_score(c: Counts, beta: float = 1.0) -> Floats:
     """(1 + b²) TP / ((1 + b²) TP + b² FN + FP): recall weighs b = beta times as much as precision.
 
@@ -223,14 +203,6 @@ def jaccard(c: Counts) -> Floats:
 def balanced_accuracy(c: Counts) -> Floats:
     """(recall + specificity) / 2. Undefined when one class is absent."""
     return (recall(c) + specificity(c)) / 2
-
-
-def youden(c: Counts) -> Floats:
-    """recall + specificity - 1; also Youden's J, informedness.
-
-    Cancer 3 (1950) 32-35.
-    """
-    return recall(c) + specificity(c) - 1
 
 
 def mcc(c: Counts) -> Floats:
@@ -310,11 +282,6 @@ def auc(c: Counts) -> float:
     0.833333
     """
     return float(ratio(twice_u(c), 2 * c.positives * c.negatives))
-
-
-def gini(c: Counts) -> float:
-    """2 AUC - 1; also Somers' D, accuracy ratio."""
-    return 2 * auc(c) - 1
 
 
 def average_precision(c: Counts) -> float:

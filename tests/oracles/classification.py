@@ -40,48 +40,23 @@ def below_linspace(c: Counts) -> Counts:
     return replace(c, threshold=np.where(on_border, np.nextafter(c.threshold, 0), c.threshold))
 
 
-# What the tools' names are here; None: evalkit has no such number.
-WHOLE: dict[str, Callable[[Counts], float] | None] = {
-    "brier": calibration.brier,
-    "brier_skill_score": calibration.brier_skill,
-    "calibration_in_the_large": calibration.calibration_in_the_large,
+OWN: dict[str, Callable[[Counts], float]] = {  # numbers that are no metrics of the catalogue
     "mean_score": calibration.mean_score,
-    "log_loss": calibration.log_loss,
     "ece10_uniform": lambda c: calibration.ece(calibration.bins_uniform(below_linspace(c))),
     "ece10_quantile": lambda c: calibration.ece(calibration.bins_quantile(c)),
     "mce10_uniform": lambda c: max(calibration.bins_uniform(below_linspace(c)).gap, default=np.nan),
     "mce10_quantile": lambda c: max(calibration.bins_quantile(c).gap, default=np.nan),
-    "average_precision": counts.average_precision,
-    "roc_auc": counts.auc,
-    "gini": counts.gini,
-    "ks_statistic": counts.ks,
-    "ks_pvalue": None,
-    "pr_auc_trapezoid": curves.pr_auc_trapezoid,
-    "partial_auc_mcclish_fpr0.1": lambda c: curves.partial_auc_mcclish(c, 0.1),
     "prevalence": counts.base_rate,
     "n": lambda c: c.total,
     "n_pos": lambda c: c.positives,
-    "threshold": None,
 }
-AT: dict[str, Callable] = {
-    "accuracy": counts.accuracy,
-    "balanced_accuracy": counts.balanced_accuracy,
-    "cohen_kappa": counts.kappa,
-    "f1": counts.f_score,
-    "fbeta2": lambda c: counts.f_score(c, 2),
-    "fn": lambda c: c.fn,
-    "fp": lambda c: c.fp,
-    "tn": lambda c: c.tn,
-    "tp": lambda c: c.tp,
-    "fnr": counts.false_negative_rate,
-    "fpr": counts.false_positive_rate,
-    "jaccard": counts.jaccard,
-    "mcc": counts.mcc,
-    "npv": counts.negative_predictive_value,
-    "positive_rate": counts.predicted_rate,
-    "precision": counts.precision,
-    "recall": counts.recall,
-    "specificity": counts.specificity,
+NAMES = {  # the catalogue's, where it has another
+    "brier_skill_score": "brier_skill",
+    "cohen_kappa": "kappa",
+    "fbeta2": "f2",
+    "ks_statistic": "ks",
+    "partial_auc_mcclish_fpr0.1": "partial_auc_mcclish_10",
+    "positive_rate": "predicted_rate",
 }
 MULTI = {
     "accuracy": "accuracy",
@@ -138,10 +113,10 @@ def binary(frame: pd.DataFrame, tools: dict) -> Tally:
     """scikit-learn's metrics and McNemar tests, pROC's areas, variances, intervals and paired tests."""
     found = Tally()
     for where, rows, values in parts(frame, tools["sklearn"]):
-        c = count(rows.y_score, rows.y_true)
-        at = counts.at(c, values.get("threshold", THRESHOLD))
+        at = values.get("threshold", THRESHOLD)
+        decided = Rows(rows.y_true.to_numpy(), rows.y_score.to_numpy(float), at)
         for name, value in values.items():
-            _metric(found, f"{where} {name}", c, at, name, value, values)
+            _metric(found, f"{where} {name}", decided, name, value, values)
     for pair, values in tools["sklearn"].get("pairs", {}).items():
         label, scores = _wide(frame)
         a, b = (label == (scores[name] >= THRESHOLD) for name in pair.split(" vs "))
@@ -151,11 +126,15 @@ def binary(frame: pd.DataFrame, tools: dict) -> Tally:
     return found
 
 
-def _metric(found: Tally, where: str, c: Counts, at: Counts, name: str, value: float, values: dict) -> None:
-    if name in AT:
-        found.check(where, float(AT[name](at)), value)
-    elif WHOLE.get(name) is not None:
-        found.check(where, float(WHOLE[name](c)), value)
+def _metric(found: Tally, where: str, rows: Rows, name: str, value: float, values: dict) -> None:
+    c, here = rows.counts, NAMES.get(name, name)
+    here = lookup.ALIASES.get(here, here)
+    if name in OWN:
+        found.check(where, float(OWN[name](c)), value)
+    elif here in lookup.TABLES["counts"]:
+        found.check(where, lookup.find(here, "counts").value(rows), value)
+    elif name in ("tp", "fp", "tn", "fn"):
+        found.check(where, float(getattr(rows.cut, name)[0]), value)
     elif name.startswith(("precision_top_", "lift_top_")):
         share = float(name.rsplit("_", 1)[1])
         top = curves.at_depth(c, np.ceil(share * c.total))
@@ -197,7 +176,7 @@ def _proc(found: Tally, frame: pd.DataFrame, tool: dict) -> None:
         found.check(f"{name} pauc", curves.partial_auc(c, 0, 0.1), values["pauc_sp_1_0.9"])
         found.check(f"{name} pauc corrected", curves.partial_auc_mcclish(c, 0.1), values["pauc_corrected"])
         best = max(one["sensitivity"] + one["specificity"] - 1 for one in values["youden"])
-        found.check(f"{name} Youden", float(counts.youden(c).max()), best)
+        found.check(f"{name} Youden", float((counts.recall(c) - counts.false_positive_rate(c)).max()), best)
     for pair, values in tool["pairs"].items():
         names = pair.split(" vs ")
         moved = [of_rows(auc_bins(tables[name]), tables[name], label, scores[name]) for name in names]
