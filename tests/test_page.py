@@ -214,29 +214,3 @@ def test_the_script_has_the_words_of_its_source_and_no_more():
     bare = re.sub(r"(?m)^\s*//.*|\s//.*$|/\*.*?\*/", "", source)
     every, shipped = (re.findall(r"[A-Za-z]\w+", text) for text in (bare, script()))
     assert shipped == [*every, "onresize", "arrive"]
-
-
-def _channel(value):
-    share = value / 255
-    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
-
-
-def _luminance(colour):
-    digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
-    red, green, blue = (_channel(int(digits[i : i + 2], 16)) for i in (0, 2, 4))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_text_has_the_contrast_of_wcag_aa(full, scheme):
-    """At least 4.5 : 1 (WCAG 2.2, 1.4.3) for every text colour on every ground that it stands on."""
-    block = re.findall(r":root \{(.*?)\}", full, re.DOTALL)[scheme]
-    colour = dict(re.findall(r"--([\w-]+): #(\w+);", block))
-    text = ("ink", "muted", "link", "good", "bad", "same", "open", "warn")
-    pairs = [(name, ground) for name in text for ground in ("page", "soft")] + [
-        ("ink", "warn-soft"),
-        ("warn", "warn-soft"),
-    ]
-    for name, ground in pairs:
-        low, high = sorted((_luminance(colour[name]), _luminance(colour[ground])))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)

@@ -81,40 +81,27 @@ def test_a_picture_is_the_same_twice_and_loads_nothing():
 ODD = ["_hidden", "$x^2$ and $", "a_b^{c}", "plain"]
 
 
-def test_systems_with_underscores_and_dollars_stand_in_every_legend_as_they_are():
-    from evalkit.drawing import curve_plots, figures
-
+def test_names_with_underscores_and_dollars_stand_as_they_are():
     frame = pd.DataFrame({"system": np.repeat(ODD, 2), "x": [1, 2] * 4, "y": np.arange(8.0), "fold": [1, 2] * 4})
     frame = frame.assign(low=frame["y"] - 1, high=frame["y"] + 1)
-    panel = curve_plots.Panel(frame, "x", "y", "$title_1$", bands=frame)
-    labels = {"x": "x", "y": "y", "xlabel": "$k_1$", "ylabel": "y"}
-    drawn = [
-        figures.picture(plots.curves, frame, alt="", caption="", **labels),
-        figures.picture(curve_plots.panels, [panel, panel], alt="", caption="", panels=(1, 2)),
-        figures.picture(curve_plots.draw_folds, frame, alt="", caption="", label="y", subject="plain", xlabel="fold"),
-    ]
-    for one in drawn:
-        assert [name for name in ODD if f">{name}</text>" not in one.svg] == []
-    assert "$title_1$</text>" in drawn[1].svg
-    assert "$k_1$</text>" in drawn[0].svg
-
-
-def test_names_in_ticks_and_titles_are_taken_as_they_stand():
-    from evalkit.drawing import curve_plots, figures
-
-    frame = pd.DataFrame({"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3})
+    named = pd.DataFrame({"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3})
     points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6, "rows": 1})
-    of_each = {"ylabel": "y", "words": {name: ["MCB 0"] for name in ODD}}
+    panel = curve_plots.Panel(frame, "x", "y", "$title_1$", bands=frame)
+    axes, wide = {"xlabel": "$k_1$", "ylabel": "y"}, {"panels": (1, 4), "size": (12, 3)}
+    words = {name: ["MCB 0"] for name in ODD}
     drawn = [
-        figures.picture(plots.intervals, frame, alt="", caption="", label="x", zero=True),
-        figures.picture(plots.multiples, frame, alt="", caption="", panels=(1, 4), label="x", size=(12, 3)),
-        figures.picture(
-            curve_plots.reliability, points, points, points, caption="", panels=(1, 4), size=(12, 3), **of_each
-        ),
-        figures.picture(curve_plots.matrix, np.eye(4), alt="", caption="", classes=ODD, xlabel="x", ylabel="y"),
+        figures.picture(plots.curves, frame, caption="", x="x", y="y", **axes),
+        figures.picture(curve_plots.panels, [panel, panel], caption="", panels=(1, 2)),
+        figures.picture(curve_plots.draw_folds, frame, caption="", label="y", subject="plain", xlabel="fold"),
+        figures.picture(plots.intervals, named, caption="", label="x", zero=True),
+        figures.picture(plots.multiples, named, caption="", label="x", **wide),
+        figures.picture(curve_plots.reliability, points, points, points, caption="", ylabel="y", words=words, **wide),
+        figures.picture(curve_plots.matrix, np.eye(4), caption="", classes=ODD, **axes),
     ]
     for one in drawn:
         assert [name for name in ODD if f">{name}</text>" not in one.svg and f">{name}</tspan>" not in one.svg] == []
+    assert "$title_1$</text>" in drawn[1].svg
+    assert "$k_1$</text>" in drawn[0].svg
 
 
 @pytest.mark.parametrize("across", [2, 3, 4])

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 import zlib
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit import __main__ as cli
 from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.exports import plain
@@ -164,18 +162,6 @@ def test_packed_numbers_have_nan_where_lists_have_null():
     assert read_again(frame)[1]["p"].to_numpy().tobytes() == expected.tobytes()
     few = column(read_again(frame[:4])[0]["p"])
     assert few == [None, None, -0.0, 5e-324]
-
-
-def test_bad_input_leaves_the_old_report_alone(tmp_path, capsys):
-    (tmp_path / "ranking.html").write_text("old", encoding="utf-8")
-    (tmp_path / "bad.csv").write_text("query,item,score,grade\n1,a,0.5,1\n1,b,oops,0\n", encoding="utf-8")
-    status = cli.main(["report", "ranking", "-p", "preds", str(tmp_path / "bad.csv"), "-o", str(tmp_path)])
-    assert status == 2
-    assert re.fullmatch(
-        r"evalkit: .*bad\.csv: score must be a number, got 'oops' \(line 3\)\n", capsys.readouterr().err
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "ranking.html"]
-    assert (tmp_path / "ranking.html").read_text(encoding="utf-8") == "old"
 
 
 def test_a_slice_says_where_its_queries_are_listed(sample):

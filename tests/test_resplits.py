@@ -12,31 +12,12 @@ from validation_tables import (
     validated,
 )
 
-from evalkit.catalogue.lookup import find
 from evalkit.limits import Limits
 from evalkit.offline import fitting, splits
 from evalkit.pages import validation_page
-from evalkit.reading.inputs import folds as inputs
 from evalkit.studies import resplits, validation
 
 # Estimators and splits that mislead
-
-
-def test_one_neighbour_on_noise():
-    from sklearn.neighbors import KNeighborsClassifier
-
-    frame = noise(100, seed=6, columns=5)
-    e = inputs.table(frame, inputs.Use({}), kind=None)
-    folds = resplits.choose(e, k=5, gap=0.0, seed=0)
-    setting = resplits.Setting(e, folds, 5, 0.0, 0, Limits(averaged=1))
-    learner = fitting.Learner({"one": KNeighborsClassifier(1)}, e.features, e.label, 2)
-    own = resplits.fit_folds(setting, learner, ["one"], list("abcde"))["one"]
-    other = resplits.fit_others(setting, learner, find("accuracy", "counts"), "one", own, 60.0)
-    assert other.bootstrap.apparent == 0
-    assert other.bootstrap.out_of_bag == pytest.approx(0.5, abs=0.08)
-    assert other.bootstrap.no_information == pytest.approx(0.5, abs=0.01)
-    assert 1 - other.bootstrap.error_632 == pytest.approx(0.684, abs=0.05)
-    assert 1 - other.bootstrap.error_632_plus == pytest.approx(0.5, abs=0.06)
 
 
 def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why():

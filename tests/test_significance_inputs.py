@@ -25,18 +25,6 @@ def chances(**columns) -> pd.DataFrame:
     return pd.DataFrame({"id": ["x", "y"], "y_true": [1, 0], "y_score": [0.7, 0.2]} | columns)
 
 
-def test_wide_and_long_tables_give_the_same(tmp_path):
-    table = wide()
-    table.sample(frac=1, random_state=1).to_csv(tmp_path / "wide.csv", index=False)
-    long(table, "gain").to_parquet(tmp_path / "long.parquet")
-    first = significance.read(str(tmp_path / "wide.csv"), metrics="gain").comparisons.iloc[0]
-    second = significance.read(str(tmp_path / "long.parquet")).comparisons.iloc[0]
-    assert first[["first", "second", "n", "unit"]].tolist() == ["a", "b", 60, "query"]
-    assert second[["first", "second", "n", "unit", "metric"]].tolist() == ["a", "b", 60, "query", "gain"]
-    assert first["difference"] == pytest.approx(second["difference"])
-    assert first["p"] == pytest.approx(second["p"], abs=0.002)
-
-
 def uneven() -> pd.DataFrame:
     """Ten users of two rows who lose by 1, ten of forty rows who win by about 1."""
     size = np.repeat([2, 40], 10)
@@ -46,30 +34,26 @@ def uneven() -> pd.DataFrame:
     )
 
 
-def test_the_tests_beside_the_flips_are_of_the_same_mean():
+def test_other_tests_are_of_the_same_mean_and_sizes_are_of_units():
     study = significance.read(uneven(), unit="user")
-    row, others = study.comparisons.iloc[0], paired.other_tests(study).iloc[0]
-    assert row["difference"] > 0.8
+    row, others, d = study.comparisons.iloc[0], paired.other_tests(study).iloc[0], study.differences()
+    assert row["difference"] > 0.8 > 0.1 > abs(d.mean())
     assert max(row["p"], others["t"], others["bootstrap"]) < 0.01
-    assert others["t"] == pytest.approx(
-        methods.t_test(
-            *(study.measure(study.primary, name) for name in study.opponents), study.inference_options(2)
-        ).p_value
-    )
-    assert abs(study.differences().mean()) < 0.1
-    assert (
-        "t and bootstrap take whole users, the other tests the mean of each user"
-        in significance_page.other_tests(study).html
-    )
-
-
-def test_sizes_of_differences_are_of_units():
-    study = significance.read(uneven(), unit="user")
-    sizes, d = paired.effects(study).iloc[0], study.differences()
+    measured = [study.measure(study.primary, name) for name in study.opponents]
+    assert others["t"] == pytest.approx(methods.t_test(*measured, study.inference_options(2)).p_value)
+    assert "t and bootstrap take whole users, the other" in significance_page.other_tests(study).html
+    sizes = paired.effects(study).iloc[0]
     assert (sizes["wins"], sizes["ties"], sizes["losses"]) == (10, 0, 10)
     assert sizes["standardised"] == pytest.approx(d.mean() / d.std())
-    assert sizes["difference"] == pytest.approx(study.comparisons.iloc[0]["difference"])
+    assert sizes["difference"] == pytest.approx(row["difference"])
     assert "Mean over rows, whole users as units, with its 95% interval" in significance_page.estimates(study).text
+
+
+def test_folds_take_the_corrected_t():
+    table = pd.DataFrame({"fold": range(10), "a": rng(5).normal(0.82, 0.02, 10), "b": rng(6).normal(0.8, 0.02, 10)})
+    row, d = significance.read(table, test_to_train=1 / 9).comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
+    assert row["p"] == pytest.approx(sig.nadeau_bengio(d, train=9, test=1).p_value)
+    assert row["p"] > sig.paired_t(d).p_value
 
 
 def test_less_is_better_where_it_is_said_or_known():
@@ -79,28 +63,6 @@ def test_less_is_better_where_it_is_said_or_known():
     assert less[["first", "second", "verdict"]].tolist() == ["b", "a", "better"]
     for known in ("log_loss", "rmse", "mae", "hamming_loss"):
         assert significance.read(table, metrics=known).leader == "b"
-
-
-def test_folds_take_the_corrected_t_or_a_warning():
-    table = pd.DataFrame({"fold": range(10), "a": rng(5).normal(0.82, 0.02, 10), "b": rng(6).normal(0.8, 0.02, 10)})
-    naive = significance.read(table)
-    assert "Folds that share training rows are not independent. [EK410]" in told(naive)
-    right = significance.read(table, test_to_train=1 / 9)
-    row, d = right.comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
-    assert row["p"] == pytest.approx(sig.nadeau_bengio(d, train=9, test=1).p_value)
-    assert row["p"] > sig.paired_t(d).p_value
-    assert "EK410" not in told(right)
-
-
-def test_predicted_chances_are_compared_by_their_losses():
-    study = significance.read("data/german_credit/predictions.csv", metrics="log_loss,brier")
-    assert study.family == "6 comparisons: 2 metrics × 3 pairs; Holm"
-    rows = pd.read_csv(ROOT / "data" / "german_credit" / "predictions.csv").pivot(index="id", columns="model")
-    y = rows["y_true"]["gbm"]
-    brier = study.estimates[study.estimates["metric"] == "brier"].set_index("system")["value"]
-    for name in ("forest", "gbm", "logistic"):
-        assert brier[name] == pytest.approx(((rows["y_score"][name] - y) ** 2).mean())
-    assert (study.comparisons["n"] == 1000).all()
 
 
 def predictions(users=30, each=8) -> pd.DataFrame:

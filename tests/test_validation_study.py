@@ -9,8 +9,6 @@ from validation_tables import (
     FAST,
     labelled,
     noise,
-    severe,
-    visits,
 )
 
 from evalkit.offline import fitting
@@ -45,17 +43,6 @@ def test_predictions_with_a_fold_column(given):
     assert "<s>0.771 " in validation_page.intervals(given).html
     assert "[0.746, 0.796]" in validation_page.intervals(given).text
     assert "no group" in shown.html
-
-
-def test_visits_by_person_keep_persons_whole_and_their_interval_wide():
-    study = validation.read(features=visits(3000), target="mdvis", columns={"group": "person"}, **FAST)
-    assert "of groups: rows of a group are correlated" in study.folds.rule
-    assert not severe(study)
-    assert study.primary.label == "mae"
-    by = study.intervals.set_index("what")
-    whole, rows = by.loc["pooled out of fold"], by.loc["pooled, as if rows of a group were a sample"]
-    assert (whole["unit"], rows["honest"]) == ("group", False)
-    assert whole["high"] - whole["low"] > 1.2 * (rows["high"] - rows["low"])
 
 
 def test_pooled_rows_equal_cross_val_predict():
