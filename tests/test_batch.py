@@ -114,19 +114,8 @@ def test_the_worst_status_counts_and_verdicts_are_cut():
 def test_a_terminated_batch_writes_nothing_more_and_leaves_no_process(tmp_path, inputs):
     source = "import os, time\nopen(f'started {os.getpid()}', 'w').close()\ntime.sleep(100)"
     path = notebook(tmp_path / "n.ipynb", source, PUBLISH)
-    command_line = [
-        sys.executable,
-        "-m",
-        "evalkit",
-        "report",
-        path,
-        "--each",
-        f"{inputs}/*.csv",
-        "-j",
-        "2",
-        "-o",
-        "out",
-    ]
+    options = ["--each", f"{inputs}/*.csv", "-j", "2", "-o", "out"]
+    command_line = [sys.executable, "-m", "evalkit", "report", path, *options]
     run = subprocess.Popen(command_line, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     while len(list(tmp_path.glob("started *"))) < 2:
         assert run.poll() is None
@@ -277,8 +266,7 @@ def test_a_misspelt_argument_of_an_own_metric_is_told(tmp_path, monkeypatch, rep
 def test_a_metric_of_scores_on_predicted_classes_is_told_how_scores_are_named(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("id,y_true,y_pred,y_proba\n1,1,1,.6\n2,0,0,.2\n3,1,0,.3\n")
-    message = "it is a metric of binary classification, the input is read as multi-class .*, columns='score=NAME'"
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(ParameterError, match=r"the input is read as multi-class .*, columns='score=NAME'"):
         ek.classification(path, metrics="roc_auc")
     assert ek.classification(path, metrics="roc_auc", columns="score=y_proba").estimates["value"].tolist() == [1.0]
 

@@ -11,7 +11,7 @@ import pytest
 from evalkit.drawing import tables
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, measured, ordered
-from evalkit.pages import shared_findings
+from evalkit.pages import page, shared_findings
 from evalkit.parameters import REPORTS
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"

@@ -19,15 +19,8 @@ Y = RNG.integers(0, 2, N)
 SCORE = {"new": np.round(Y + RNG.normal(size=N), 3), "old": np.round(RNG.normal(size=N), 3)}
 CLASSES = RNG.integers(0, 3, N)
 P = RNG.dirichlet([1, 1, 1], N)
-LISTS = pd.DataFrame(
-    {
-        "query": np.repeat(np.arange(12), 6),
-        "item": np.tile(np.arange(6), 12),
-        "score": RNG.normal(size=72).round(3),
-        "grade": RNG.integers(0, 2, 72),
-        "country": np.repeat(["de", "fr"], 36),
-    }
-)
+LISTS = pd.DataFrame({"query": np.repeat(np.arange(12), 6), "item": np.tile(np.arange(6), 12)})
+LISTS = LISTS.assign(score=RNG.normal(size=72).round(3), grade=RNG.integers(0, 2, 72))
 OTHER = LISTS.assign(score=RNG.normal(size=72).round(3))
 
 
@@ -95,15 +88,14 @@ def test_a_dict_of_systems_is_a_column_of_systems(tmp_path):
 
 
 def test_a_run_of_trec_is_called_what_the_dict_says(tmp_path):
-    runs = {}
-    for name, frame in (("new", LISTS), ("old", OTHER)):
+    frames = {"NEW": LISTS, "OLD": OTHER}
+    for name, frame in frames.items():
         lines = [f"{r.query} Q0 {r.item} 1 {r.score} tag" for r in frame.itertuples()]
-        (tmp_path / f"{name}.run").write_text("\n".join(lines))
-        runs[name.upper()] = tmp_path / f"{name}.run"
+        (tmp_path / f"{name.lower()}.run").write_text("\n".join(lines))
+    runs = {name: tmp_path / f"{name.lower()}.run" for name in frames}
     study = ek.ranking(runs, LISTS[["query", "item", "grade"]])
     assert sorted(study.systems) == ["NEW", "OLD"]
-    values = ek.ranking({"NEW": LISTS, "OLD": OTHER}).estimates["value"]
-    assert study.estimates["value"].tolist() == values.tolist()
+    assert study.estimates["value"].tolist() == ek.ranking(frames).estimates["value"].tolist()
 
 
 def test_matrices_are_classes_or_labels():
@@ -133,12 +125,10 @@ def test_a_number_of_numpy_names_the_positive_label():
 
 
 def test_several_systems_of_classes_are_paired_by_row():
-    other = P[:, [1, 2, 0]]
-    study = ek.classification(y_true=CLASSES, y_score={"a": P, "b": other}, metrics="accuracy")
-    assert dict(zip(study.estimates["system"], study.estimates["value"], strict=True)) == {
-        "a": (P.argmax(axis=1) == CLASSES).mean(),
-        "b": (other.argmax(axis=1) == CLASSES).mean(),
-    }
+    both = {"a": P, "b": P[:, [1, 2, 0]]}
+    study = ek.classification(y_true=CLASSES, y_score=both, metrics="accuracy")
+    found = dict(zip(study.estimates["system"], study.estimates["value"], strict=True))
+    assert found == {name: (scores.argmax(axis=1) == CLASSES).mean() for name, scores in both.items()}
 
 
 def test_weights_and_forecasts():

@@ -157,19 +157,9 @@ def test_headings_keep_an_id_of_their_own():
 
 def test_a_section_whose_pieces_are_all_empty_is_left_out():
     empty = shown(html="", text="")
-    cells = [
-        new_markdown_cell("# T"),
-        code("read"),
-        new_markdown_cell("## Nothing here\n\nWords."),
-        code("a", empty),
-        code("b", empty),
-        new_markdown_cell("## Half\n\nMore."),
-        code("c", empty),
-        code("d", shown(html="<p>here</p>")),
-        new_markdown_cell("## Setup"),
-        code("x = 1"),
-        new_markdown_cell("## Only words"),
-    ]
+    cells = [new_markdown_cell("# T"), code("read"), new_markdown_cell("## Nothing here\n\nWords."), code("a", empty)]
+    cells += [new_markdown_cell("## Half\n\nMore."), code("c", empty), code("d", shown(html="<p>here</p>"))]
+    cells += [new_markdown_cell("## Setup"), code("x = 1"), new_markdown_cell("## Only words")]
     text = page(*cells)
     assert "Nothing here" not in text
     assert "Words." not in text

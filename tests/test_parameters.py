@@ -45,41 +45,14 @@ def test_refuses_unknown_names_and_lists_the_known():
         refuse_unknown(["a"], [])
 
 
-@pytest.mark.parametrize(
-    "given, value",
-    [
-        ("1e3", 1000.0),
-        ("-0.5", -0.5),
-        (".5", 0.5),
-        ("7", 7),
-        ("-7", -7),
-        ("0", 0),
-        ("0.95", 0.95),
-        ("007", "007"),
-        ("00.5", "00.5"),
-        ("1_000", "1_000"),
-        ("12:30:00", "12:30:00"),
-        ("2026-11-20", "2026-11-20"),
-        ("0x10", "0x10"),
-        ("no", "no"),
-        ("true", True),
-        ("False", False),
-        ("None", None),
-        ("null", None),
-        ("nan", "nan"),
-        ("a,b", "a,b"),
-        ("a: b", "a: b"),
-        ("# x", "# x"),
-        ("", ""),
-        ("[1,5]", [1, 5]),
-        ("[1e3, 007, a, '8', no, 12:30]", [1000.0, "007", "a", "8", "no", "12:30"]),
-        ("{query: qid, item: doc}", {"query": "qid", "item": "doc"}),
-        ("'7'", "7"),
-        ("[1,", "[1,"),
-        ("[*a]", "[*a]"),
-        ("['a'] b", "['a'] b"),
-    ],
-)
+TEXTS = ("007", "00.5", "1_000", "12:30:00", "2026-11-20", "0x10", "no", "nan", "a,b", "a: b", "# x", "", "[1,", "[*a]")
+TYPED = {"1e3": 1000.0, "-0.5": -0.5, ".5": 0.5, "7": 7, "-7": -7, "0": 0, "0.95": 0.95, "true": True, "False": False}
+TYPED |= {"None": None, "null": None, "[1,5]": [1, 5], "{query: qid, item: doc}": {"query": "qid", "item": "doc"}}
+TYPED |= {"[1e3, 007, a, '8', no, 12:30]": [1000.0, "007", "a", "8", "no", "12:30"], "'7'": "7"}
+TYPED |= {text: text for text in (*TEXTS, "['a'] b")}
+
+
+@pytest.mark.parametrize("given, value", TYPED.items())
 def test_types_the_text_of_a_command_line(given, value):
     got = typed(given, Parameter("x"))
     assert got == value

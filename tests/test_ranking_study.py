@@ -77,16 +77,12 @@ def test_a_comparison_of_one_system_is_refused(asked):
         ({"metrics": "bpref@10"}, "bpref has no cut-off, got 'bpref@10'"),
         ({"metrics": "hit_ratio_k"}, "hit_ratio_k needs a cut-off"),
         ({"metrics": "ndcg@0"}, "a cut-off must be at least 1"),
-        ({"level": 95}, "level must be a number between 0.5 and 1, got 95"),
-        ({"level": None}, "level must have a value"),
         ({"baseline": "c"}, "there is no system 'c', the input has a, b"),
         ({"systems": "a,c"}, "there is no system 'c', the input has a, b"),
         ({"gate": "better"}, "gate: needs a baseline"),
         ({"gate": "better or equivalent", "baseline": "a"}, "needs a margin"),
-        ({"ks": "1,x"}, "ks must be whole numbers of at least 1"),
         ({"relevance_level": 0}, "relevance_level must be a number above 0"),
         ({"segments": "coutry"}, "has no column 'coutry'"),
-        ({"seed": -1}, "seed must be a whole number of at least 0"),
     ],
 )
 def test_parameters_are_refused_by_name(parameter, message):

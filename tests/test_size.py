@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 164
-TESTS = 23_388
+TESTS = 23_156
 
 
 @cache
