@@ -385,7 +385,7 @@ def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, su
         for metric in (ROC_AUC, AVERAGE_PRECISION):
             chosen = Chosen(Metric(metric.name, "labels", Combined(metric, lambda rows: []), "", "", ""))
             means.setdefault((0, metric.name), _mean(measured, chosen, 0))
-        at = measured.systems.index(leader)
+    at = measured.systems.index(leader)
     scores = terms_of([off(j) for j in measured.labels], 1, first.cuts[at : at + 1]) if sure else None
     told = partial(labelled, labels=len(measured.labels))
     return ByMoves(told, measured.scale, plain, means, _sweep(measured, leader), scores, shared, first.cuts)
