@@ -77,7 +77,7 @@ def test_any_number_is_an_outcome():
     hours = log().rename(columns={"outcome": "hours"})
     study = interleaving.read(hours, columns="outcome=hours", preference="credit_share", **SMALL).log
     assert study.estimates["value"].max() == pytest.approx(53 / 95)
-    assert study.columns["outcome"] == "hours"
+    assert study.table.columns["outcome"] == "hours"
 
 
 @pytest.mark.parametrize(  # a bad cell of each column is refused by `bad_inputs`

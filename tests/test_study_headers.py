@@ -47,7 +47,7 @@ def refusal(reader: Reader, given: dict) -> tuple[str, str]:
 
 
 def test_every_report_has_its_inputs_checked():
-    assert set(inspection.CHECKS) == set(REPORTS.values())
+    assert set(inspection.KINDS) == set(REPORTS.values())
 
 
 @pytest.mark.parametrize("reader", TABLES, ids=lambda reader: reader.name)

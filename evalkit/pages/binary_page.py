@@ -32,7 +32,6 @@ from evalkit.studies.classification import (
     break_even,
     miscalibrated,
     operating_points,
-    two_classes,
 )
 from evalkit.studies.diagnostics import alpha
 
@@ -63,7 +62,7 @@ def title(study: BinaryStudy) -> Html:
     return first_screen.title(
         "Classification report",
         study,
-        f"{counted(len(study.account), 'row')}, {share(two_classes(study).base_rate)} positive",
+        f"{counted(len(study.account), 'row')}, {share(study.base_rate)} positive",
         alone=f"How well does {study.leader} separate {what} from the rest",
         against=f"Does any system separate {what} from the rest better than {study.settings.baseline}",
         best=f"Which of {len(study.order)} systems best separates {what} from the rest",
@@ -188,25 +187,26 @@ def share(value: float) -> str:
 
 def _classes(study: BinaryStudy) -> Iterator[Finding]:
     """The two classes, and whether AUC over all rows is another than within units."""
-    of_two, named = diagnostics.two_classes(study), (study.positive, study.account.columns["label"])
+    named = study.positive, study.account.columns["label"]
     yield kinds.CLASS_SHARES.rated(
-        WARNING if of_two.majority > diagnostics.DOMINANT else NOTE,
+        WARNING if study.majority > diagnostics.DOMINANT else NOTE,
         study.positives,
         "two",
-        share=share(of_two.base_rate),
+        share=share(study.base_rate),
         named=shared_findings.class_named(*named),
-        majority=of_two.majority,
+        majority=study.majority,
     )
-    if not of_two.smaller:
+    if not study.smaller:
         yield kinds.ONE_CLASS.warning()
-    elif of_two.smaller < diagnostics.SOME:
-        yield kinds.SMALL_CLASS.warning(of_two.smaller, "two", rows=counted(of_two.smaller, "row"))
+    elif study.smaller < diagnostics.SOME:
+        yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
     c = diagnostics.within_units(study)
     if c is not None and c.p_value < alpha(study):
-        pooled, inside = map(number, diagnostics.pooled_and_within(study, c))
         d, names = c.difference, {"leader": study.leader, "unit": study.unit_name}
+        pooled = diagnostics.areas(study)[study.leader][0]
+        names |= {"pooled": number(pooled), "inside": number(pooled - d.value)}
         difference = estimate(d.value, d.low, d.high)
-        yield kinds.WITHIN_UNITS.note(d.n, pooled=pooled, inside=inside, difference=difference, **names)
+        yield kinds.WITHIN_UNITS.note(d.n, difference=difference, **names)
 
 
 def _scores(study: BinaryStudy) -> Iterator[Finding]:
@@ -226,7 +226,7 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
     if clipped := diagnostics.clipped(study):
         wrong = nonzero({name: study.wrong[name] for name in clipped})
         more = f". Of these, wrong ones cost 36 nats each: {counts(wrong)}" if wrong else ", none of them wrong"
-        allowed = measured.CERTAIN_INCLUDED if diagnostics.certain_included(study) else measured.CERTAIN_LEFT_OUT
+        allowed = measured.CERTAIN_INCLUDED if study.plain and study.data else measured.CERTAIN_LEFT_OUT
         facts = {"counts": counts(clipped), "more": more, "allowed": allowed}
         yield kinds.CERTAIN.rated(WARNING if wrong else NOTE, max(clipped.values()), **facts)
     if shares := diagnostics.unforeseen(study):
@@ -269,7 +269,7 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
         yield from rounded(study.rule.fixed, study.precision)
         yield from idle(study.thresholds, diagnostics.score_ends(study))
-    if unreachable := diagnostics.unreachable(study):
+    if unreachable := [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]:
         systems = listed(unreachable)
         yield kinds.UNREACHABLE_THRESHOLD.warning(len(unreachable), rule=study.rule.text, systems=systems)
 
@@ -287,9 +287,9 @@ ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everyw
 @both_classes
 def curve_plot(study: BinaryStudy) -> Figure | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
-    c, base = study.table(study.order[0]), two_classes(study).base_rate
+    c, base = study.table(study.order[0]), study.base_rate
     n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
-    points = {kind: page.drawn(study, operating_points(study, kind)) for kind in ("roc", "pr")}
+    points = {kind: page.drawn(study, operating_points(study, kind).dropna()) for kind in ("roc", "pr")}
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in ("roc", "pr")}
     roc = Panel(
         page.drawn(study, study.curve("roc")),
@@ -309,7 +309,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         points["pr"],
         ((0, 1), (base, base)),
         STEPS,
-        page.drawn(study, break_even(study)),
+        page.drawn(study, break_even(study).dropna()),
     )
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     pointwise = "" if roc.bands is None else limits
@@ -335,7 +335,7 @@ def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
     name, rate = study.leader, study.other_rate
-    here = two_classes(study).base_rate
+    here = study.base_rate
     titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:

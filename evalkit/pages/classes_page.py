@@ -21,10 +21,10 @@ from evalkit.pages.threshold_page import THRESHOLD
 from evalkit.studies import classes, score_curves
 from evalkit.studies import classification as diagnostics
 from evalkit.studies import score_curves as net_benefit
-from evalkit.studies.binary import BINS
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification import DOMINANT, drawn_together, worst_mistake
 from evalkit.studies.labels import LabelsStudy
+from evalkit.studies.reliability import TENTHS
 from evalkit.studies.row_study import DRAWN as CLASSES_DRAWN
 
 page.offered(__name__)
@@ -153,7 +153,8 @@ def _confused(study: ClassesStudy) -> Html:
 
 def definitions(study: ClassesStudy) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
-    ece = f"mean |mean probability − share right| of {BINS} equal bins [a, b) of the probability of the predicted class"
+    of = f"{TENTHS} equal bins [a, b) of the probability of the predicted class"
+    ece = f"mean |mean probability − share right| of {of}"
     return defined(study, [("top-label ECE", ece)])
 
 
@@ -180,13 +181,13 @@ def results(study: ClassesStudy) -> Results:
 
 def every_finding(study: ClassesStudy) -> list[Finding]:
     """Every finding of a multi-class report."""
-    few = [*few_rows(diagnostics.rows_by_class(study), "Classes", listed), *few_clusters(study)]
+    few = [*few_rows(study.rows_by_name, "Classes", listed), *few_clusters(study)]
     scores = [*beaten(study), *_decisions(study), *_probabilities(study), *_incomplete(study), *binned(study, "class")]
     return [*rows_read(study.account), *_classes(study), *scores, *few, *of_sample(study)]
 
 
 def _classes(study: ClassesStudy) -> Iterator[Finding]:
-    rows, majority = diagnostics.rows_by_class(study), float(study.shares.max())
+    rows, majority = study.rows_by_name, float(study.shares.max())
     severity = WARNING if majority > DOMINANT else NOTE
     yield kinds.CLASS_SHARES.rated(severity, len(rows), "several", rows=counts(rows), majority=majority)
     yield from weights(study.weighted)

@@ -106,7 +106,7 @@ def answers(study: Experiment) -> dict[str, Any]:
     """Every number of this part."""
     shares = {f"{top:g}": share for top, share in study.concentration.items()}
     return page.answers(study) | {
-        "columns": dict(study.columns),
+        "columns": dict(study.table.columns),
         "population": {"sizes": study.sizes, "crossed": study.crossed, "unit": study.unit_name},
         "sample_ratio": study.sample_ratio,
         **page.records(adjustments=study.adjustments, caps=study.caps, users_for=study.users_for),
@@ -117,7 +117,7 @@ def answers(study: Experiment) -> dict[str, Any]:
 
 def of_users(study: Experiment) -> list[Finding]:
     """Every finding of an A/B table."""
-    units, read = plural(study.unit_name, 2), columns_read(study.columns)
+    units, read = plural(study.unit_name, 2), columns_read(study.table.columns)
     data = [kinds.BUNDLED.warning()] if study.sample else []
     data += [kinds.ARMS.note(study.users, users=units.capitalize(), sizes=counts(study.sizes), columns=read)]
     data += [*assumed(study, "set best='low'"), *design(study), *held(study, study.users, units)]

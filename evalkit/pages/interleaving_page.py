@@ -128,7 +128,7 @@ def _log_results(study: Interleaving) -> dict:
     counts = {"items": study.items, "sessions": study.sessions, "users": study.users}
     return page.answers(study) | {
         "simulated": study.simulated,
-        "columns": dict(study.columns),
+        "columns": dict(study.table.columns),
         "population": counts | {"unit": study.unit_name, "heavy": study.heavy, "repeated_items": study.kept.repeated},
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
@@ -152,7 +152,7 @@ def _log(study: Interleaving) -> Iterator[Finding]:
         yield kinds.SIMULATED.warning(None, "log")
     shown = {"items": counted(study.items, "item"), "sessions": counted(study.sessions, "session")}
     users, units = counted(study.users, study.unit_name), plural(study.unit_name, 2)
-    yield kinds.ROWS_READ.note(study.items, "log", users=users, columns=columns_read(study.columns), **shown)
+    yield kinds.ROWS_READ.note(study.items, "log", users=users, columns=columns_read(study.table.columns), **shown)
     if study.silent:
         severity = WARNING if study.mostly_silent else NOTE
         yield kinds.NO_CREDIT.rated(severity, study.silent, users=counted(study.silent, study.unit_name))
@@ -203,7 +203,7 @@ def balance(study: Interleaving) -> Figure | Html:
 @page.of_a_part
 def by_position(study: Interleaving) -> Figure | Html:
     """Outcome per shown item by position and arm."""
-    outcome, n = study.columns["outcome"], max(study.by_position["n"])
+    outcome, n = study.table.columns["outcome"], max(study.by_position["n"])
     caption = f"{outcome.capitalize()} per item shown, by position and arm, {study.settings.level:.0%} bands, "
     caption += f"{plural(study.unit_name, 2)} as units (jackknife){', simulated clicks' if study.simulated else ''}."
     listed = "; ".join(

@@ -126,7 +126,7 @@ def results(study: LabelsStudy) -> Results:
 def every_finding(study: LabelsStudy) -> list[Finding]:
     """Every finding of a multi-label report."""
     few = [
-        *few_rows(diagnostics.rows_by_label(study), "Labels that are true", listed),
+        *few_rows(study.rows_by_name, "Labels that are true", listed),
         *shared_findings.few_clusters(study),
     ]
     scores = [*_scores(study), *beaten(study), *binned(study, "label"), *_added_up(study)]
@@ -134,16 +134,16 @@ def every_finding(study: LabelsStudy) -> list[Finding]:
 
 
 def _labels(study: LabelsStudy) -> Iterator[Finding]:
-    labels = diagnostics.label_shares(study)
-    facts = {"shares": listed(f"{name} {share:.1%}" for name, share in labels.shares.items())}
-    yield kinds.CLASS_SHARES.note(len(labels.shares), "labels", per_row=labels.per_row, none=labels.none, **facts)
+    shares, (mean, none) = dict(zip(study.names, study.shares.tolist(), strict=True)), study.measured.per_row
+    of_each = listed(f"{name} {share:.1%}" for name, share in shares.items())
+    yield kinds.CLASS_SHARES.note(len(shares), "labels", per_row=mean, none=none, shares=of_each)
     yield from weights(study.weighted)
-    if constant := [name for name, share in labels.shares.items() if share in (0.0, 1.0)]:
+    if constant := [name for name, share in shares.items() if share in (0.0, 1.0)]:
         yield kinds.CONSTANT_LABELS.warning(len(constant), labels=listed(constant))
 
 
 def _scores(study: LabelsStudy) -> Iterator[Finding]:
-    loss, limits = diagnostics.label_shares(study).hamming_of_none, {n: study.measured.ends(n) for n in study.systems}
+    loss, limits = float(study.shares.mean()), {n: study.measured.ends(n) for n in study.systems}
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=number(loss))
     yield from rounded(study.threshold, diagnostics.stored(study))
     yield from idle(dict.fromkeys(limits, study.threshold), limits)

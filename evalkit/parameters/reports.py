@@ -217,7 +217,8 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
                 raise TypeError(f"{public}() takes {most}")
             return study_of(report.of(signature.bind(*data, **arguments).arguments))
 
-        study_of.__qualname__, read.__name__ = public, public  # a pickle finds `read` by its own __qualname__
+        study_of.__qualname__, read.__name__ = public, public
+        read.__qualname__ = "read"  # by which a pickle finds it
         read.__signature__ = signature.replace(return_annotation=study_of.__annotations__["return"])  # type: ignore[attr-defined]
         read.__doc__ = f"{inspect.cleandoc(study_of.__doc__ or '')}\n\nArguments:\n\n" + "\n".join(lines)
         return read

@@ -4,7 +4,7 @@ A table that fits is at hand row by row; a larger one is read block by block, fi
 its rows move the metrics.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, ClassVar
@@ -25,14 +25,15 @@ from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, Reach
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import bootstrap, consistency, inference, interval_methods
-from evalkit.statistics.consistency import UNKNOWN, Perfect
+from evalkit.statistics import bootstrap, inference, interval_methods
+from evalkit.statistics.consistency import UNKNOWN
 from evalkit.statistics.forms import Binned
 from evalkit.statistics.statistic import HeldRows
 from evalkit.statistics.two_classes import SummedRows
-from evalkit.studies import reliability, score_curves
-from evalkit.studies.reliability import Reliability
+from evalkit.studies import score_curves
+from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.row_study import RowStudy
+from evalkit.studies.study import Row, frame, limits
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,10 @@ def _reaching(reach: Reach, choose: Callable[[Counts, float], float]) -> Rule:
 ORDER = ("roc_auc", "average_precision", "ks", "log_loss", "brier")
 AT = ("f1", "precision", "recall", "specificity", "accuracy", "mcc")
 DEPTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
-BINS = 10
 LEAST_COST = "least cost"
 BRIER, BIAS = (lookup.find(name, "counts") for name in ("brier", "calibration_in_the_large"))
 FITTED = {metric.name: metric for metric in (SLOPE, INTERCEPT)}
+Errors = dict[str, Callable[[Counts], float]]  # of calibration, which are above 0 in every sample
 TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 
@@ -131,7 +132,7 @@ class BinaryStudy(RowStudy):
         )
 
     @property
-    def rechosen(self) -> bool:
+    def rechosen(self) -> bool:  # type: ignore[override]
         """Whether a rule chooses the threshold, and again on bootstrap samples of the rows."""
         return self.data is not None and self.rule.fixed is None
 
@@ -153,6 +154,21 @@ class BinaryStudy(RowStudy):
     def table(self, system: str) -> Counts:
         """The counts of a system."""
         return self._tables(system).counts
+
+    @property
+    def base_rate(self) -> float:
+        """The share of positives, of the rows or of their weight."""
+        return float(counts.base_rate(self.table(self.systems[0])))
+
+    @property
+    def majority(self) -> float:
+        """The accuracy of always predicting the larger class."""
+        return float(counts.majority(self.table(self.systems[0])))
+
+    @property
+    def smaller(self) -> int:
+        """The rows of the smaller class."""
+        return min(self.positives, len(self.account) - self.positives)
 
     def chances(self, system: str) -> Counts:
         """The counts of a system at its probabilities, which are finer than the thresholds of bins."""
@@ -236,17 +252,15 @@ class BinaryStudy(RowStudy):
         """The metrics at the threshold."""
         return [chosen for chosen in self.settings.metrics if chosen.decided]
 
-    @cached_property
-    def decisions(self) -> pd.DataFrame:
+    @frame
+    def decisions(self) -> Iterator[Row]:
         """The four counts of every system at its threshold, and their mean cost."""
-        rows = []
         for name in self.order:
             c, t = self.table(name), self.thresholds[name]
             d = counts.at(c, t)
             cells = {"tp": d.tp.item(), "fp": d.fp.item(), "fn": d.fn.item(), "tn": d.tn.item()}
             cost = float(curves.cost(d, self.costs.fp, self.costs.fn))
-            rows.append({"system": name, "threshold": t} | cells | {"cost": cost})
-        return pd.DataFrame(rows)
+            yield {"system": name, "threshold": t} | cells | {"cost": cost}
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
@@ -258,15 +272,7 @@ class BinaryStudy(RowStudy):
         frames = []
         for name in self.order:
             c = curves.from_none(self.table(name))
-            columns = {
-                "system": name,
-                "threshold": c.threshold,
-                "predicted": counts.predicted_rate(c),
-                "precision": counts.precision(c),
-                "recall": counts.recall(c),
-                "f1": counts.f_score(c),
-                "cost": curves.cost(c, self.costs.fp, self.costs.fn),
-            }
+            columns = {"system": name, "threshold": c.threshold} | self._decided(c)
             frames.append(pd.DataFrame(columns)[self._swept(name, columns)])
         return pd.concat(frames, ignore_index=True)
 
@@ -281,8 +287,8 @@ class BinaryStudy(RowStudy):
         keep[decided[~np.isnan(marked)]] = True
         return keep
 
-    @cached_property
-    def choices(self) -> pd.DataFrame:
+    @frame
+    def choices(self) -> Iterator[Row]:
         """What each way to choose a threshold would choose for every system, and what that gives."""
         named: dict[str, Callable[[Counts], float]] = {
             f"used: {self.rule.text}": lambda c: np.nan,
@@ -291,24 +297,23 @@ class BinaryStudy(RowStudy):
             "precision ≥ 0.9": lambda c: curves.for_precision(c, 0.9),
             "recall ≥ 0.9": lambda c: curves.for_recall(c, 0.9),
         }
-        rows = []
         for name in self.order:
             for rule, choose in named.items():
                 c = self.table(name)
                 t = self.thresholds[name] if rule.startswith("used") else choose(c)
-                rows.append({"system": name, "rule": rule, "threshold": t} | self._at(c, t))
-        return pd.DataFrame(rows)
+                at = self._decided(counts.at(c, t))
+                of = {metric: np.nan if np.isnan(t) else float(value) for metric, value in at.items()}
+                yield {"system": name, "rule": rule, "threshold": t} | of
 
-    def _at(self, c: Counts, t: float) -> dict[str, float]:
-        d = counts.at(c, t)
-        metrics: dict[str, Callable[[Counts], Floats]] = {
-            "predicted": counts.predicted_rate,
-            "precision": counts.precision,
-            "recall": counts.recall,
-            "f1": counts.f_score,
-            "cost": lambda d: curves.cost(d, self.costs.fp, self.costs.fn),
+    def _decided(self, d: Counts) -> dict[str, Floats]:
+        """What decisions give, at each threshold of a table."""
+        return {
+            "predicted": counts.predicted_rate(d),
+            "precision": counts.precision(d),
+            "recall": counts.recall(d),
+            "f1": counts.f_score(d),
+            "cost": curves.cost(d, self.costs.fp, self.costs.fn),
         }
-        return {name: np.nan if np.isnan(t) else float(metric(d)) for name, metric in metrics.items()}
 
     # Curves
 
@@ -330,8 +335,7 @@ class BinaryStudy(RowStudy):
         statistic: Any = self.measure(Chosen(metric), system)
         if not self.banded:
             return {"value": statistic.value, "low": np.nan, "high": np.nan}
-        e = inference.estimate(statistic, self.inference_options(3))
-        return {"value": e.value, "low": e.low, "high": e.high}
+        return limits(inference.estimate(statistic, self.inference_options(3)))
 
     @property
     def both_classes(self) -> bool:
@@ -367,84 +371,61 @@ class BinaryStudy(RowStudy):
         c = self.table(self.order[0])
         return self.prevalence or c.positives / (c.positives + TIMES * c.negatives)
 
-    @cached_property
-    def elsewhere(self) -> pd.DataFrame:
+    @frame
+    def elsewhere(self) -> Iterator[Row]:
         """Average precision, and precision and F1 at the threshold, in the data and at the other base rate."""
-        rows = []
-        here = counts.base_rate(self.table(self.order[0]))
         for name in self.order:
             for own, moved in MOVED:
-                for rate, of in ((here, own), (self.other_rate, moved(self.other_rate))):
-                    limits = self.number_of(of, name)
-                    rows.append({"system": name, "base_rate": rate, "metric": own.name} | limits)
-        return pd.DataFrame(rows)
+                for rate, of in ((self.base_rate, own), (self.other_rate, moved(self.other_rate))):
+                    yield {"system": name, "base_rate": rate, "metric": own.name} | self.number_of(of, name)
 
-    @cached_property
-    def gains(self) -> pd.DataFrame:
+    @frame
+    def gains(self) -> Iterator[Row]:
         """Recall, lift and precision among the highest scores, a tie at the border taken in parts."""
-        rows = []
         for name in self.order:
             for depth in DEPTHS:
                 top = curves.at_depth(self.table(name), depth * self.table(name).total)
                 shares = {"recall": float(counts.recall(top)), "precision": float(counts.precision(top))}
-                lift = self.number_of(lift_at(depth), name)
-                rows.append({"system": name, "depth": depth} | lift | shares)
-        return pd.DataFrame(rows)
+                yield {"system": name, "depth": depth} | self.number_of(lift_at(depth), name) | shares
 
     # Probabilities
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
         """Share of positives by tenths of the score, its Wilson limits where rows are plain, and rows of each."""
-        level = self.settings.level if self.plain else None
-        return reliability.by_tenths({name: self.chances(name) for name in self.order}, BINS, level=level)
+        return self.tenths_of(self._chances)
 
     @cached_property
     def isotonic(self) -> Reliability:
         """The reliability of every system without bins."""
-        tables = {name: self.chances(name) for name in self.order}
-        level = self.settings.level if self.plain else None
-        return reliability.reliability(tables, lambda: self.rng(6), draws=self.settings.limits.bands, level=level)
+        return self.isotonic_of(self._chances, 6, Fine())
 
-    @cached_property
-    def calibration(self) -> pd.DataFrame:
+    @property
+    def _chances(self) -> dict[str, Counts]:
+        return {name: self.chances(name) for name in self.order}
+
+    @frame
+    def calibration(self) -> Iterator[Row]:
         """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of every system.
 
         The two errors, which are above 0 in every sample, have no limits, but what perfect calibration would show and
         the p of the test of it. Discrimination has neither: it is as much too large.
         """
-        return pd.DataFrame([row for name in self.order for row in self._calibration(name)])
-
-    def _calibration(self, name: str) -> list[dict[str, Any]]:
-        c = self.chances(name)
-        parts = calibration.decompose(c)
-        base = self.number_of(BASE_RATE, name)
-        numbers = {
-            "brier": self.loss(BRIER, name) | _beside(UNKNOWN),
-            "miscalibration": self.error(c, calibration.miscalibration),
-            "discrimination": _alone(parts.discrimination) | _beside(UNKNOWN),
-            "uncertainty": {"value": parts.uncertainty} | _spread(base["low"], base["high"]) | _beside(UNKNOWN),
-            "ece_10": self.error(c, calibration.ece_10),
-            **self._debiased(c),
-            "bias": self.loss(BIAS, name) | _beside(UNKNOWN),
-        }
-        numbers |= {metric.name: self.number_of(metric, name) | _beside(UNKNOWN) for metric in FITTED.values()}
-        return [{"system": name, "part": part} | limits for part, limits in numbers.items()]
-
-    def _debiased(self, c: Counts) -> dict[str, dict[str, float]]:
-        """ECE less its bias, where rows are independent and count alike."""
-        value = calibration.ece_debiased(calibration.bins_uniform(c))
-        return {"ece_10_debiased": _alone(value) | _beside(UNKNOWN)} if self.plain else {}
-
-    def error(self, c: Counts, metric: Callable[[Counts], float]) -> dict[str, float]:
-        """An error that is above 0 in every sample, beside what perfect calibration would show."""
-        return _alone(metric(c)) | _beside(self.perfect(c, metric))
-
-    def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> Perfect:
-        """What perfect calibration would show, where rows are independent and count alike."""
-        if not self.plain:
-            return UNKNOWN
-        return consistency.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
+        errors: Errors = {"miscalibration": calibration.miscalibration, "ece_10": calibration.ece_10}
+        for name in self.order:
+            c, base = self.chances(name), self.number_of(BASE_RATE, name)
+            parts, alone = calibration.decompose(c), {part: _alone(of(c)) for part, of in errors.items()}
+            spread = {"value": parts.uncertainty} | _spread(base["low"], base["high"])
+            numbers = {"brier": self.loss(BRIER, name), "miscalibration": alone["miscalibration"]}
+            numbers |= {"discrimination": _alone(parts.discrimination), "uncertainty": spread}
+            numbers |= {"ece_10": alone["ece_10"]}
+            if self.plain:
+                numbers["ece_10_debiased"] = _alone(calibration.ece_debiased(calibration.bins_uniform(c)))
+            numbers |= {"bias": self.loss(BIAS, name)}
+            numbers |= {part: self.number_of(metric, name) for part, metric in FITTED.items()}
+            for part, row in numbers.items():
+                perfect = self.perfect(c, errors[part]) if part in errors else UNKNOWN
+                yield {"system": name, "part": part} | row | {"expected": perfect.expected, "p": perfect.p}
 
     def loss(self, chosen: Chosen, name: str) -> dict[str, float]:
         """A mean loss with its limits; of one that was not read those of the table, none of units or weights."""
@@ -458,7 +439,7 @@ class BinaryStudy(RowStudy):
     def constant(self, chosen: Chosen) -> float:
         """The metric of a constant score, the base rate; at a threshold that of always predicting the larger class."""
         c = self.table(self.systems[0])
-        score, threshold = counts.base_rate(c), -np.inf if c.positives > c.negatives else np.inf
+        score, threshold = self.base_rate, -np.inf if c.positives > c.negatives else np.inf
         if not chosen.base.metric.tabled and self.data is None:
             within: Any = self.measure(chosen, self.systems[0])
             return 0.5 if np.isfinite(within.value) else np.nan  # all rows of a unit tie
@@ -478,10 +459,6 @@ class BinaryStudy(RowStudy):
 
 def _alone(value: float) -> dict[str, float]:
     return {"value": value, "low": np.nan, "high": np.nan}
-
-
-def _beside(e: Perfect) -> dict[str, float]:
-    return {"expected": e.expected, "p": e.p}
 
 
 def _spread(low: float, high: float) -> dict[str, float]:

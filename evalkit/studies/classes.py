@@ -4,7 +4,7 @@ A table that fits is at hand row by row; a larger one is read block by block, fi
 much its rows move what follows from the order of the scores.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from heapq import nlargest
@@ -26,22 +26,19 @@ from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import MultiClass
-from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.scores import Classes
-from evalkit.statistics import bootstrap, consistency, inference
+from evalkit.statistics import bootstrap, inference
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.forms import ranked
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.readings import LEAST, ByClass, ByMoves, Mean, class_rows, decided, one_of
 from evalkit.statistics.several_classes import SHARE, HeldClasses, SummedClasses
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.statistics.summed import Terms
-from evalkit.studies import reliability, row_study, score_curves, study
-from evalkit.studies.binary import BINS
+from evalkit.studies import row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
-from evalkit.studies.row_study import DRAWN, RowStudy, with_limits
-from evalkit.studies.study import Settings
+from evalkit.studies.row_study import DRAWN, RowStudy
+from evalkit.studies.study import Row, Settings, frame, limits, with_limits
 
 MOST = 6  # classes that have a square each
 SMALL = Fine(curve=500, band=60, pooled=512)  # in such a square
@@ -93,6 +90,11 @@ class EachStudy(RowStudy):
         sizes: Ints = self.measured.sizes()
         return sizes
 
+    @property
+    def rows_by_name(self) -> dict[str, int]:
+        """The same by the name of the class or label."""
+        return dict(zip(self.names, self.sizes.tolist(), strict=True))
+
     # Tables of scores
 
     @cached_property
@@ -121,8 +123,7 @@ class EachStudy(RowStudy):
     @cached_property
     def each_reliability(self) -> Reliability:
         """Their reliability without bins."""
-        draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
-        return reliability.reliability(self.one_by_one, lambda: self.rng(7), draws=draws, level=level, fine=SMALL)
+        return self.isotonic_of(self.one_by_one, 7, SMALL)
 
     def estimated(self, of: Any) -> Estimate:
         """A number of the page that is no metric of the table, with its limits."""
@@ -193,15 +194,13 @@ class ClassesStudy(EachStudy):
         """Hits among some of the rows of a system, with limits."""
         return self.estimated(self.measured.derived(SHARE, name, among(member, hit)))
 
-    @cached_property
-    def by_class(self) -> pd.DataFrame:
+    @frame
+    def by_class(self) -> Iterator[Row]:
         """Rows, predictions, precision, recall, F1 of every class and system; with scores AUC, average precision."""
-        sizes, rows = self.sizes.tolist(), []
         for name in self.order:
-            for c, (n, predicted) in enumerate(zip(sizes, self.measured.said(name).tolist(), strict=True)):
-                row = {"system": name, "class": self.names[c], "n": n, "predicted": predicted}
-                rows.append(row | self._class(name, c))
-        return pd.DataFrame(rows)
+            said = self.measured.said(name).tolist()
+            for c, (label, n) in enumerate(self.rows_by_name.items()):
+                yield {"system": name, "class": label, "n": n, "predicted": said[c]} | self._class(name, c)
 
     def _class(self, name: str, c: int) -> dict[str, float]:
         actual, said = _are(c), _called(c)
@@ -238,71 +237,56 @@ class ClassesStudy(EachStudy):
         e = self.share_of(self.leader, _are(actual), _called(predicted))
         names = {"actual": self.names[actual], "predicted": self.names[predicted]}
         of_errors = float(table[actual, predicted] / table.sum())
-        sides = {"n": table[actual, predicted].item(), "share": e.value, "low": e.low, "high": e.high}
-        return names | sides | {"of_errors": of_errors}
+        return names | {"n": table[actual, predicted].item()} | limits(e, "share") | {"of_errors": of_errors}
 
-    @cached_property
-    def covered(self) -> pd.DataFrame:
+    @frame
+    def covered(self) -> Iterator[Row]:
         """Share of rows predicted into classes whose precision reaches the target, of every system, with limits."""
-        return pd.DataFrame([self._covered(name) for name in self.order])
+        for name in self.order:
+            table = self.measured.confusion(name)
+            enough = labels.coverage_by_class(table, self.target) > 0
+            classes = ", ".join(label for label, ok in zip(self.names, enough, strict=True) if ok)
+            chosen = _predicted_in(enough)
+            share = limits(self.share_of(name, _any, chosen)) | {"value": labels.coverage(table, self.target)}
+            right = with_limits({"right": self.share_of(name, chosen, lambda rows: rows.actual == rows.predicted)})
+            yield {"system": name, "coverage": share.pop("value")} | share | {"classes": classes} | right
 
-    def _covered(self, name: str) -> dict[str, Any]:
-        table = self.measured.confusion(name)
-        value = labels.coverage(table, self.target)
-        enough = labels.coverage_by_class(table, self.target) > 0
-        names = [label for label, ok in zip(self.names, enough, strict=True) if ok]
-
-        def chosen(rows: Rows) -> Bools:
-            return enough[rows.predicted]
-
-        e = self.share_of(name, lambda rows: np.ones(len(rows), dtype=bool), chosen)
-        right = self.share_of(name, chosen, lambda rows: rows.actual == rows.predicted)
-        row = {"system": name, "coverage": value, "low": e.low, "high": e.high, "classes": ", ".join(names)}
-        return row | {"right": right.value, "right_low": right.low, "right_high": right.high}
-
-    @cached_property
-    def tops(self) -> pd.DataFrame:
+    @frame
+    def tops(self) -> Iterator[Row]:
         """How often the actual class is among the k highest scores."""
-        rows = []
         for name in self.order:
             for k in (k for k in TOPS if k <= len(self.names)):
                 e = self.estimate(lookup.find(f"top@{k}", "classes"), name)
-                rows.append({"system": name, "k": k, "value": e.value, "low": e.low, "high": e.high})
-        return pd.DataFrame(rows)
+                yield {"system": name, "k": k} | limits(e)
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
         """Share of right predictions by tenths of their score, with Wilson limits where rows are plain."""
-        level = self.settings.level if self.plain else None
-        return reliability.by_tenths(self.top_label, BINS, level=level)
+        return self.tenths_of(self.top_label)
 
     @cached_property
     def isotonic(self) -> Reliability:
         """The reliability of the score of the predicted class, of every system, without bins."""
-        level = self.settings.level if self.plain else None
-        return reliability.reliability(
-            self.top_label, lambda: self.rng(6), draws=self.settings.limits.bands, level=level
-        )
+        return self.isotonic_of(self.top_label, 6, Fine())
 
-    @cached_property
-    def calibration(self) -> pd.DataFrame:
+    @frame
+    def calibration(self) -> Iterator[Row]:
         """Mean score of the predicted class against how often it is right, and the top-label ECE, of every system."""
-        rows = []
         for name in self.order:
             c = self.top_label[name]
-            right = self.estimate(lookup.find("accuracy", "classes"), name)
-            e = self._perfect(name)
-            row = {"system": name, "confidence": calibration.mean_score(c), "right": right.value}
-            row |= {"right_low": right.low, "right_high": right.high}
-            rows.append(row | {"ece_10": calibration.ece_10(c), "ece_10_expected": e.expected, "ece_10_p": e.p})
-        return pd.DataFrame(rows)
+            right = with_limits({"right": self.estimate(lookup.find("accuracy", "classes"), name)})
+            e = self.perfect(c, calibration.ece_10)
+            ece = {"ece_10": calibration.ece_10(c), "ece_10_expected": e.expected, "ece_10_p": e.p}
+            yield {"system": name, "confidence": calibration.mean_score(c)} | right | ece
 
-    def _perfect(self, name: str) -> Perfect:
-        """What the top-label ECE would be if the scores were right, where rows are independent and count alike."""
-        if not self.plain:
-            return UNKNOWN
-        draws = self.settings.limits.bands
-        return consistency.perfect(self.top_label[name], calibration.ece_10, rng=self.rng(4), draws=draws)
+
+def _any(rows: Rows) -> Bools:
+    return np.ones(len(rows), dtype=bool)
+
+
+def _predicted_in(classes: Bools) -> Of:
+    """The rows whose predicted class is one of these."""
+    return lambda rows: classes[rows.predicted]
 
 
 def _are(c: int) -> Of:
@@ -363,7 +347,7 @@ def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> Classes
         of = of.only(there)
         measured = _counted(of, settings)
     if second := _second(of, measured, settings):
-        measured = replace(measured, second=second, moved=nameless(of.table).total(second))
+        measured = replace(measured, second=second, moved=row_study.nameless(of.table).total(second))
     rows = int(measured.counted.facts.sums[0])
     fields = row_study.of_blocks(of.table, rows, settings, p.given, weighted=of.scale is not None)
     return _study(fields, measured, p, of.names, scored=of.scored, outside=of.outside)
@@ -372,11 +356,6 @@ def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> Classes
 def _seen(measured: SummedClasses, c: int) -> bool:
     """Whether any row has a class, or any system predicts it."""
     return bool(measured.sizes()[c] or any(measured.said(name)[c] for name in measured.systems))
-
-
-def nameless(t: Blocks) -> Blocks:
-    """The table without the names of rows, and their ids where none is asked for."""
-    return replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
 
 
 def _whole_units(of: Classes) -> Classes:
@@ -397,8 +376,7 @@ def _whole_units(of: Classes) -> Classes:
 def _counted(of: Classes, settings: Settings) -> SummedClasses:
     """The first reading; raises InputError for ids that do not pair."""
     t, first = of.table, _first(of, settings)
-    counted = nameless(t).total(first)
-    t.check(int(counted.facts.sums[0]), counted.ids.repeated if t.schema.id else 0)
+    counted = row_study.counted(t, first)
     limit = first.counting.bins
     if any(tally.whole.shift for cells in counted.cells.values() for tally in cells.cells.values()):
         raise ParameterError(f"systems: actual and predicted classes of two systems come in more than {limit:,} "

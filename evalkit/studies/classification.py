@@ -4,9 +4,10 @@ Two classes are made here, of rows at hand and of tables that are read block by 
 reports are measured by.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.row_study import RowStudy
-from evalkit.studies.study import Settings
+from evalkit.studies.study import Row, Settings, framed
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 NOTHING = counts.count([], [])
@@ -130,11 +131,9 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
             )
     if within:  # the rows of a unit must meet
         t = replace(t, schema=replace(t.schema, parted=False))
-    nameless = replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
-    first = _first(of, a, within, limits)
-    scored = nameless.total(first)
+    nameless, first = row_study.nameless(t), _first(of, a, within, limits)
+    scored = row_study.counted(t, first)
     rows, positives, *odd = scored.facts.sums.tolist()
-    t.check(rows, scored.ids.repeated if t.schema.id else 0)
     if within and (n := scored.values[0].n) > UNITS:
         of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
@@ -213,8 +212,8 @@ KINDS = {
 }
 
 
-@parameters.reader(parameters.Classification)
-def read(p: parameters.Classification) -> RowStudy:
+@sources.naming_files
+def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
     Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
@@ -225,12 +224,6 @@ def read(p: parameters.Classification) -> RowStudy:
     >>> study.estimates["value"].round(3).tolist()[:2], study.order
     ([0.778, 0.556], ['a', 'b'])
     """
-    return study_of(p)
-
-
-@sources.naming_files
-def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
-    """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     predicted = Predicted.of(
         sources.parts(p.preds, p.header, limits.reading),
@@ -250,6 +243,9 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
         if table is not None:
             return kind.of_blocks(table, p, limits)
     return kind.of_rows(predicted.read(), p, limits)
+
+
+read = parameters.reader(parameters.Classification)(study_of)
 
 
 # What findings are measured by ----------------------------------------------------------------------------------------
@@ -287,25 +283,9 @@ def miscalibrated(study: BinaryStudy) -> tuple[dict[Miscalibration, list[str]], 
     return wrong, [name for name in dict.fromkeys(rows["system"]) if name not in every]
 
 
-@dataclass(frozen=True)
-class TwoClasses:
-    """Share of positives, accuracy of always predicting the larger class, and rows of the smaller class."""
-
-    base_rate: float
-    majority: float
-    smaller: int
-
-
-def two_classes(study: BinaryStudy) -> TwoClasses:
-    """The two classes of the rows."""
-    c, smaller = study.table(study.order[0]), min(study.positives, len(study.account) - study.positives)
-    return TwoClasses(counts.base_rate(c), counts.majority(c), smaller)
-
-
 def reversed_scores(study: BinaryStudy) -> dict[str, float]:
     """The AUC of each system for which it is below 0.5."""
-    areas = {name: counts.auc(study.table(name)) for name in study.order}
-    return {name: area for name, area in areas.items() if area < 0.5}
+    return {name: area for name, (area, _) in areas(study).items() if area < 0.5}
 
 
 def within_units(study: BinaryStudy) -> Comparison | None:
@@ -314,12 +294,6 @@ def within_units(study: BinaryStudy) -> Comparison | None:
         return None
     pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (ROC_AUC, GAUC))
     return methods.influence(pooled, within, study.inference_options(1))
-
-
-def pooled_and_within(study: BinaryStudy, difference: Comparison) -> tuple[float, float]:
-    """The leader's AUC of all rows and that within units, which lies below it by the difference."""
-    pooled = areas(study)[study.leader][0]
-    return pooled, pooled - difference.difference.value
 
 
 def clipped(study: BinaryStudy) -> dict[str, int]:
@@ -356,11 +330,6 @@ def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
     return (n if n > 0.01 * rows else 0), few, n > MANY * rows and not few
 
 
-def certain_included(study: BinaryStudy) -> bool:
-    """Whether limits of differences in log loss allow for certain predictions that are wrong."""
-    return study.layout is Layout.PLAIN
-
-
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
     """Of systems whose scores are counted in bins, the most that this changes each metric; NaN where nothing bounds it.
 
@@ -392,14 +361,7 @@ def distinct_scores(study: BinaryStudy, name: str) -> int | None:
 
 def score_ends(study: BinaryStudy) -> dict[str, Ends]:
     """The lowest and the highest score of each system."""
-    return {
-        name: (float(study.table(name).threshold[-1]), float(study.table(name).threshold[0])) for name in study.order
-    }
-
-
-def unreachable(study: BinaryStudy) -> list[str]:
-    """The systems for which no threshold keeps the rule."""
-    return [name for name, threshold in study.thresholds.items() if np.isnan(threshold)]
+    return {name: (float(c.threshold[-1]), float(c.threshold[0])) for name, c in study.counts_by_system.items()}
 
 
 # What the figures mark
@@ -407,25 +369,24 @@ def unreachable(study: BinaryStudy) -> list[str]:
 
 def areas(study: BinaryStudy) -> dict[str, tuple[float, float]]:
     """The areas under the two curves of each system: AUC and average precision."""
-    tables = {name: study.table(name) for name in study.order}
-    return {name: (counts.auc(c), counts.average_precision(c)) for name, c in tables.items()}
+    return {name: (counts.auc(c), counts.average_precision(c)) for name, c in study.counts_by_system.items()}
 
 
-def operating_points(study: BinaryStudy, kind: str) -> pd.DataFrame:
+@framed
+def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
     """Where the threshold of each system lies on its curve: system, x, y; kind: roc or pr."""
-    rows = []
-    for name in study.order:
-        d = counts.at(study.table(name), study.thresholds[name])
-        x = counts.false_positive_rate(d) if kind == "roc" else counts.recall(d)
-        y = counts.recall(d) if kind == "roc" else counts.precision(d)
-        rows.append({"system": name, "x": float(x), "y": float(y)})
-    return pd.DataFrame(rows).dropna()
+    for name, c in study.counts_by_system.items():
+        d = counts.at(c, study.thresholds[name])
+        x, y = (counts.false_positive_rate, counts.recall) if kind == "roc" else (counts.recall, counts.precision)
+        yield {"system": name, "x": float(x(d)), "y": float(y(d))}
 
 
-def break_even(study: BinaryStudy) -> pd.DataFrame:
+@framed
+def break_even(study: BinaryStudy) -> Iterator[Row]:
     """Where precision equals recall on the curve of each system: system, x, y."""
-    values = {name: float(curves.break_even(study.table(name))) for name in study.order}
-    return pd.DataFrame([{"system": name, "x": value, "y": value} for name, value in values.items()]).dropna()
+    for name, c in study.counts_by_system.items():
+        value = float(curves.break_even(c))
+        yield {"system": name, "x": value, "y": value}
 
 
 def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
@@ -440,23 +401,10 @@ def used_costs(study: BinaryStudy) -> pd.DataFrame:
     return pd.DataFrame({"system": d["system"], "x": predicted, "y": d["cost"]})
 
 
-def rows_by_class(study: ClassesStudy) -> dict[str, int]:
-    """The rows of each class."""
-    return dict(zip(study.names, study.sizes.tolist(), strict=True))
-
-
-def rows_by_label(study: LabelsStudy) -> dict[str, int]:
-    """The rows on which each label is true."""
-    return dict(zip(study.names, study.sizes.tolist(), strict=True))
-
-
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
     """The classes that occur and that a system never predicts, by system."""
-    several = {}
-    for name in study.systems:
-        lacks = (study.sizes > 0) & (study.measured.said(name) == 0)
-        several[name] = [c for c, lacking in zip(study.names, lacks, strict=True) if lacking]
-    return {name: lacking for name, lacking in several.items() if lacking}
+    never = {name: (study.sizes > 0) & (study.measured.said(name) == 0) for name in study.systems}
+    return {name: list(compress(study.names, lacks)) for name, lacks in never.items() if lacks.any()}
 
 
 def not_highest(study: ClassesStudy) -> dict[str, int]:
@@ -493,23 +441,6 @@ def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndar
     together = np.zeros((TOGETHER, TOGETHER), dtype=table.dtype)
     np.add.at(together, (place[:, None], place[None, :]), table)
     return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
-
-
-@dataclass(frozen=True)
-class LabelShares:
-    """The share of rows with each label, the mean number of labels of a row, and the share of rows with none."""
-
-    shares: dict[str, float]
-    per_row: float
-    none: float
-    hamming_of_none: float
-
-
-def label_shares(study: LabelsStudy) -> LabelShares:
-    """The labels of the rows."""
-    mean, none = study.measured.per_row
-    shares = dict(zip(study.names, study.shares.tolist(), strict=True))
-    return LabelShares(shares, mean, none, float(study.shares.mean()))
 
 
 def stored(study: LabelsStudy) -> dict[str, Precision]:

@@ -1,13 +1,12 @@
 """The A/B half of the interleaving study: every arm's metrics, the lift, and what CUPED, strata and caps do."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import Floats, ParameterError
@@ -29,7 +28,18 @@ from evalkit.statistics import independent, inference, methods, multiplicity, po
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
-from evalkit.studies.study import EVERY, Member, Settings, Study, check_columns, estimate_columns
+from evalkit.studies.study import (
+    EVERY,
+    Member,
+    Row,
+    Settings,
+    Study,
+    check_columns,
+    estimate_columns,
+    frame,
+    limits,
+    with_limits,
+)
 from evalkit.studies.units import Units
 
 SAMPLE = "data/interleaving/health_plans.parquet"
@@ -69,21 +79,15 @@ class Experiment(Study):
     # What the page asks
 
     @property
-    def columns(self) -> Mapping[str, str]:
-        """The columns by role."""
-        return self.table.columns
-
-    @property
     def unit_name(self) -> str:
         """The user, or what the input calls it; the row where there is no such column."""
-        return unit_noun(self.columns["user"], "user") if "user" in self.columns else "row"
+        return unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The lift, first over second − 1, with its interval, and the difference that would show."""
         first, second = (self.measure(chosen, name) for name in pair)
         c = inference.lift(first, second, self.inference_options(2))
-        lift = {"lift": c.difference.value, "lift_low": c.difference.low, "lift_high": c.difference.high}
-        return lift | {"detectable": self.would_show(chosen, pair)}
+        return with_limits({"lift": c.difference}) | {"detectable": self.would_show(chosen, pair)}
 
     # What variance reduction and heavy users do to the answer
 
@@ -93,15 +97,15 @@ class Experiment(Study):
         means = [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)]
         return next((mean for mean in means if not isinstance(mean.metric.kind, Proportion)), next(iter(means), None))
 
-    @cached_property
-    def adjustments(self) -> pd.DataFrame:
+    @frame
+    def adjustments(self) -> Iterator[Row]:
         """The headline pair's difference as it is, with CUPED, stratified and capped; one row a way to measure it.
 
         Columns: way, estimand, difference, low, high, p, n, users (the share of users that would give an interval as
         narrow).
         """
         if self.plain is None:
-            return pd.DataFrame()
+            return
         o, same = self.options, "the same"
         other = f"mean of min(value, {self.cap(o.cap):.3g})"
         ways = [("as it is", same, self.compare(self.plain, self.opponents))]
@@ -112,25 +116,20 @@ class Experiment(Study):
         ways.append((f"capped at {o.cap:.1%}", other, self.means(o.cap)))
         if o.before:
             ways.append((f"capped at {o.cap:.1%}, CUPED", other, self.cuped(o.cap)))
-        wide, rows = ways[0][2].difference.high - ways[0][2].difference.low, []
+        wide = ways[0][2].difference.high - ways[0][2].difference.low
         for name, estimand, c in ways:
             e = c.difference
-            row = {"way": name, "estimand": estimand, "difference": e.value, "low": e.low, "high": e.high}
+            row = {"way": name, "estimand": estimand} | limits(e, "difference")
             users = ((e.high - e.low) / wide) ** 2 if 0 < wide < np.inf else float("nan")
-            rows.append(row | {"p": c.p_value, "n": e.n, "users": users})
-        return pd.DataFrame(rows)
+            yield row | {"p": c.p_value, "n": e.n, "users": users}
 
-    @cached_property
-    def caps(self) -> pd.DataFrame:
+    @frame
+    def caps(self) -> Iterator[Row]:
         """The headline pair's difference with values above each quantile set to it: name, value, low, high."""
-        if self.plain is None:
-            return pd.DataFrame()
-        rows = []
-        for share in (None, *CAPS):
+        for share in (None, *CAPS) if self.plain else ():
             e = self.means(share).difference
             name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
-            rows.append({"name": name} | estimate_columns(e))
-        return pd.DataFrame(rows)
+            yield {"name": name} | estimate_columns(e)
 
     # The design
 
@@ -143,20 +142,19 @@ class Experiment(Study):
         planned = [shares[name] for name in self.systems] if isinstance(shares, Mapping) else None
         return experiments.sample_ratio(list(self.sizes.values()), planned)
 
-    @cached_property
-    def users_for(self) -> pd.DataFrame:
+    @frame
+    def users_for(self) -> Iterator[Row]:
         """Users an arm for a lift over the headline's second arm at 80% power: lift, difference, raw, cuped."""
         control = self.control if self.plain else None
         if control is None or control.mean == 0:
-            return pd.DataFrame()
-        sd, left, rows = control.deviation, float(np.sqrt(1 - control.correlation**2)), []
+            return
+        sd, left = control.deviation, float(np.sqrt(1 - control.correlation**2))
         for lift in LIFTS:
             difference = lift * control.mean
             raw, cuped = (
                 power.required_n_independent(difference, x, level=self.settings.level) for x in (sd, sd * left)
             )
-            rows.append({"lift": lift, "difference": difference, "raw": raw, "cuped": cuped})
-        return pd.DataFrame(rows)
+            yield {"lift": lift, "difference": difference, "raw": raw, "cuped": cuped}
 
     @cached_property
     def looks(self) -> dict[str, float] | None:

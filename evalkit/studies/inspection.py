@@ -8,11 +8,10 @@ metric is computed, and no row of a larger input is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from evalkit import parameters
 from evalkit.catalogue import lookup
 from evalkit.limits import USUAL
 from evalkit.numbers import counted
@@ -30,93 +29,6 @@ from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 
-# The headers alone ----------------------------------------------------------------------------------------------------
-
-
-@sources.naming_files
-def check_headers(p: Parameters) -> None:
-    """Raise InputError for all columns of an input that are missing or unclear, ParameterError for those named."""
-    CHECKS[type(p)](p)
-
-
-def _ranking_columns(p: Ranking) -> None:
-    for part in sources.headers(p.items, p.header):
-        lists.plan_stock(part, p.columns)
-    shared = lists.other_columns(p.columns)
-    _ranked_columns(p.preds, p.qrels, p.queries, p.header, columns=shared, systems=p.systems, attributes=attributes(p))
-
-
-def _ranked_columns(preds: Any, qrels: Any, queries: Any, header: str | None, **chosen: Any) -> None:
-    """The columns of ranked lists, of their judgements and of their queries; none if a file of them has no header."""
-    run, judged, table = (sources.headers(tables, header) for tables in (preds, qrels, queries))
-    if not run or (qrels is not None and not judged) or (queries is not None and not table):
-        return
-    ranked = Ranked.of(run, judged or None, queries=table or None, **chosen)
-    for parts, plan in ((run, ranked.plan_run), (judged, ranked.plan_judgements), (table, ranked.plan_queries)):
-        for part in parts:
-            plan(part)
-
-
-def _classification_columns(p: Classification) -> None:
-    if parts := sources.headers(p.preds, p.header):
-        asked: dict[str, Any] = {"kind": p.kind, "columns": p.columns, "systems": p.systems}
-        _ = Predicted.of(parts, **asked, attributes=attributes(p)).layouts
-
-
-def _rating_columns(p: Rating) -> None:
-    chosen: dict[str, Any] = {"chosen": p.columns, "systems": p.systems, "attributes": attributes(p)}
-    if parts := sources.headers(p.preds, p.header):
-        aligned.layouts(parts, partial(aligned.layout_of, roles=outcomes.FORECASTS, **chosen))
-
-
-def _significance_columns(p: Significance) -> None:
-    parts = sources.headers(p.preds, p.header)
-    if not parts or unit_kinds.is_output(parts[0]):
-        return
-    if parts[0].layout is not None or unit_kinds.Header(parts[0], p.columns, p.systems).is_ranking:
-        unit = [p.unit] if p.unit else []
-        _ranked_columns(p.preds, p.qrels, None, p.header, columns=p.columns, systems=p.systems, attributes=unit)
-    else:
-        unit_kinds.check_named(parts, p.columns, p.unit)
-
-
-def _validation_columns(p: Validation) -> None:
-    use = folds.Use(p.columns, p.target, p.categorical, p.ignore, p.selected)
-    if parts := sources.headers(p.features, p.header):
-        folds.columns_of(parts, use)
-    if p.features is None and (parts := sources.headers(p.preds, p.header)):
-        aligned.layouts(parts, partial(folds.layout_of, chosen=p.columns))
-
-
-def _interleaving_columns(p: Interleaving) -> None:
-    sessions, users = (sources.headers(tables, p.header) for tables in (p.log, p.users))
-    if (sessions or p.log is None) and (users or p.users is None) and (sessions or users):
-        logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
-    logs.log_fields(sessions, p.columns, p.segments)
-    own = [name for name in p.segments if name in logs.column_names(users)]
-    logs.user_fields(
-        users, p.columns, logs.numbers_of(filter(lookup.of_catalogue, p.metrics), p.before), distinct(own, (p.strata,))
-    )
-
-
-def attributes(p: Ranking | Classification | Rating) -> list[str]:
-    """The columns that segments and unit name, each once."""
-    return distinct(p.segments, (p.unit,))
-
-
-CHECKS: Mapping[type[Parameters], Callable[[Any], None]] = {
-    Classification: _classification_columns,
-    Interleaving: _interleaving_columns,
-    Ranking: _ranking_columns,
-    Rating: _rating_columns,
-    Significance: _significance_columns,
-    Validation: _validation_columns,
-}
-
-
-# The rows of small inputs ---------------------------------------------------------------------------------------------
-
-
 SMALL = 300_000  # rows that are read in about a second
 
 
@@ -124,8 +36,8 @@ SMALL = 300_000  # rows that are read in about a second
 class Inspection:
     """An input as a report reads it. columns: role -> column. size: how many units, "" where rows were not read."""
 
-    what: str
-    columns: Mapping[str, str]
+    what: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
     systems: Sequence[str] = ()
     size: str = ""
 
@@ -136,13 +48,15 @@ class Inspection:
 
 
 @sources.naming_files
+def check_headers(p: Parameters) -> None:
+    """Raise InputError for all columns of an input that are missing or unclear, ParameterError for those named."""
+    KINDS[type(p)](p, sources.headers)
+
+
+@sources.naming_files
 def inspect(p: Parameters) -> Inspection:
     """What the report of these parameters makes of its input. Raises InputError for what it refuses."""
-    check_headers(p)
-    if isinstance(p, parameters.Interleaving) and p.users is not None and p.log is None:
-        return _users(p, list(sources.parts(p.users, p.header)))
-    data = p.log if isinstance(p, parameters.Interleaving) else p.preds  # type: ignore[attr-defined]
-    return KINDS[type(p)](p, sources.parts(data, p.header))  # type: ignore[attr-defined]
+    return KINDS[type(p)](p, sources.parts)
 
 
 def parameter_of(p: Parameters, columns: Sequence[str]) -> str:
@@ -150,7 +64,7 @@ def parameter_of(p: Parameters, columns: Sequence[str]) -> str:
 
     It has users if it has arms and no teams, or if metrics of users are named.
     """
-    if not isinstance(p, parameters.Interleaving):
+    if not isinstance(p, Interleaving):
         return "preds"
     roles = {*p.columns, *roles_of.match(columns, ("team", "arm"), {}, "").resolved()}
     return "users" if p.metrics or ("arm" in roles and "team" not in roles) else "log"
@@ -161,49 +75,67 @@ def small(parts: Sequence[Part]) -> bool:
     return sum(part.rows for part in parts) <= SMALL
 
 
-def _ranking(p: parameters.Ranking, parts: Sequence[Part]) -> Inspection:
-    judged, queries = (None if data is None else sources.parts(data, p.header) for data in (p.qrels, p.queries))
-    ranked = Ranked.of(
-        parts,
-        judged,
-        queries=queries,
-        columns=lists.other_columns(p.columns),
-        systems=p.systems,
-        attributes=attributes(p),
-        unit=p.unit,
-        ranks=p.ranks,
-    )
-    plans = [ranked.plan_run(part) for part in parts]
-    columns = rows.printed(parts[0], plans[0])
-    if small(parts):
+# Each report: its columns, and where all of a small input is opened its rows ------------------------------------------
+
+Opened = Callable[[Any, str | None], list[Part]]  # the parts of a parameter, or none where a header does not tell them
+
+
+def _opened(p: Any, of: Opened, *names: str) -> list[list[Part]]:
+    """The parts of each of these parameters."""
+    return [[] if getattr(p, name) is None else of(getattr(p, name), p.header) for name in names]
+
+
+def _read(of: Opened, parts: Sequence[Part]) -> bool:
+    return of is sources.parts and small(parts)
+
+
+def attributes(p: Ranking | Classification | Rating) -> list[str]:
+    """The columns that segments and unit name, each once."""
+    return distinct(p.segments, (p.unit,))
+
+
+def _ranking(p: Ranking, of: Opened) -> Inspection:
+    items, run, judged, queries = _opened(p, of, "items", "preds", "qrels", "queries")
+    for part in items:
+        lists.plan_stock(part, p.columns)
+    columns = lists.other_columns(p.columns)
+    if not run or (p.qrels is not None and not judged) or (p.queries is not None and not queries):
+        return Inspection()
+    asked: dict[str, Any] = {"systems": p.systems, "attributes": attributes(p), "unit": p.unit, "ranks": p.ranks}
+    ranked = Ranked.of(run, judged or None, queries=queries or None, columns=columns, **asked)
+    plans = _planned(ranked)
+    printed = rows.printed(run[0], plans[0])
+    if _read(of, run):
         read = runs.of(ranked)
-        return Inspection("ranked lists", columns, read.systems, counted(len(read.query), "query"))
+        return Inspection("ranked lists", printed, read.systems, counted(len(read.query), "query"))
     named = [name for name in plans[0].scores if name is not None]
-    return Inspection("ranked lists", columns, named or rows.names(parts))
+    return Inspection("ranked lists", printed, named or rows.names(run))
 
 
-def _classification(p: parameters.Classification, parts: Sequence[Part]) -> Inspection:
-    predicted = Predicted.of(
-        parts,
-        kind=p.kind,
-        positive=p.positive,
-        columns=p.columns,
-        systems=p.systems,
-        attributes=attributes(p),
-    )
+def _planned(ranked: Ranked) -> list[rows.Plan]:
+    """The columns of ranked lists; those of their judgements and queries are looked for too."""
+    plans = [ranked.plan_run(part) for part in ranked.run]
+    for parts, plan in ((ranked.judged, ranked.plan_judgements), (ranked.queries, ranked.plan_queries)):
+        for part in parts or ():
+            plan(part)
+    return plans
+
+
+def _classification(p: Classification, of: Opened) -> Inspection:
+    if not (parts := _opened(p, of, "preds")[0]):
+        return Inspection()
+    asked: dict[str, Any] = {"kind": p.kind, "positive": p.positive, "columns": p.columns, "systems": p.systems}
+    predicted = Predicted.of(parts, **asked, attributes=attributes(p))
     what = f"{predicted.kind} outcomes"
-    return _of_rows(what, predicted.layouts[0], predicted.read().rows if small(parts) else None)
+    return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
 
 
-def _rating(p: parameters.Rating, parts: Sequence[Part]) -> Inspection:
-    beside = attributes(p)
-    layout = aligned.layout_of(parts[0], outcomes.FORECASTS, p.columns, p.systems, beside)
-    read = (
-        outcomes.read_ratings(parts, columns=p.columns, systems=p.systems, attributes=beside).rows
-        if small(parts)
-        else None
-    )
-    return _of_rows("actual values and forecasts", layout, read)
+def _rating(p: Rating, of: Opened) -> Inspection:
+    if p.preds is None or not (parts := of(p.preds, p.header)):
+        return Inspection()
+    given = aligned.given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes(p))
+    what, layout = "actual values and forecasts", given.layouts[0]
+    return _of_rows(what, layout, outcomes.ratings_of(given.read()).rows if _read(of, parts) else None)
 
 
 def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
@@ -213,24 +145,39 @@ def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
     return Inspection(what, columns, [name for name in layout.own if name is not None])
 
 
-def _significance(p: parameters.Significance, parts: Sequence[Part]) -> Inspection:
-    if not small(parts):
-        return Inspection("a table of results or of predictions", {})
+def _significance(p: Significance, of: Opened) -> Inspection:
+    parts, judged = _opened(p, of, "preds", "qrels")
+    if not parts:
+        return Inspection()
+    listed = parts[0].layout is not None  # TREC's, of ranked lists
+    if listed or (not unit_kinds.is_output(parts[0]) and unit_kinds.Header(parts[0], p.columns, p.systems).is_ranking):
+        if judged or (p.qrels is None and not listed):
+            asked: dict[str, Any] = {"systems": p.systems, "attributes": distinct((p.unit,))}
+            _planned(Ranked.of(parts, judged or None, columns=p.columns, **asked))
+    elif not unit_kinds.is_output(parts[0]):
+        unit_kinds.check_named(parts, p.columns, p.unit)
+    if not _read(of, parts):
+        return Inspection("a table of results or of predictions")
     from evalkit.studies import significance  # which no check of headers needs
 
     cells = Cells.held(parts)
     kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
     what = significance.KINDS[kind]
     significance.check(kind, parts, p)
-    if kind == "trials" or (kind == "ranking" and p.qrels is None and parts[0].layout is not None):
-        return Inspection(what, {})
+    if kind == "trials" or (listed and p.qrels is None):
+        return Inspection(what)
     values = significance.values_of(kind, cells, p, USUAL.reading).values
     return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
 
 
-def _validation(p: parameters.Validation, parts: Sequence[Part]) -> Inspection:
-    layout = folds.layout_of(parts[0], p.columns)
-    if not small(parts):
+def _validation(p: Validation, of: Opened) -> Inspection:
+    features, parts = _opened(p, of, "features", "preds")
+    if features:
+        folds.columns_of(features, folds.Use(p.columns, p.target, p.categorical, p.ignore, p.selected))
+    if p.features is not None or not parts:
+        return Inspection("a table to fit on")
+    layout = aligned.layouts(parts, partial(folds.layout_of, chosen=p.columns))[0]
+    if not _read(of, parts):
         return Inspection("out-of-fold predictions", aligned.printed(layout))
     read = folds.predictions(parts, columns=p.columns, kind=p.task)
     assert read.fold is not None
@@ -238,24 +185,31 @@ def _validation(p: parameters.Validation, parts: Sequence[Part]) -> Inspection:
     return Inspection("out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row"))
 
 
-def _interleaving(p: parameters.Interleaving, parts: Sequence[Part]) -> Inspection:
-    fields = logs.log_fields(parts, p.columns, p.segments)[0]
-    columns = {role: field.column for role, field in fields.items()}
-    if not small(parts):
-        return Inspection("interleaved sessions", columns)
+def _interleaving(p: Interleaving, of: Opened) -> Inspection:
+    sessions, users = _opened(p, of, "log", "users")
+    if (sessions or p.log is None) and (users or p.users is None) and (sessions or users):
+        logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
+    fields = logs.log_fields(sessions, p.columns, p.segments)
+    own = [name for name in p.segments if name in logs.column_names(users)]
+    numbers = logs.numbers_of(filter(lookup.of_catalogue, p.metrics), p.before)
+    logs.user_fields(users, p.columns, numbers, distinct(own, (p.strata,)))
+    if of is sources.parts and not sessions:
+        return _users(p, users)
+    if not _read(of, sessions):
+        return Inspection("interleaved sessions", {role: each.column for of in fields[:1] for role, each in of.items()})
     asked: dict[str, Any] = {"columns": p.columns, "arms": p.arms, "neutral": p.neutral, "segments": p.segments}
-    read = logs.read_log(parts, most=USUAL.held, **asked)
+    read = logs.read_log(sessions, most=USUAL.held, **asked)
     items = counted(int(read.kept.shown.sum()), "item")
     return Inspection("interleaved sessions", read.columns, read.kept.arms, items)
 
 
-def _users(p: parameters.Interleaving, parts: list[Part]) -> Inspection:
+def _users(p: Interleaving, parts: list[Part]) -> Inspection:
     from evalkit.studies import experiment
 
     what = "a table of users (users=)"
     if not small(parts):
         experiment.check_metrics(parts, p)
-        return Inspection(what, {})
+        return Inspection(what)
     if not p.metrics:
         numbers = [column.name for column in Columns.of(Cells.held(parts)).numbers if not column.no_value]
         what += f", which metrics= must name to compare: {', '.join(numbers)}"
@@ -265,11 +219,11 @@ def _users(p: parameters.Interleaving, parts: list[Part]) -> Inspection:
     return Inspection(what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user"))
 
 
-KINDS: Mapping[type[Parameters], Callable[[Any, Sequence[Part]], Inspection]] = {
-    parameters.Classification: _classification,
-    parameters.Interleaving: _interleaving,
-    parameters.Ranking: _ranking,
-    parameters.Rating: _rating,
-    parameters.Significance: _significance,
-    parameters.Validation: _validation,
+KINDS: Mapping[type[Parameters], Callable[[Any, Opened], Inspection]] = {
+    Classification: _classification,
+    Interleaving: _interleaving,
+    Ranking: _ranking,
+    Rating: _rating,
+    Significance: _significance,
+    Validation: _validation,
 }

@@ -1,6 +1,6 @@
 """The interleaving study: a log of interleaved sessions, an A/B table of users, the planning of both."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -33,7 +33,7 @@ from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import experiment, planning, study, units
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
-from evalkit.studies.study import EVERY, Member, Settings, Study, estimate_columns
+from evalkit.studies.study import EVERY, Member, Row, Settings, Study, estimate_columns, frame, limits
 from evalkit.studies.units import Listed, Units
 
 SAMPLE = {
@@ -65,19 +65,14 @@ class Interleaving(Study):
     # What the page asks
 
     @property
-    def columns(self) -> Mapping[str, str]:
-        """The columns by role."""
-        return self.table.columns
-
-    @property
     def clustered(self) -> bool:
         """Whether a user column was there."""
-        return "user" in self.columns
+        return "user" in self.table.columns
 
     @property
     def unit_name(self) -> str:
         """The user, or what the input calls it; the session where there is no such column."""
-        return unit_noun(self.columns["user"], "user") if self.clustered else "session"
+        return unit_noun(self.table.columns["user"], "user") if self.clustered else "session"
 
     @property
     def items(self) -> int:
@@ -115,7 +110,7 @@ class Interleaving(Study):
             for system, count in zip(self.systems, counts.tolist(), strict=True):
                 e = intervals.wilson(count, int(counts.sum()), level=self.settings.level)
                 place = {"position": int(position), "system": system, "count": count, "n": e.n}
-                rows.append(place | {"share": e.value, "low": e.low, "high": e.high})
+                rows.append(place | limits(e, "share"))
         k = len(self.systems)
         return pd.DataFrame(rows).assign(p=np.repeat(p, k), adjusted=np.repeat(multiplicity.holm(p), k))
 
@@ -124,17 +119,16 @@ class Interleaving(Study):
         """The rows of `balance` to show: of two arms those of the first, whose share says it all."""
         return self.balance if len(self.systems) > 2 else self.balance[self.balance["system"] == self.systems[0]]
 
-    @cached_property
-    def by_position(self) -> pd.DataFrame:
+    @frame
+    def by_position(self) -> Iterator[Row]:
         """Outcome per item shown at each position for each arm, users as units, by the jackknife."""
-        rows, arms, level = [], len(self.systems), self.settings.level
+        arms, level = len(self.systems), self.settings.level
         most = 1.0 if self.kept.most <= 1 else float("inf")
         for position in range(1, len(self.kept.shown)):
             for arm, system in enumerate(self.systems):
                 e = self.kept.outcomes.per_item(position * arms + arm, most, level)
                 place = {"system": system, "position": position, "shown": int(self.kept.shown[position, arm])}
-                rows.append(place | estimate_columns(e))
-        return pd.DataFrame(rows)
+                yield place | estimate_columns(e)
 
     @cached_property
     def session_p(self) -> float:
@@ -279,8 +273,8 @@ class Online(Shown):
         return {"rule": "; ".join(gate["rule"] for gate in gates), "passed": all(gate["passed"] for gate in gates)}
 
 
-@parameters.reader(parameters.Interleaving)
-def read(p: parameters.Interleaving) -> Online:
+@sources.naming_files
+def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     """Read a log of interleaved sessions, or an A/B test of users, and say which system users prefer.
 
     Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
@@ -291,12 +285,6 @@ def read(p: parameters.Interleaving) -> Online:
     >>> ek.interleaving(users=rows, metrics="orders", world="none").users.estimates["value"].tolist()
     [3.5, 1.5]
     """
-    return study_of(p)
-
-
-@sources.naming_files
-def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
-    """The studies that the parameters of `read` ask for, within these limits."""
     preference = lookup.chosen(p.preference, "interleaving", METRICS)
     shared = study.settings(p, preference, segments=p.segments, limits=limits)
     budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
@@ -313,6 +301,9 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     online = Online(by_session, by_user, plan, p.given, p.seed)
     study.check_systems(shared, tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))
     return online
+
+
+read = parameters.reader(parameters.Interleaving)(study_of)
 
 
 def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:

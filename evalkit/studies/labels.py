@@ -4,13 +4,13 @@ A table that fits is at hand row by row; a larger one is read block by block: fi
 much its rows move means over the labels, and all along one threshold for every label.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
@@ -44,9 +44,8 @@ from evalkit.statistics.several_labels import (
 )
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
-from evalkit.studies.classes import BESIDE, EachStudy, among, nameless
-from evalkit.studies.row_study import with_limits
-from evalkit.studies.study import EVERY, Settings
+from evalkit.studies.classes import BESIDE, EachStudy, among
+from evalkit.studies.study import EVERY, Row, Settings, frame, limits, with_limits
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
 SWEPT = ("micro_f1", "micro_precision", "micro_recall", "macro_f1")
@@ -81,19 +80,17 @@ class LabelsStudy(EachStudy):
         """The metric of scoring every row by how often each label is true; NaN where labels are not known together."""
         return chosen.value(self.measured.constant(self.leader)) if self.measured.together else float("nan")
 
-    @cached_property
-    def by_label(self) -> pd.DataFrame:
+    @frame
+    def by_label(self) -> Iterator[Row]:
         """The four counts of every label and system, precision, recall, F1, AUC and average precision with limits."""
-        return pd.DataFrame([self._label(name, j) for name in self.order for j in range(len(self.names))])
-
-    def _label(self, name: str, j: int) -> dict[str, Any]:
-        counted = dict(zip(("tp", "fp", "fn", "tn"), self.measured.decided(name, j), strict=True))
         shares = {"precision": among(_predicted, _true), "recall": among(_true, _predicted)}
-        of = {metric: self.measured.derived(SHARE, name, j, change) for metric, change in shares.items()}
         several = {"f1": F1, "auc": ROC_AUC, "average_precision": AVERAGE_PRECISION}
-        of |= {metric: self.measured.of_one(one, name, j) for metric, one in several.items()}
-        row = {"system": name, "label": self.names[j], "n": int(self.sizes[j])}
-        return row | counted | with_limits({metric: self.estimated(one) for metric, one in of.items()})
+        for name, (j, label) in product(self.order, enumerate(self.names)):
+            counted = dict(zip(("tp", "fp", "fn", "tn"), self.measured.decided(name, j), strict=True))
+            of = {metric: self.measured.derived(SHARE, name, j, change) for metric, change in shares.items()}
+            of |= {metric: self.measured.of_one(one, name, j) for metric, one in several.items()}
+            row = {"system": name, "label": label, "n": int(self.sizes[j])}
+            yield row | counted | with_limits({metric: self.estimated(one) for metric, one in of.items()})
 
     # One threshold for all labels
 
@@ -108,15 +105,13 @@ class LabelsStudy(EachStudy):
         """Thresholds for all labels: the leader's scores, or quantiles of them, and the one of best micro F1."""
         return thresholds_of(self.measured, self.leader)
 
-    @cached_property
-    def sweep(self) -> pd.DataFrame:
+    @frame
+    def sweep(self) -> Iterator[Row]:
         """The leader's micro and macro metrics along one threshold for all labels, with limits."""
-        rows = []
         for number, t in enumerate(self.thresholds.tolist()):
             for metric in SWEPT:
                 e = self.estimated(self.at_step(lookup.find(metric, "labels"), number))
-                rows.append({"system": metric, "x": t, "y": e.value, "low": e.low, "high": e.high})
-        return pd.DataFrame(rows)
+                yield {"system": metric, "x": t} | limits(e, "y")
 
     def at_step(self, chosen: Chosen, number: int) -> Statistic:
         """A metric of the leader at one of the thresholds for all labels."""
@@ -129,22 +124,19 @@ class LabelsStudy(EachStudy):
         at = curves.best_f(self.pooled)
         return at, float(counts.f_score(counts.at(self.pooled, at))) if np.isfinite(at) else np.nan
 
-    @cached_property
-    def tops(self) -> pd.DataFrame:
+    @frame
+    def tops(self) -> Iterator[Row]:
         """How often the label with the highest score is true, of every system."""
-        every = ((name, self.estimated(self.measured.top(name))) for name in self.order)
-        return pd.DataFrame([{"system": name, "value": e.value, "low": e.low, "high": e.high} for name, e in every])
+        for name in self.order:
+            yield {"system": name} | limits(self.estimated(self.measured.top(name)))
 
-    @cached_property
-    def mean_scores(self) -> pd.DataFrame:
+    @frame
+    def mean_scores(self) -> Iterator[Row]:
         """Of each label the leader's mean score, the share of rows that have it, and the difference with limits."""
-        rows = []
         for j, label in enumerate(self.names):
             e = self.estimated(self.measured.off(self.leader, j))
-            apart = {"difference": e.value, "low": e.low, "high": e.high}
             mean = self.measured.mean_score(self.leader, j)
-            rows.append({"label": label, "score": mean, "share": self.shares[j]} | apart)
-        return pd.DataFrame(rows)
+            yield {"label": label, "score": mean, "share": self.shares[j]} | limits(e, "difference")
 
 
 def _true(rows: Rows) -> np.ndarray:
@@ -216,9 +208,8 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     if t.schema.units * each > BESIDE:  # too many numbers to keep those of each unit side by side
         t = replace(t, schema=replace(t.schema, parted=False))
     first, design = _first(of, settings, threshold), layout_of(units=t.schema.unit, weights=of.scale is not None)
-    counted = nameless(t).total(first)
+    counted = row_study.counted(t, first)
     rows = int(counted.facts.sums[0])
-    t.check(rows, counted.ids.repeated if t.schema.id else 0)
     measured = SummedLabels(t.systems, first, counted, design)
     metrics, primary = settings.metrics, settings.metrics[0]
     every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in t.systems}
@@ -226,7 +217,7 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     asked_again = second(measured, metrics, leader, sure=of.sure)
     return LabelsStudy(
         **row_study.of_blocks(t, rows, settings, p.given, weighted=of.scale is not None),
-        measured=replace(measured, second=asked_again, moved=nameless(t).total(asked_again)),
+        measured=replace(measured, second=asked_again, moved=row_study.nameless(t).total(asked_again)),
         names=of.names,
         probabilities=of.sure,
         threshold=threshold,

@@ -1,6 +1,6 @@
 """The teaching half of the significance page, computed live: the coin, a hundred intervals, wrong methods measured."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats
 from evalkit.statistics import intervals, multiplicity, proportions, ranks, significance
+from evalkit.studies.study import Row, framed, limits
 
 SEED = 6
 MEAN, SIGMA = 145.0, 7.0  # heights in cm
@@ -21,32 +22,29 @@ USERS = 1_000
 SKEWED = ([0.0, -0.1, 1.0], [0.7, 0.3 * 10 / 11, 0.3 / 11])  # values and chances, mean 0
 
 
-def coin(flips: int = FLIPS) -> pd.DataFrame:
+@framed
+def coin(flips: int = FLIPS) -> Iterator[Row]:
     """Heads of a fair coin: the chance of exactly so many, p for "more heads" and p for "not fair".
 
     >>> coin().set_index("heads")["one_sided"][[8, 9]].round(4).tolist()
     [0.0547, 0.0107]
     """
-    rows = []
     for heads in range(flips + 1):
         greater = proportions.binomial_greater(heads, flips).p_value
         more = proportions.binomial_greater(heads + 1, flips).p_value if heads < flips else 0.0
         both = proportions.binomial_test(heads, flips).p_value
-        rows.append({"heads": heads, "chance": greater - more, "one_sided": greater, "two_sided": both})
-    return pd.DataFrame(rows)
+        yield {"heads": heads, "chance": greater - more, "one_sided": greater, "two_sided": both}
 
 
-def hundred(n: int = FEW) -> pd.DataFrame:
+@framed
+def hundred(n: int = FEW) -> Iterator[Row]:
     """95% intervals of the mean from 100 samples, by t and by z with the sample's own s: which of them miss."""
     samples = np.random.default_rng(SEED).normal(MEAN, SIGMA, (SAMPLES, n))
-    rows = []
     for i, sample in enumerate(samples, start=1):
         error = float(sample.std(ddof=1) / np.sqrt(n))
         z = intervals.z_interval(sample.mean(), error, n=n, level=0.95, method="z with s")
         for name, e in (("t", intervals.mean_t(sample)), ("z with s", z)):
-            row = {"method": name, "sample": i, "value": e.value, "low": e.low, "high": e.high}
-            rows.append(row | {"covers": e.low <= MEAN <= e.high})
-    return pd.DataFrame(rows)
+            yield {"method": name, "sample": i} | limits(e) | {"covers": e.low <= MEAN <= e.high}
 
 
 def coverage() -> pd.DataFrame:
@@ -72,16 +70,15 @@ def replicate() -> float:
     return float(2 * ndtr(intervals.normal_quantile(0.95) / np.sqrt(2)) - 1)
 
 
-def looks() -> pd.DataFrame:
+@framed
+def looks() -> Iterator[Row]:
     """What 1, 2, 5, 10 and 20 looks at 0.05 cost, and the constant p of each look that pays for them (Pocock)."""
     from scipy.special import ndtr
 
-    rows = []
     for k in (1, 2, 5, 10, 20):
         bound = 2 * ndtr(-multiplicity.pocock(k)[0])
         last = 2 * ndtr(-multiplicity.obrien_fleming(k)[-1])
-        rows.append({"looks": k, "rate": multiplicity.false_positive_rate(k), "pocock": bound, "obrien_fleming": last})
-    return pd.DataFrame(rows)
+        yield {"looks": k, "rate": multiplicity.false_positive_rate(k), "pocock": bound, "obrien_fleming": last}
 
 
 def figures() -> dict[str, dict[str, list[Any]]]:
@@ -103,11 +100,11 @@ def wrong() -> pd.DataFrame:
     return pd.DataFrame(_measured(), columns=["setting", "wrong", "wrong_rate", "right", "right_rate"])
 
 
-Row = tuple[str, str, float, str, float]
+Mistake = tuple[str, str, float, str, float]
 
 
 @cache
-def _measured() -> list[Row]:
+def _measured() -> list[Mistake]:
     return [_rows_of_users(), _folds(), _signed_ranks(), _sessions()]
 
 
@@ -117,7 +114,7 @@ def _rate(errs: Callable[[], tuple[bool, bool]], runs: int = RUNS) -> tuple[floa
     return float(wrong), float(right)
 
 
-def _rows_of_users() -> Row:
+def _rows_of_users() -> Mistake:
     """Clicks of 1,000 users with a rate of their own, some of them very active: does the interval hold the rate?"""
     rng = np.random.default_rng(SEED + 1)
     truth = 2 / 20
@@ -134,7 +131,7 @@ def _rows_of_users() -> Row:
     return setting, "rows as units (Wilson)", wrong, "users as units (delta method)", right
 
 
-def _folds(n: int = 200, repeats: int = 10) -> Row:
+def _folds(n: int = 200, repeats: int = 10) -> Mistake:
     """Two learners of equal worth in 10-fold cross-validation, repeated ten times on the same 200 rows."""
     rng = np.random.default_rng(SEED + 2)
 
@@ -162,7 +159,7 @@ def _accuracies(x: Floats, label: np.ndarray, fold: np.ndarray) -> Floats:
     return (member * right).sum(axis=1) / member.sum(axis=1)
 
 
-def _signed_ranks(n: int = 500) -> Row:
+def _signed_ranks(n: int = 500) -> Mistake:
     """Differences of mean 0: 70% zeros, many small losses, a few large gains."""
     rng = np.random.default_rng(SEED + 3)
 
@@ -173,7 +170,7 @@ def _signed_ranks(n: int = 500) -> Row:
     return setting, "Wilcoxon", float(np.mean(by_ranks)), "t (a mean)", float(np.mean(by_t))
 
 
-def _sessions(users: int = 2_000) -> Row:
+def _sessions(users: int = 2_000) -> Mistake:
     """Interleaving without a better side: users who lean one way or the other, some with many sessions."""
     rng = np.random.default_rng(SEED + 4)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from evalkit.statistics.significance import Comparison, adjust, cochran, holm, n
 from evalkit.statistics.statistic import OfRows, pooled_variances
 from evalkit.studies import resplits, units
 from evalkit.studies.resplits import ONE_OUT, Resplits
-from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.study import EVERY, Member, Row, Study, frame, limits, with_limits
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
@@ -49,6 +49,7 @@ INSIDE = "selected anew, in each fold"
 
 TOO_COARSE = "features too coarse"
 UNSELECTED = "selected not set"
+SIDES = ("id", "group", "time", "fold", "features", "candidates")  # of the examples, which may be there
 
 
 @dataclass(frozen=True)
@@ -64,42 +65,7 @@ class Check:
         return self.kind.name
 
 
-def _possible(
-    known: Collection[str], classes: Sequence[str], *, fitted: bool, holdout: bool, coarse: bool
-) -> tuple[Check, ...]:
-    """Every check that has a meaning for such a label and such folds, run or not.
-
-    known: which of id, group, time, features and candidates there are. classes: of the label, none of a number.
-    coarse: True if equal rows are so common by coincidence that copies do not show.
-    """
-    two = len(classes) == 2
-    run = [kinds.TESTED_AGAIN, kinds.FOLD_SIZES, kinds.FEW_TESTED]
-    run += [] if holdout else [kinds.UNLIKE_FOLDS]
-    run += [kinds.BASE_RATE] if classes else []
-    run += [kinds.SCORE_SCALE] if two and not holdout else []
-    run += [kinds.SCORE_IS_LABEL] if two and not fitted else []
-    return (
-        *map(Check, run),
-        Check(kinds.ID_BOTH, _lacks("id", known)),
-        Check(kinds.GROUP_BOTH, _lacks("group", known)),
-        Check(kinds.TIME_TRAVEL, _lacks("time", known)),
-        *_of_features(known, classes, coarse=coarse),
-    )
-
-
-def _lacks(name: str, known: Collection[str]) -> str:
-    return "" if name in known else f"no {name}"
-
-
-def _of_features(known: Collection[str], classes: Sequence[str], *, coarse: bool) -> list[Check]:
-    lacks = _lacks("features", known)
-    run = [kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.ID_LIKE, kinds.SINGLE_FEATURE]
-    run += [kinds.CONFLICTING_LABELS] if classes else []
-    return [
-        Check(kinds.DUPLICATES, lacks or (TOO_COARSE if coarse else "")),
-        *(Check(kind, lacks) for kind in run),
-        Check(kinds.SELECTED_OUTSIDE, lacks or ("" if "candidates" in known else UNSELECTED)),
-    ]
+OF_FEATURES = (kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.ID_LIKE, kinds.SINGLE_FEATURE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,8 +107,7 @@ class Validation(Shown, Study):
     @property
     def known(self) -> frozenset[str]:
         """Which of id, group, time, fold, features and candidates (columns to select from) there are."""
-        sides = ("id", "group", "time", "fold", "features", "candidates")
-        return frozenset(name for name in sides if getattr(self.examples, name) is not None)
+        return frozenset(name for name in SIDES if getattr(self.examples, name) is not None)
 
     @cached_property
     def distinct(self) -> int:
@@ -229,15 +194,14 @@ class Validation(Shown, Study):
 
     # Fold by fold
 
-    @cached_property
-    def by_fold(self) -> pd.DataFrame:
+    @frame
+    def by_fold(self) -> Iterator[Row]:
         """One row a system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
-        rows: list[dict[str, Any]] = []
-        train = self.folds.sizes[0]
+        train, done = self.folds.sizes[0], count()
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
                 for i, fold in enumerate(self.tests):
-                    draw(len(rows))
+                    draw(next(done))
                     own = self.pooled[name].take(fold.member)
                     row: dict[str, Any] = {
                         "system": name,
@@ -248,8 +212,7 @@ class Validation(Shown, Study):
                     row["label"] = float(own.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
                     row |= {chosen.label: chosen.value(own) for chosen in self.settings.metrics}
                     side = self.trained(name, i)
-                    rows.append(row if side is None else row | {"on_train": self.primary.value(side)})
-        return pd.DataFrame(rows)
+                    yield row if side is None else row | {"on_train": self.primary.value(side)}
 
     @cached_property
     def gap(self) -> Floats | None:
@@ -309,22 +272,21 @@ class Validation(Shown, Study):
         """Whether the folds differ by clearly more than chance makes them."""
         return self.unlike["p"] < UNLIKE
 
-    @cached_property
-    def intervals(self) -> pd.DataFrame:
+    @frame
+    def intervals(self) -> Iterator[Row]:
         """The subject's primary metric with honest and with naive intervals: what, honest, unit and an `Estimate`."""
         values = self.fold_values(self.subject) if self.other is None else self.other.folds
         values = values[~np.isnan(values)]
-        every = []
+        yield self.of_rows
         if values.size > 1:
             train, test = self.mean_sizes
             corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
-            every += [self._row(CORRECTED, corrected, "fold", honest=True)]
-            every += [self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)]
+            yield self._row(CORRECTED, corrected, "fold", honest=True)
+            yield self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
             alone = self.interval(self.primary, self.pooled[self.subject])
-            every.append(self._row(what, alone, "row", honest=False))
-        return pd.DataFrame([self.of_rows, *every])
+            yield self._row(what, alone, "row", honest=False)
 
     @cached_property
     def of_rows(self) -> dict[str, Any]:
@@ -409,13 +371,12 @@ class Validation(Shown, Study):
         c = nadeau_bengio(apart, train=train, test=test, level=self.settings.level)
         return inference.within_range(c, chosen.metric.high - chosen.metric.low)
 
-    @cached_property
-    def paired(self) -> pd.DataFrame:
+    @frame
+    def paired(self) -> Iterator[Row]:
         """The subject against each other system on the same folds: by fold corrected and naive, and pooled.
 
         adjusted, verdict, method, n, unit: of the one that decides, which is by fold where few rows are pooled.
         """
-        rows = []
         apart = {name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems}
         apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
         others = [name for name, d in apart.items() if d.size]
@@ -425,14 +386,12 @@ class Validation(Shown, Study):
         direction = 1 if self.primary.metric.best == "high" else -1
         for name, nb, c, decides in zip(others, by_fold, pooled, deciding, strict=True):
             d = apart[name]
-            row: dict[str, Any] = {"first": self.subject, "second": name, "folds": d.size}
-            row |= {"by_fold": nb.difference.value, "low": nb.difference.low, "high": nb.difference.high}
+            row: Row = {"first": self.subject, "second": name, "folds": d.size} | limits(nb.difference, "by_fold")
             row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value if d.size > 1 else np.nan}
-            row |= {f"pooled{at}": getattr(c.difference, at[1:] or "value") for at in ("", "_low", "_high")}
+            row |= with_limits({"pooled": c.difference})
             word = verdict(decides, margin=self.settings.margin, direction=direction)
             row |= {"p_pooled": np.nan if self.few_pooled else c.p_value, "adjusted": decides.adjusted, "verdict": word}
-            rows.append(row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit})
-        return pd.DataFrame(rows)
+            yield row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit}
 
     @property
     def mean_of_folds(self) -> dict[str, float]:
@@ -483,24 +442,24 @@ class Validation(Shown, Study):
         names = self.examples.named(np.array(finding.rows[:most], np.int64)).tolist()
         return [f"row {name}" if self.examples.id is None else str(name) for name in names]
 
-    @cached_property
-    def selection(self) -> pd.DataFrame:
+    @frame
+    def selection(self) -> Iterator[Row]:
         """The subject with its columns as given, and with as many selected anew on all rows and in each fold.
 
         Beside each `Estimate` what it lies above INSIDE, p adjusted by Holm and the verdict. No row without a
         selection.
         """
         if INSIDE not in self.pooled:
-            return pd.DataFrame()
+            return
         direction = 1 if self.primary.metric.best == "high" else -1
         names = [self.subject, OUTSIDE]
         adjusted = adjust([self.compare_pooled(self.primary, (name, INSIDE)) for name in names], holm)
-        rows = [{"columns": name} | vars(self.estimate(self.primary, name)) for name in [*names, INSIDE]]
-        for row, c in zip(rows, adjusted, strict=False):
-            row |= {"difference": c.difference.value, "difference_low": c.difference.low}
-            row |= {"difference_high": c.difference.high, "adjusted": c.adjusted, "test": c.method}
-            row |= {"verdict": verdict(c, direction=direction)}
-        return pd.DataFrame(rows)
+        for name, c in zip([*names, INSIDE], [*adjusted, None], strict=True):
+            row = {"columns": name} | vars(self.estimate(self.primary, name))
+            if c is not None:
+                row |= with_limits({"difference": c.difference}) | {"adjusted": c.adjusted, "test": c.method}
+                row |= {"verdict": verdict(c, direction=direction)}
+            yield row
 
     def _of_selection(self) -> list[Finding]:
         """Severe where the columns as given, and those selected on all rows, do clearly better than selected inside."""
@@ -546,9 +505,30 @@ class Validation(Shown, Study):
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
-        """Every check that has a meaning here, and what those lack that could not be run."""
-        coarse = any(finding.kind is kinds.COARSE for finding in self.findings)
-        return _possible(self.known, self.examples.classes, fitted=self.fitted, holdout=self.holdout, coarse=coarse)
+        """Every check that has a meaning for such a label and such folds, and what those lack that could not be run.
+
+        Copies do not show where features are so coarse that equal rows are common by coincidence.
+        """
+        classes, lacks = self.examples.classes, {name: "" if name in self.known else f"no {name}" for name in SIDES}
+        coarse = TOO_COARSE if any(finding.kind is kinds.COARSE for finding in self.findings) else ""
+        unselected = "" if "candidates" in self.known else UNSELECTED
+        rows = [
+            (kinds.TESTED_AGAIN, True, ""),
+            (kinds.FOLD_SIZES, True, ""),
+            (kinds.FEW_TESTED, True, ""),
+            (kinds.UNLIKE_FOLDS, not self.holdout, ""),
+            (kinds.BASE_RATE, bool(classes), ""),
+            (kinds.SCORE_SCALE, len(classes) == 2 and not self.holdout, ""),
+            (kinds.SCORE_IS_LABEL, len(classes) == 2 and not self.fitted, ""),
+            (kinds.ID_BOTH, True, lacks["id"]),
+            (kinds.GROUP_BOTH, True, lacks["group"]),
+            (kinds.TIME_TRAVEL, True, lacks["time"]),
+            (kinds.DUPLICATES, True, lacks["features"] or coarse),
+            *((kind, True, lacks["features"]) for kind in OF_FEATURES),
+            (kinds.CONFLICTING_LABELS, bool(classes), lacks["features"]),
+            (kinds.SELECTED_OUTSIDE, True, lacks["features"] or unselected),
+        ]
+        return tuple(Check(kind, lacking) for kind, has_meaning, lacking in rows if has_meaning)
 
     @property
     def missing_checks(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The study of paired values: several systems on the same units, and what may be claimed of their differences."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import claim_plots
 from evalkit.drawing.shown import Shown
@@ -32,7 +32,7 @@ from evalkit.statistics.spread import standard_error
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
-from evalkit.studies.study import EVERY, Member, Study, cached
+from evalkit.studies.study import EVERY, Member, Row, Study, Tested, cached, framed
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
@@ -62,6 +62,7 @@ class Significance(Shown, Study):
     alone: int
 
     value_is: ClassVar[str] = "Mean"
+    adjusted_over: ClassVar[str] = "all pairs and metrics"
 
     # What the values tell
 
@@ -124,7 +125,7 @@ class Significance(Shown, Study):
         mean = sides[0].take(keep).value - sides[1].take(keep).value
         return effect(total / count, np.zeros(total.size)), mean
 
-    def joint(self, every: list[tuple[Chosen, tuple[str, str]]]) -> Floats | None:
+    def joint(self, every: list[Tested]) -> Floats | None:
         """Max-T over the family, where all of it is defined on the same units; else None."""
         sides = [self.sides(chosen, pair) for chosen, pair in every]
         keep = both(*sides[0])
@@ -134,7 +135,7 @@ class Significance(Shown, Study):
         adjusted = multiplicity.max_t_of_many if self.many else multiplicity.adjusted
         return adjusted(self._joined(every, keep), rng=self.rng(3))
 
-    def _joined(self, every: list[tuple[Chosen, tuple[str, str]]], keep: Bools) -> Pairs:
+    def _joined(self, every: list[Tested], keep: Bools) -> Pairs:
         """The pairs of a family as those of columns, one a metric and system, of the units to keep."""
         keys = list(dict.fromkeys((chosen, name) for chosen, pair in every for name in pair))
         place = {key: number for number, key in enumerate(keys)}
@@ -181,11 +182,6 @@ class Significance(Shown, Study):
         """What the input calls the unit."""
         name = "fold" if self.test_to_train else self.data.name
         return "row" if name == "id" else unit_noun(name, "unit")
-
-    @property
-    def adjusted_over(self) -> str:
-        """All of the family."""
-        return "all pairs and metrics"
 
     @property
     def family(self) -> str:
@@ -237,26 +233,27 @@ class Significance(Shown, Study):
         """The pairs on every metric are one family."""
         return len(self.directed) * len(self.pairs)
 
+    @property
+    def families(self) -> list[list[Tested]]:
+        """All comparisons are adjusted together."""
+        every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
+        return [every] if every else []
+
+    def without_units(self, error: InputError) -> Comparison:
+        """Raise: every pair has common units."""
+        raise error
+
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """Every pair on every metric, adjusted over all of them by Holm, and where units are shared by max-T."""
-        every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
-        if not every:
-            return pd.DataFrame()
-        tests = list[Comparison]()
-        with progress("comparing", len(every), "pairs") as draw:
-            for chosen, pair in every:
-                draw(len(tests))
-                tests.append(self.compare(chosen, pair))
-        adjusted = significance.adjust(tests, significance.holm)
-        rows = [self.row(chosen, pair, c) for (chosen, pair), c in zip(every, adjusted, strict=True)]
-        frame = pd.DataFrame(rows)
-        frame["equivalence_low"] = [c.equivalence.low for c in adjusted]
-        frame["equivalence_high"] = [c.equivalence.high for c in adjusted]
-        if (joint := self.joint(every)) is not None:
-            at = list(frame.columns).index("adjusted") + 1
-            frame.insert(at, "max_t", np.maximum(self.over_looks(joint), frame["p"]))
-        return frame
+        table = super().comparisons
+        for family in self.families:
+            for end in ("low", "high"):
+                table[f"equivalence_{end}"] = [getattr(self.compare(*of).equivalence, end) for of in family]
+            if (joint := self.joint(family)) is not None:
+                at = list(table.columns).index("adjusted") + 1
+                table.insert(at, "max_t", np.maximum(self.over_looks(joint), table["p"]))
+        return table
 
     # One pair closely: the first of the headline
 
@@ -290,10 +287,14 @@ class Significance(Shown, Study):
 
     def summed(self, pair: tuple[str, str], chosen: Chosen) -> tuple[Floats, Floats]:
         """Sum and number of the differences of each unit's rows."""
+        d, keep = self._apart(chosen, pair)
+        return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
+
+    def _apart(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Floats, Bools]:
+        """The differences of the rows that both systems have, and which rows these are."""
         first, second = self.sides(chosen, pair)
         keep = both(first, second)
-        d = (first.per_unit - second.per_unit)[keep]
-        return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
+        return (first.per_unit - second.per_unit)[keep], keep
 
     def null_draws(self) -> Floats:
         """The mean difference of the headline under random signs of its units, of very many by their normal limit."""
@@ -329,9 +330,7 @@ class Significance(Shown, Study):
         """Columns that could name clusters: each with its values, and how many times the standard error grows."""
         if self.is_ratio(self.primary) or self.test_to_train:
             return []
-        first, second = self.sides(self.primary, self.opponents)
-        keep = both(first, second)
-        d, columns = (first.per_unit - second.per_unit)[keep], []
+        (d, keep), columns = self._apart(self.primary, self.opponents), []
         plain = standard_error(d - d.mean()) if self.unit is None else _error(d, self.unit[keep])
         for name, column in self.data.texts.items():
             label = column[keep].astype(str)
@@ -359,29 +358,27 @@ def _error(d: Floats, unit: np.ndarray) -> float:
 
 
 @cached
-def effects(study: Significance) -> pd.DataFrame:
+@framed
+def effects(study: Significance) -> Iterator[Row]:
     """The size of every difference: relative; by unit standardised (d_z) and P(first > second), of ties the half."""
-    rows = []
     for chosen in study.directed:
         for pair in study.pairs:
             sizes, mean = study.effect(chosen, pair)
             base = abs(study.estimate(chosen, pair[1]).value)
             relative = mean / base if base > 0 else np.nan
             place = {"metric": chosen.label, "first": pair[0], "second": pair[1]}
-            rows.append(place | vars(sizes) | {"difference": mean, "relative": relative})
-    return pd.DataFrame(rows)
+            yield place | vars(sizes) | {"difference": mean, "relative": relative}
 
 
 @cached
-def other_tests(study: Significance) -> pd.DataFrame:
+@framed
+def other_tests(study: Significance) -> Iterator[Row]:
     """Every pair by every other test, those that do not test a mean among them; p not adjusted but for bh and tukey.
 
     Nothing for ratios of sums and folds, which none of them fits.
     """
-    if study.test_to_train:
-        return pd.DataFrame()
-    rows = [row for chosen in study.directed for row in _other_tests(study, chosen)]
-    return pd.DataFrame(rows)
+    for chosen in study.directed if not study.test_to_train else ():
+        yield from _other_tests(study, chosen)
 
 
 def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
@@ -449,18 +446,17 @@ def spread(study: Significance) -> Paired | None:
     return of if of.spread > 0 and not study.test_to_train else None
 
 
-def power_curve(study: Significance, points: int = 41) -> pd.DataFrame:
+@framed
+def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     """The chance that a paired t-test shows a true difference, of as many units, a quarter of them and four times."""
     if (of := spread(study)) is None:
-        return pd.DataFrame()
+        return
     n, fewest = of.n, max(of.n // 4, 3)
     far = 1.4 * power.minimum_detectable(of.spread_at(0.0), fewest, level=study.family_level, grows=of.grows)
-    rows = []
     for size in sorted({fewest, n, 4 * n}):
         for d in np.linspace(0, far, points):
             chance = power.paired_power(float(d), of.spread_at(d), size, level=study.family_level)
-            rows.append({"units": size, "difference": float(d), "power": chance})
-    return pd.DataFrame(rows)
+            yield {"units": size, "difference": float(d), "power": chance}
 
 
 def null_histogram(study: Significance) -> dict[str, Floats]:
@@ -473,21 +469,20 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
 
 
 @cached
-def needed(study: Significance) -> pd.DataFrame:
+@framed
+def needed(study: Significance) -> Iterator[Row]:
     """How many units show which true difference with 80 and 90% power: the margin, what was seen, what would show."""
     if (of := spread(study)) is None:
-        return pd.DataFrame()
+        return
     seen = abs(float(study.headline.iloc[0]["difference"]))
     least = of.detectable(study.family_level)
     wanted = [("the margin", study.settings.margin or 0.0), ("as large as observed", seen), ("half of it", seen / 2)]
     wanted += [(f"detectable by {of.n:,} with 80% power", least), ("half of that", least / 2)]
-    rows = []
     for name, d in wanted:
         if d > 0:
             sd = of.spread_at(d)
             sizes = {f"n_{p}": power.required_n(d, sd, level=study.family_level, power=p / 100) for p in (80, 90)}
-            rows.append({"which": name, "difference": d} | sizes)
-    return pd.DataFrame(rows)
+            yield {"which": name, "difference": d} | sizes
 
 
 # What the tests take for granted, measured ----------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The planning half of the interleaving study: simulated users of two rankers in every design."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,6 +10,7 @@ import pandas as pd
 from evalkit.arrays import ratio
 from evalkit.online import simulation
 from evalkit.online.simulation import World
+from evalkit.studies.study import Row, frame
 
 WORLDS = {
     "cascade": World(),
@@ -108,10 +110,9 @@ class Planning:
                 rows.append((f"A/B, {metric}", n, _wrong(b - a, o[f"{metric}_effect"].mean())))
         return pd.DataFrame(rows, columns=["system", "users", "error"])
 
-    @cached_property
-    def worlds(self) -> pd.DataFrame:
+    @frame
+    def worlds(self) -> Iterator[Row]:
         """Users for 95% agreement in every world, and the ratios to interleaving by the user's win."""
-        rows = []
         for name, world in WORLDS.items():
             designs = self.needed if name == self.name else simulation.users_needed(self._duel(world))
             need = designs.set_index("design")["agree_95"]
@@ -120,8 +121,7 @@ class Planning:
             win, best, cuped = need["interleaving, win"], raw.min(), ab.min()
             row = {"world": name, "interleaving": win, "raw": best, "raw_metric": raw.idxmin().removeprefix("A/B, ")}
             row |= {"cuped": cuped, "cuped_metric": ab.idxmin().removeprefix("A/B, ")}
-            rows.append(row | {"raw_times": best / win, "cuped_times": cuped / win})
-        return pd.DataFrame(rows)
+            yield row | {"raw_times": best / win, "cuped_times": cuped / win}
 
     @cached_property
     def candidates(self) -> pd.DataFrame:

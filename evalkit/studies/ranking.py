@@ -1,6 +1,6 @@
 """The ranking study: runs and judgements read once, and everything that the ranking page asks of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -39,7 +39,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import study, units
 from evalkit.studies.diagnostics import VISIBLE
-from evalkit.studies.study import EVERY, Member, Study, estimate_columns
+from evalkit.studies.study import EVERY, Member, Row, Study, estimate_columns, frame
 from evalkit.studies.units import Units
 
 SAMPLE = {
@@ -55,8 +55,8 @@ EXAMPLES = 5
 UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
 
 
-@parameters.reader(parameters.Ranking)
-def read(p: parameters.Ranking) -> "Ranking":
+@sources.naming_files
+def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
@@ -66,12 +66,6 @@ def read(p: parameters.Ranking) -> "Ranking":
     >>> ek.ranking(rows, metrics="mrr").estimates["value"].tolist()
     [0.75]
     """
-    return study_of(p)
-
-
-@sources.naming_files
-def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
-    """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     chosen = lookup.chosen(p.metrics, "rankings", METRICS)
     shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
@@ -97,6 +91,9 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
     ranking = Ranking(shared, data.systems, data.attributes, p.given, read, data, cuts, relevant, p.ranks, catalogue)
     return _check_defined(ranking)
+
+
+read = parameters.reader(parameters.Ranking)(study_of)
 
 
 def _stock(p: parameters.Ranking, limits: Limits) -> Stock | None:
@@ -284,39 +281,36 @@ class Ranking(Shown, Study):
         """The ranks that count where no metric says: the cut-off of the metric that decides, or 10."""
         return min(self.primary.k or UNJUDGED, DEEPEST)
 
-    @cached_property
-    def curves(self) -> pd.DataFrame:
+    @frame
+    def curves(self) -> Iterator[Row]:
         """The primary metric of every system at each cut-off that a list reaches; NDCG where it has no cut-off."""
         metric = _curve_metric(self.primary)
         longest = max(self.runs.measure(name, Depth()).per_unit.max(initial=1) for name in self.systems)
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
-        rows = []
         for chosen in cuts:
             for name in self.order:
                 values = self.runs.measure(name, PerQuery(chosen, self.relevance_level))
                 e = self._with_interval(chosen, values)
-                rows.append({"metric": metric.name, "system": name, "k": chosen.k} | estimate_columns(e))
-        return pd.DataFrame(rows)
+                yield {"metric": metric.name, "system": name, "k": chosen.k} | estimate_columns(e)
 
     def unjudged(self, system: str) -> tuple[int, float]:
         """k, and the share of rows without a judgement in the first k of all lists."""
         k = self.primary.k or UNJUDGED
         return k, float(np.nan_to_num(self.runs.measure(system, Unjudged(k)).value))
 
-    @cached_property
-    def precision_recall(self) -> pd.DataFrame:
+    @frame
+    def precision_recall(self) -> Iterator[Row]:
         """Mean interpolated precision of every system at the eleven recall levels, with intervals.
 
         reached: the share of the lists that reach the level; the precision of the others there is 0.
         """
-        chosen, rows = Chosen(lookup.TABLE["precision"]), []
+        chosen = Chosen(lookup.TABLE["precision"])
         for name in self.order:
             for recall in RECALLS:
                 values = self.runs.measure(name, InterpolatedPrecision(float(recall), self.relevance_level))
                 e, known = self._with_interval(chosen, values), values.per_unit[values.defined]
                 reached = float(ratio((known > 0).sum(), known.size))
-                rows.append({"system": name, "recall": recall} | estimate_columns(e) | {"reached": reached})
-        return pd.DataFrame(rows)
+                yield {"system": name, "recall": recall} | estimate_columns(e) | {"reached": reached}
 
 
 # What the findings are measured by ------------------------------------------------------------------------------------

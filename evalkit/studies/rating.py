@@ -39,7 +39,7 @@ from evalkit.statistics.summed import Kept, OfSums, Summed, Terms, refuse_unsumm
 from evalkit.studies import reliability, row_study, study
 from evalkit.studies.reliability import MeanReliability, window
 from evalkit.studies.row_study import RowStudy
-from evalkit.studies.study import Settings
+from evalkit.studies.study import Row, Settings, frame
 
 SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
 METRICS = ("mae", "rmse", "bias", "median_absolute_error", "r2")
@@ -54,8 +54,8 @@ HEAVY = 0.2
 MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
-@parameters.reader(parameters.Rating)
-def read(p: parameters.Rating) -> "Rating":
+@sources.naming_files
+def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
     Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
@@ -65,12 +65,6 @@ def read(p: parameters.Rating) -> "Rating":
     >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
     [1.0]
     """
-    return study_of(p)
-
-
-@sources.naming_files
-def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
-    """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     settings = study.settings(
         p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments, limits=limits
@@ -84,6 +78,9 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
         if isinstance(data, Blocks):
             return _of_blocks(data.grouped(*groups), settings, p.given)
     return _of_rows(data, settings, p.given)
+
+
+read = parameters.reader(parameters.Rating)(study_of)
 
 
 # What is kept of a block ----------------------------------------------------------------------------------------------
@@ -211,12 +208,12 @@ class Rating(RowStudy):
         """How forecast − actual of each system is distributed."""
         return {name: self.kept.errors[0, i].counted(weighted=self.weighted) for i, name in enumerate(self.systems)}
 
-    @cached_property
-    def spread(self) -> pd.DataFrame:
+    @frame
+    def spread(self) -> Iterator[Row]:
         """Quantiles of the error forecast − actual of every system."""
         columns = [f"{q:.0%}" for q in SHARES]
-        values = {name: self.errors[name].quantiles(SHARES) for name in self.order}
-        return pd.DataFrame([{"system": name} | dict(zip(columns, of, strict=True)) for name, of in values.items()])
+        for name in self.order:
+            yield {"system": name} | dict(zip(columns, self.errors[name].quantiles(SHARES), strict=True))
 
     @property
     def bound(self) -> float:
@@ -319,16 +316,14 @@ class Rating(RowStudy):
 
     # Along the forecast
 
-    @cached_property
-    def tenths(self) -> pd.DataFrame:
+    @frame
+    def tenths(self) -> Iterator[Row]:
         """By tenths of each system's forecast: mean forecast, mean actual and bias with intervals, rows."""
-        rows = []
         for name in self.order:
             for tenth, n, forecast, bias in self._tenths(name):
                 e = inference.estimate(bias, self.inference_options(1))
                 means = {"forecast": forecast, "actual": forecast - e.value, "bias": e.value}
-                rows.append({"system": name, "tenth": tenth} | means | {"low": e.low, "high": e.high, "n": n})
-        return pd.DataFrame(rows)
+                yield {"system": name, "tenth": tenth} | means | {"low": e.low, "high": e.high, "n": n}
 
     def _tenths(self, name: str) -> Iterator[tuple[int, int, float, Statistic]]:
         """The number of each tenth that has rows, these, its mean forecast and its bias."""
@@ -401,19 +396,17 @@ class Rating(RowStudy):
             table, float(square / total - (around / total) ** 2), band, self.forecasts[name]
         )
 
-    @cached_property
-    def parts(self) -> pd.DataFrame:
+    @frame
+    def parts(self) -> Iterator[Row]:
         """The squared error of every system by CORP: mse, miscalibration, discrimination, uncertainty, skill.
 
         skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the actual values.
         """
-        rows = []
         for name, of_system in self.means.items():
             d = of_system.parts
             gained = d.discrimination - d.miscalibration
             skill = float(ratio(gained, d.uncertainty))
-            rows.append({"system": name, "mse": d.uncertainty - gained} | asdict(d) | {"skill": skill})
-        return pd.DataFrame(rows)
+            yield {"system": name, "mse": d.uncertainty - gained} | asdict(d) | {"skill": skill}
 
 
 def edges(columns: Sequence[Counted], bins: int) -> Floats:

@@ -1,6 +1,6 @@
 """Reliability without bins (CORP), of probabilities and of means: isotonic curves, consistency bands, spreads."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Counted
 from evalkit.statistics import consistency
 from evalkit.statistics.intervals import wilson
+from evalkit.studies.study import Row, framed
 
 SPREAD = np.arange(26) / 25  # edges of the bins in which scores are counted
 RECORDED = 40  # the same of what the JSON holds
@@ -100,16 +101,18 @@ def _drawn(frame: pd.DataFrame, cells: int, *columns: str) -> pd.DataFrame:
 # Bins -----------------------------------------------------------------------------------------------------------------
 
 
-def by_tenths(tables: Mapping[str, Counts], bins: int, *, level: float | None) -> pd.DataFrame:
-    """Share of positives against the mean score in bins of about as many rows; Wilson limits at a level, or none."""
-    rows = []
+TENTHS = 10
+
+
+@framed
+def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[Row]:
+    """Share of positives against the mean score in tenths of the rows, about; Wilson limits at a level, or none."""
     for name, c in tables.items():
-        parts = calibration.bins_quantile(c, bins)
+        parts = calibration.bins_quantile(c, TENTHS)
         for n, hits, score in zip(parts.rows, parts.positives, parts.score, strict=True):
             e = wilson(min(hits, n), n, level=level or 0.95)
-            limits = {"low": e.low, "high": e.high} if level else {"low": np.nan, "high": np.nan}
-            rows.append({"system": name, "x": score / n, "y": e.value} | limits | {"n": n})
-    return pd.DataFrame(rows)
+            ends = {"low": e.low, "high": e.high} if level else {"low": np.nan, "high": np.nan}
+            yield {"system": name, "x": score / n, "y": e.value} | ends | {"n": n}
 
 
 # Of forecasts: whether they are right on average wherever they lie ----------------------------------------------------

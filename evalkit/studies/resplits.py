@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Fit, Job, Learner
 from evalkit.offline.splits import Folds
 from evalkit.reading.inputs.folds import CLASSES, Examples
+from evalkit.studies.study import Row, framed
 
 LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 SHARES = (0.1, 0.2, 0.4, 0.7)
@@ -187,32 +189,39 @@ def by_group(e: Examples, *, k: int, seed: int) -> Folds:
 def ways(setting: Setting) -> tuple[list[Way], list[Unfitted]]:
     """The ways that suit the columns, and those left out, with the reason."""
     chosen, missing = [], []
-    for name, make in _makers(setting).items():
+    for name, (make, *sizes) in _makers(setting).items():
         try:
-            chosen.append(make(name))
+            chosen.append(Way(name, make(), *sizes))
         except InputError as error:  # the folds chosen may be possible where others are not
             missing.append(Unfitted(name, reason=str(error)))
     return chosen, missing
 
 
-def _makers(setting: Setting) -> dict[str, Callable[[str], Way]]:
-    """How each way is made, by its name, in the order of the page."""
-    limits, folds, pairs = setting.limits, f"{setting.k}-fold", len(setting.folds.pairs)
-    read = {"the folds given": lambda name: Way(name, setting.folds, pairs)}
-    own = read if setting.examples.fold is not None else {}
-    blind = {_blind(setting): lambda name: Way(name, _drawn(setting, 1), setting.k)}
-    if setting.ignores == "time":
-        forward = {"blocks forward in time": lambda name: Way(name, setting.folds, pairs)}
-        return {"one split at a moment": lambda name: _at_a_moment(setting, name)} | (own or forward) | blind
-    if setting.ignores == "group":
-        whole = {"one holdout of 30% of groups": lambda name: _group_holdouts(setting, name)}
-        return own | whole | {f"{folds} of groups": lambda name: Way(name, _group_folds(setting), setting.k)} | blind
+def _makers(setting: Setting) -> dict[str, tuple[Any, ...]]:
+    """By the name of each way, in the order of the page, what makes its folds, then `together` and `averaged`."""
+    e, k, seed, limits, folds = setting.examples, setting.k, setting.seed, setting.limits, f"{setting.k}-fold"
+    chosen, time, group = (lambda: setting.folds, len(setting.folds.pairs)), e.time, e.group
+    own: dict[str, tuple[Any, ...]] = {} if e.fold is None else {"the folds given": chosen}
+    blind = {_blind(setting): (lambda: by_row(e, k=k, seed=seed), k)}
+    if time is not None:
+        moment = {"one split at a moment": (lambda: splits.global_temporal(time, share=0.3, gap=setting.gap),)}
+        return moment | (own or {"blocks forward in time": chosen}) | blind
+    if group is not None:
+        whole = {
+            "one holdout of 30% of groups": (lambda: splits.group_holdout(group, seed=seed, repeats=limits.holdouts),)
+        }
+        return own | whole | {f"{folds} of groups": (lambda: _group_folds(setting), k)} | blind
+    times, several = limits.repeats, limits.repeats * limits.averaged
     return own | {
-        "one holdout of 30%": lambda name: _holdouts(setting, name),
-        folds: lambda name: Way(name, _drawn(setting, limits.repeats), setting.k),
-        f"mean of {limits.averaged} × {folds}": lambda name: _averaged(setting, name),
-        OUT_OF_BAG: lambda name: Way(name, _samples(setting)),
-        ONE_OUT: lambda name: _one_out(setting, name),
+        "one holdout of 30%": (lambda: _holdouts(setting),),
+        folds: (lambda: by_row(e, k=k, seed=seed, repeats=times), k),
+        f"mean of {limits.averaged} × {folds}": (
+            lambda: by_row(e, k=k, seed=seed + 1, repeats=several),
+            k,
+            limits.averaged,
+        ),
+        OUT_OF_BAG: (lambda: _samples(setting),),
+        ONE_OUT: (lambda: _one_out(len(e)), len(e)),
     }
 
 
@@ -220,38 +229,17 @@ def _blind(setting: Setting) -> str:
     return f"{setting.k}-fold of rows, ignores the {setting.ignores}"
 
 
-def _drawn(setting: Setting, repeats: int, again: int = 0) -> Folds:
-    """k folds of rows, drawn so often; `again` for other draws."""
-    return by_row(setting.examples, k=setting.k, seed=setting.seed + again, repeats=repeats)
-
-
-def _averaged(setting: Setting, name: str) -> Way:
-    repeats, averaged = setting.limits.repeats, setting.limits.averaged
-    return Way(name, _drawn(setting, repeats * averaged, 1), setting.k, averaged)
-
-
-def _at_a_moment(setting: Setting, name: str) -> Way:
-    assert setting.examples.time is not None
-    return Way(name, splits.global_temporal(setting.examples.time, share=0.3, gap=setting.gap))
-
-
-def _holdouts(setting: Setting, name: str) -> Way:
+def _holdouts(setting: Setting) -> Folds:
     e = setting.examples
     if e.kind == CLASSES:
-        return Way(name, splits.holdout(e.names, seed=setting.seed, repeats=setting.limits.holdouts))
-    return Way(name, splits.holdout_rows(len(e), seed=setting.seed, repeats=setting.limits.holdouts))
+        return splits.holdout(e.names, seed=setting.seed, repeats=setting.limits.holdouts)
+    return splits.holdout_rows(len(e), seed=setting.seed, repeats=setting.limits.holdouts)
 
 
-def _one_out(setting: Setting, name: str) -> Way:
-    rows = len(setting.examples)
+def _one_out(rows: int) -> Folds:
     if rows > LEAST_LEFT_OUT:
         raise InputError(f"{rows:,} fits; they are only made for up to {LEAST_LEFT_OUT} rows")
-    return Way(name, splits.leave_out(rows), rows)
-
-
-def _group_holdouts(setting: Setting, name: str) -> Way:
-    assert setting.examples.group is not None
-    return Way(name, splits.group_holdout(setting.examples.group, seed=setting.seed, repeats=setting.limits.holdouts))
+    return splits.leave_out(rows)
 
 
 def _group_folds(setting: Setting) -> Folds:
@@ -290,87 +278,30 @@ def curve_jobs(setting: Setting, system: str) -> list[Job]:
     return sorted(jobs, key=lambda job: job.place)
 
 
-def extra(setting: Setting, system: str, chosen: list[Way]) -> list[tuple[str, list[Job]]]:
-    """The jobs beyond the chosen folds by the name of their part, as a budget serves them: of the ways the smallest."""
-    every = np.arange(len(setting.examples))
-    parts = [(way.name, jobs_of(way.folds, system, way.name)) for way in chosen]
-    alone = [(APPARENT, [Job(system, every, every, APPARENT)])]
-    return [*alone, (CURVE, curve_jobs(setting, system)), *sorted(parts, key=lambda part: len(part[1]))]
-
-
 # What came of them
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """The fits beyond the chosen folds: each part's jobs, and the pairs of job and fit as far as there are any."""
-
-    jobs: Mapping[str, list[Job]]
-    pairs: Mapping[str, list[tuple[Job, Fit]]]
-
-    @classmethod
-    def of(cls, parts: Sequence[tuple[str, list[Job]]], fits: Sequence[Fit]) -> Fitted:
-        """The fits, in the order of the jobs of the parts laid end to end."""
-        remaining = iter(fits)
-        return cls(
-            dict(parts), {name: list(zip(jobs, islice(remaining, len(jobs)), strict=False)) for name, jobs in parts}
-        )
-
-    def fits(self, name: str) -> list[Fit]:
-        """The fits of a part."""
-        return [fit for _, fit in self.pairs.get(name, [])]
-
-    @property
-    def unfitted(self) -> list[Unfitted]:
-        """The parts that lack fits."""
-        counts = ((name, len(self.pairs[name]), len(jobs)) for name, jobs in self.jobs.items())
-        return [Unfitted(name, fits, wanted) for name, fits, wanted in counts if fits < wanted]
-
-    def warned(self, own: Sequence[Fit]) -> dict[str, int]:
-        """Each warning of an estimator -> how many fits gave it, those of the chosen folds included."""
-        fits = chain(*map(self.fits, self.pairs), own)
-        return dict(sorted(Counter(text for fit in fits for text in set(fit.warned)).items()))
+Fits = Mapping[str, list[tuple[Job, Fit]]]  # by the name of their part, as far as there are any
 
 
-def reduce(
-    setting: Setting, metric: Chosen, chosen: list[Way], fitted: Fitted, own: list[Fit], missing: list[Unfitted]
-) -> Resplits:
-    """The fits of the parts, as far as there are any, and of the chosen folds as what the page shows."""
-    points = pd.DataFrame([row for way in chosen for row in _points(way, metric, fitted)], columns=["way", "value"])
-    repeated = setting.limits.repeats * setting.k if setting.examples.fold is None else 0
-    folded = next((way.name for way in chosen if len(way.folds.pairs) == repeated), "")
-    ignoring = [fit.test for fit in fitted.fits(_blind(setting))]
-    return Resplits(
-        points=points,
-        summary=_summary(points, chosen, fitted),
-        folds=np.array([metric.value(fit.test) for fit in fitted.fits(folded) or own]),
-        curve=_curve(setting, metric, fitted.pairs[CURVE], own),
-        ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
-        bootstrap=_bootstrap(setting, fitted) if setting.examples.kind == CLASSES else None,
-        unfitted=(*missing, *fitted.unfitted),
-        warned=fitted.warned(own),
-    )
-
-
-def _points(way: Way, metric: Chosen, fitted: Fitted) -> list[tuple[str, float]]:
+def _points(way: Way, metric: Chosen, fits: Fits) -> list[tuple[str, float]]:
     """One estimate for as many complete groups of fits as were made."""
-    tests = [fit.test for fit in fitted.fits(way.name)]
+    tests = [fit.test for _, fit in fits[way.name]]
     whole = [tests[i : i + way.together] for i in range(0, len(tests) - way.together + 1, way.together)]
     values = np.array([metric.value(Rows.join(some)) for some in whole])
     complete = values[: values.size // way.averaged * way.averaged].reshape(-1, way.averaged)
     return [(way.name, float(value)) for value in complete.mean(axis=1)]
 
 
-def _summary(points: pd.DataFrame, chosen: list[Way], fitted: Fitted) -> pd.DataFrame:
-    rows = []
+@framed
+def _summary(points: pd.DataFrame, chosen: list[Way], fits: Fits) -> Iterator[Row]:
     for way in chosen:
         values = points[points["way"] == way.name]["value"].dropna().to_numpy(float)
         spread = float(values.std(ddof=1)) if values.size > 1 else np.nan
         lowest, highest = (values.min(), values.max()) if values.size else (np.nan, np.nan)
         mean = float(ratio(values.sum(), values.size))
         size = {"mean": mean, "sd": spread, "lowest": lowest, "highest": highest}
-        rows.append({"way": way.name, "fits": len(fitted.pairs[way.name]), "estimates": values.size} | size)
-    return pd.DataFrame(rows)
+        yield {"way": way.name, "fits": len(fits[way.name]), "estimates": values.size} | size
 
 
 def _curve(setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: list[Fit]) -> pd.DataFrame:
@@ -391,16 +322,16 @@ def _curve(setting: Setting, metric: Chosen, pairs: list[tuple[Job, Fit]], own: 
     return pd.DataFrame(rows).sort_values(["system", "rows"], kind="stable")
 
 
-def _bootstrap(setting: Setting, fitted: Fitted) -> fitting.Bootstrap | None:
+def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
     """Error rates by the bootstrap: out of bag the mean over rows of each row's mean over the samples without it."""
-    samples, apparent_fits = fitted.pairs.get(OUT_OF_BAG), fitted.fits(APPARENT)
-    if not samples or not apparent_fits:
+    samples, on_its_own = fits.get(OUT_OF_BAG), fits[APPARENT]
+    if not samples or not on_its_own:
         return None
     wrong, tested = np.zeros(len(setting.examples)), np.zeros(len(setting.examples))
     for job, fit in samples:
         wrong[job.test] += fit.test.predicted != fit.test.actual
         tested[job.test] += 1
-    all_rows = apparent_fits[0].test
+    all_rows = on_its_own[0][1].test
     apparent, oob = float((all_rows.predicted != all_rows.actual).mean()), float(np.nanmean(ratio(wrong, tested)))
     gamma = fitting.no_information(setting.examples.label, all_rows.predicted)
     plus = fitting.error_632_plus(apparent, oob, gamma)
@@ -418,12 +349,37 @@ def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str], names:
 def fit_others(
     setting: Setting, learner: Learner, metric: Chosen, system: str, own: list[Fit], seconds: float
 ) -> Resplits:
-    """A system on all other splits, as far as the seconds allow. own: its fits of the chosen folds."""
-    chosen, missing = ways(setting)
-    parts = extra(setting, system, chosen)
-    jobs = [job for _, some in parts for job in some]
-    done = fitting.run(learner, jobs, required=0, seconds=seconds, worth=setting.limits.worth)
-    return reduce(setting, metric, chosen, Fitted.of(parts, done), own, missing)
+    """A system on all other splits, as far as the seconds allow: of the ways of splitting the smallest come first.
+
+    own: its fits of the chosen folds.
+    """
+    (chosen, missing), every = ways(setting), np.arange(len(setting.examples))
+    parts = {APPARENT: [Job(system, every, every, APPARENT)], CURVE: curve_jobs(setting, system)}
+    of_ways = {way.name: jobs_of(way.folds, system, way.name) for way in chosen}
+    parts |= {name: of_ways[name] for name in sorted(of_ways, key=lambda name: len(of_ways[name]))}
+    jobs = [job for some in parts.values() for job in some]
+    done = iter(fitting.run(learner, jobs, required=0, seconds=seconds, worth=setting.limits.worth))
+    fits = {name: list(zip(some, islice(done, len(some)), strict=False)) for name, some in parts.items()}
+    unfitted = [
+        Unfitted(name, len(fits[name]), len(some)) for name, some in parts.items() if len(fits[name]) < len(some)
+    ]
+    points = pd.DataFrame([row for way in chosen for row in _points(way, metric, fits)], columns=["way", "value"])
+    repeated = setting.limits.repeats * setting.k if setting.examples.fold is None else 0
+    folded = next((way.name for way in chosen if len(way.folds.pairs) == repeated), "")
+    folds = [fit for _, fit in fits.get(folded, ())] or own
+    ignoring = [fit.test for _, fit in fits.get(_blind(setting), ())]
+    every_fit = [*own, *(fit for some in fits.values() for _, fit in some)]
+    warned = Counter(text for fit in every_fit for text in set(fit.warned))
+    return Resplits(
+        points=points,
+        summary=_summary(points, chosen, fits),
+        folds=np.array([metric.value(fit.test) for fit in folds]),
+        curve=_curve(setting, metric, fits[CURVE], own),
+        ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
+        bootstrap=_bootstrap(setting, fits) if setting.examples.kind == CLASSES else None,
+        unfitted=(*missing, *unfitted),
+        warned=dict(sorted(warned.items())),
+    )
 
 
 # A selection of columns, inside the folds and outside

@@ -13,12 +13,14 @@ from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.metrics import counts
 from evalkit.metrics.block import Block
+from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs import aligned as other_columns
@@ -28,10 +30,11 @@ from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Rati
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
-from evalkit.statistics import inference
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics import consistency, inference
+from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.statistic import Layout, Statistic
-from evalkit.studies import units
+from evalkit.studies import reliability, units
+from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import EVERY, Member, Settings, Study
 from evalkit.studies.units import Listed, Units
 
@@ -78,6 +81,18 @@ def of_blocks(t: Blocks, rows: int, settings: Settings, given: Mapping[str, Any]
     """What every study of a table that was read by blocks has; rows: that all systems have."""
     fields = {"settings": settings, "systems": t.systems, "attributes": {}, "given": given, "blocks": t}
     return fields | {"sources": t.sources(), "account": Account.of_table(t, rows), "weighted": weighted}
+
+
+def nameless(t: Blocks) -> Blocks:
+    """The table without the names of rows, and their ids where none is asked for."""
+    return replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
+
+
+def counted(t: Blocks, first: Callable[[Block], Any]) -> Any:
+    """What a first reading keeps of the blocks of a table; raises InputError for ids that do not pair."""
+    kept = nameless(t).total(first)
+    t.check(int(kept.facts.sums[0]), kept.ids.repeated if t.schema.id else 0)
+    return kept
 
 
 DRAWN = 8  # curves that one picture can hold
@@ -129,6 +144,23 @@ class RowStudy(Shown, Study):
             listed = Listed(block.texts, block.units, slices)
             yield from units.of_rows(rows, self.settings.metrics, listed, self.names)
 
+    # Of tables of scores that are probabilities
+
+    def tenths_of(self, tables: Mapping[str, Counts]) -> pd.DataFrame:
+        """Share of hits by tenths of the score, with Wilson limits where rows are plain, and rows of each."""
+        return reliability.by_tenths(tables, level=self.settings.level if self.plain else None)
+
+    def isotonic_of(self, tables: Mapping[str, Counts], key: int, fine: Fine) -> Reliability:
+        """Their reliability without bins. key: of the random numbers of bands, which only plain rows have."""
+        draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
+        return reliability.reliability(tables, lambda: self.rng(key), draws=draws, level=level, fine=fine)
+
+    def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> Perfect:
+        """What perfect calibration would show, where rows are independent and count alike."""
+        if not self.plain:
+            return UNKNOWN
+        return consistency.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
+
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block as a system, by its number in the table, speaks of them."""
         return block.rows(system)
@@ -168,12 +200,6 @@ class RowStudy(Shown, Study):
             self.settings.metrics, self.layout, lambda method: method.interval_is, rechosen=self.rechosen
         )
         return words + self.over
-
-
-def with_limits(estimates: Mapping[str, Estimate]) -> dict[str, float]:
-    """Each estimate as itself, `_low` and `_high`."""
-    sides = {"": "value", "_low": "low", "_high": "high"}
-    return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
 
 
 # The rows that systems miss by most, or that two of them miss most unlike ---------------------------------------------

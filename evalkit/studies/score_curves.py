@@ -6,7 +6,7 @@ ROC, precision-recall and gain curves, how scores are spread, decision curves, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,7 +24,7 @@ from evalkit.statistics import bootstrap, closed_forms
 from evalkit.statistics.intervals import Estimate, mean_of_counts, normal_quantile, wilson
 from evalkit.statistics.statistic import HeldRows
 from evalkit.statistics.thresholds import Differences, MovingCut, differences, mean_cost
-from evalkit.studies.study import cached
+from evalkit.studies.study import Row, cached, framed
 from evalkit.system import progress
 
 if TYPE_CHECKING:
@@ -151,15 +151,14 @@ def distribution(name: str, c: Counts, cells: int = curves.CELLS) -> pd.DataFram
     return frame[keep[0] | keep[1]]
 
 
-def distances(tables: Mapping[str, Counts]) -> pd.DataFrame:
+@framed
+def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
     """The largest distance of the two functions (KS): system, x, and the share of each class below x; value."""
-    rows = []
     for name, c in tables.items():
         place, _ = widest(c)
         sides = [1 - float(ratio(c.tp[place], c.positives)), 1 - float(ratio(c.fp[place], c.negatives))]
         shares = {"positive": sides[0], "negative": sides[1], "value": abs(sides[0] - sides[1])}
-        rows.append({"system": name, "x": float(c.threshold[place])} | shares)
-    return pd.DataFrame(rows)
+        yield {"system": name, "x": float(c.threshold[place])} | shares
 
 
 # Decision curves ------------------------------------------------------------------------------------------------------

@@ -92,8 +92,8 @@ class Input:
     alone: int = 0
 
 
-@parameters.reader(parameters.Significance)
-def read(p: parameters.Significance) -> "Significance | Shares":
+@sources.naming_files
+def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
@@ -104,12 +104,6 @@ def read(p: parameters.Significance) -> "Significance | Shares":
     >>> study.comparisons[["first", "p", "verdict"]].to_dict("list")
     {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
     """
-    return study_of(p)
-
-
-@sources.naming_files
-def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significance | Shares":
-    """The study that the parameters of `read` ask for, within these limits."""
     p = p.filled(SAMPLE) if p.preds is None else p
     parts = sources.parts(p.preds, p.header, limits.reading)
     budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
@@ -120,6 +114,9 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
         if kind == "trials":
             return Shares.of(reading_units.read_trials(parts, p.columns), p)
         return _study(values_of(kind, cells, p, limits.reading), p, limits)
+
+
+read = parameters.reader(parameters.Significance)(study_of)
 
 
 def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager[Engine | None]:
@@ -326,7 +323,7 @@ class Shares(Shown, Study):
         return "trial"
 
     @property
-    def sided(self) -> str:
+    def sided(self) -> str:  # type: ignore[override]
         """The side of the test."""
         return self.alternative
 

@@ -4,12 +4,12 @@ A study says what it measures: one metric of one system on some of its units. Al
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, wraps
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,7 @@ from evalkit.system import progress
 
 Member = Bools | slice | int  # of sums a number of a slice
 EVERY = slice(None)
+Tested = tuple[Chosen, tuple[str, str]]  # a metric, and two systems
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +105,73 @@ def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
         raise ParameterError("gate: 'better or equivalent' needs a margin, such as margin=0.01")
 
 
+S = TypeVar("S")
+R = TypeVar("R")
+P = ParamSpec("P")
+Row = dict[str, Any]  # of a frame
+
+
+def cached(of: Callable[[S], R]) -> Callable[[S], R]:
+    """A function of a study whose result is kept with the study, as a `cached_property` is.
+
+    >>> class Study: ...
+    >>> calls = []
+    >>> count = cached(lambda study: calls.append(study))
+    >>> study = Study()
+    >>> count(study), count(study), len(calls)
+    (None, None, 1)
+    """
+    name = f"{of.__module__}.{of.__qualname__}"
+
+    @wraps(of)
+    def kept(study: S) -> R:
+        results = vars(study)
+        if name not in results:
+            results[name] = of(study)
+        return results[name]  # type: ignore[no-any-return]
+
+    return kept
+
+
+def framed(rows: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
+    """A function that yields rows as one that returns their frame."""
+
+    @wraps(rows)
+    def of(*given: P.args, **named: P.kwargs) -> pd.DataFrame:
+        return pd.DataFrame(list(rows(*given, **named)))
+
+    return of
+
+
+def frame(rows: Callable[[S], Iterable[Row]]) -> cached_property[pd.DataFrame]:
+    """The rows that a method of a study yields as a frame that is kept with it.
+
+    >>> class Study:
+    ...     @frame
+    ...     def squares(self):
+    ...         yield from ({"n": n, "square": n * n} for n in (1, 2))
+    >>> Study().squares["square"].tolist()
+    [1, 4]
+    """
+    return cached_property(framed(rows))
+
+
+def limits(e: Estimate, name: str = "value") -> dict[str, float]:
+    """An estimate as columns of a frame: its value by this name, low and high."""
+    return {name: e.value, "low": e.low, "high": e.high}
+
+
+def with_limits(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+    """Each estimate by its name, and its limits as `_low` and `_high`."""
+    sides = {"": "value", "_low": "low", "_high": "high"}
+    return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
+
+
+def estimate_columns(e: Estimate) -> dict[str, Any]:
+    """The columns of a frame that has an estimate a row: value, low, high, n."""
+    return limits(e) | {"n": e.n}
+
+
 @lru_cache
 def _seeds(*key: int) -> np.random.SeedSequence:
     """What random numbers begin from, mixed once: all pairs of systems begin from the same."""
@@ -124,6 +192,9 @@ class Study(ABC):
     differences_are: ClassVar[str] = "Paired differences"
     compares: ClassVar[str] = "system"  # what is compared, as a noun
     listed_under: ClassVar[str] = ""  # the heading under which a page lists single rows or queries
+    adjusted_over: ClassVar[str] = "the pairs of one metric"  # what one adjustment covers
+    sided: ClassVar[str] = "two-sided"  # the tests
+    rechosen: ClassVar[bool] = False  # whether a threshold chosen on the units is chosen again on samples of them
 
     def __repr__(self) -> str:
         """One line: the systems, the metrics, the unit."""
@@ -179,16 +250,6 @@ class Study(ABC):
         """The level at which one of them alone is shown whatever the others are: Holm's first step."""
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
-    @property
-    def test_alpha(self) -> float:
-        """The significance level of each test."""
-        return 1 - self.test_level
-
-    @property
-    def family_alpha(self) -> float:
-        """The significance level of Holm's first step."""
-        return 1 - self.family_level
-
     def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
         """The smallest true difference that the verdict shows with 80% power, after the correction for the others."""
         first, second = (self.measure(chosen, name) for name in pair)
@@ -211,16 +272,6 @@ class Study(ABC):
         """The comparisons that were made and adjusted together, counted."""
         pairs = len(self.pairs)
         return f"{pairs} comparison{'s' if pairs > 1 else ''} on {self.primary.label}, Holm-adjusted"
-
-    @property
-    def adjusted_over(self) -> str:
-        """What one adjustment covers."""
-        return "the pairs of one metric"
-
-    @property
-    def sided(self) -> str:
-        """The side of the tests."""
-        return "two-sided"
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Further columns of `estimates`."""
@@ -255,11 +306,6 @@ class Study(ABC):
         return statistic.layout
 
     @property
-    def rechosen(self) -> bool:
-        """Whether a threshold was chosen on the units, and is chosen again on samples of them."""
-        return False
-
-    @property
     def tests_are(self) -> str:
         """Where tests come from, in words."""
         tests = inference.words(self.directed, self.layout, lambda method: method.test_is, rechosen=self.rechosen)
@@ -280,15 +326,13 @@ class Study(ABC):
         """The systems by the primary metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
         return study.ranked({name: self.estimate(self.primary, name).value for name in self.systems}, self.primary)
 
-    @cached_property
-    def estimates(self) -> pd.DataFrame:
+    @frame
+    def estimates(self) -> Iterator[Row]:
         """Every metric of every system, best first: value, low, high, level, n, method and the study's extras."""
-        rows = []
         for chosen in self.settings.metrics:
             for name in self.order:
                 e = self.estimate(chosen, name)
-                rows.append({"metric": chosen.label, "system": name} | vars(e) | self.estimate_extras(chosen, name, e))
-        return pd.DataFrame(rows)
+                yield {"metric": chosen.label, "system": name} | vars(e) | self.estimate_extras(chosen, name, e)
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -297,30 +341,33 @@ class Study(ABC):
             return [(name, self.settings.baseline) for name in self.order if name != self.settings.baseline]
         return list(combinations(self.order, 2))
 
-    @cached_property
-    def comparisons(self) -> pd.DataFrame:
-        """Every pair on every metric that has a direction; p adjusted by Holm over the pairs of one metric."""
+    @property
+    def families(self) -> list[list[Tested]]:
+        """The comparisons that are adjusted together: the pairs of each metric that has a direction."""
+        return [[(chosen, pair) for pair in self.pairs] for chosen in self.directed]
+
+    @frame
+    def comparisons(self) -> Iterator[Row]:
+        """Every pair on every metric that has a direction; p adjusted by Holm over each of the families."""
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw:
-            families = [self._family(chosen, draw, at) for at, chosen in enumerate(self.directed)]
-        return pd.DataFrame([row for family in families for row in family])
+            done = count()
+            for family in self.families:
+                refused, tests = list[InputError](), list[Comparison]()
+                for chosen, pair in family:
+                    draw(next(done))
+                    try:
+                        tests.append(self.compare(chosen, pair))
+                    except InputError as error:
+                        refused.append(error)
+                        tests.append(self.without_units(error))
+                if refused and family[0][0] is self.primary and len(refused) == len(tests):
+                    raise refused[0]
+                for (chosen, pair), c in zip(family, significance.adjust(tests), strict=True):
+                    yield self.row(chosen, pair, c)
 
-    def _family(self, chosen: Chosen, draw: Callable[[int], None], before: int) -> list[dict[str, Any]]:
-        """The rows of one metric: a pair without common units is undefined, never a claim.
-
-        draw: told how many pairs are done; before: the metrics before this one.
-        """
-        tests, refused = list[Comparison](), list[InputError]()
-        for pair in self.pairs:
-            draw(before * len(self.pairs) + len(tests))
-            try:
-                tests.append(self.compare(chosen, pair))
-            except InputError as error:
-                tests.append(inference.undefined(self.settings.level, self.unit_name))
-                refused.append(error)
-        if chosen is self.primary and refused and len(refused) == len(tests):
-            raise refused[0]
-        adjusted = significance.adjust(tests)
-        return [self.row(chosen, pair, c) for pair, c in zip(self.pairs, adjusted, strict=True)]
+    def without_units(self, error: InputError) -> Comparison:
+        """The comparison of a pair without common units: undefined, never a claim."""
+        return inference.undefined(self.settings.level, self.unit_name)
 
     def row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
         """The row of a comparison in `comparisons`."""
@@ -329,9 +376,7 @@ class Study(ABC):
             "metric": chosen.label,
             "first": pair[0],
             "second": pair[1],
-            "difference": c.difference.value,
-            "low": c.difference.low,
-            "high": c.difference.high,
+            **limits(c.difference, "difference"),
             "level": c.difference.level,
             "p": c.p_value,
             "adjusted": c.adjusted,
@@ -395,9 +440,8 @@ class Study(ABC):
             return {}
         if c.difference.n < 2:
             return {}
-        limits = {"difference_low": c.difference.low, "difference_high": c.difference.high}
-        place = {"segment": part.column, "slice": part.label, "difference": c.difference.value}
-        return place | limits | {"p": c.p_value}
+        place = {"segment": part.column, "slice": part.label}
+        return place | with_limits({"difference": c.difference}) | {"p": c.p_value}
 
     # The file of units
 
@@ -437,37 +481,6 @@ class Study(ABC):
         failed = self.headline["first"][~self._kept(self.headline["verdict"])].tolist()
         rule = f"{self.primary.label}: every system {self.settings.gate} against {self.settings.baseline}"
         return {"rule": rule, "passed": not failed, "failed": failed}
-
-
-S = TypeVar("S")
-R = TypeVar("R")
-
-
-def cached(of: Callable[[S], R]) -> Callable[[S], R]:
-    """A function of a study whose result is kept with the study, as a `cached_property` is.
-
-    >>> class Study: ...
-    >>> calls = []
-    >>> count = cached(lambda study: calls.append(study))
-    >>> study = Study()
-    >>> count(study), count(study), len(calls)
-    (None, None, 1)
-    """
-    name = f"{of.__module__}.{of.__qualname__}"
-
-    @wraps(of)
-    def kept(study: S) -> R:
-        results = vars(study)
-        if name not in results:
-            results[name] = of(study)
-        return results[name]  # type: ignore[no-any-return]
-
-    return kept
-
-
-def estimate_columns(e: Estimate) -> dict[str, Any]:
-    """The columns of a frame that has an estimate a row: value, low, high, n."""
-    return {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
 
 
 def ranked(values: Mapping[str, float], by: Chosen) -> list[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
@@ -24,8 +25,6 @@ from evalkit.reading.tables.table import Slice
 from evalkit.system import UNITS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from evalkit.studies.study import Study
 
 
@@ -78,15 +77,8 @@ class Listed:
     @cached_property
     def columns(self) -> dict[str, pa.Array]:
         """The columns of the file, by name."""
-        import pyarrow as pa
-
-        texts = {name: side for name, side in (("unit", self.id), ("cluster", self.cluster)) if side is not None}
-        columns: dict[str, pa.Array] = {name: _texts(side) for name, side in texts.items()}
-        for name, (labels, code) in self.slices.items():
-            columns[segment(name)] = pa.DictionaryArray.from_arrays(
-                code.astype(np.int32), pa.array(labels, pa.string())
-            )
-        return columns
+        columns = {"unit": _texts(self.id)} | ({} if self.cluster is None else {"cluster": _texts(self.cluster)})
+        return columns | {segment(name): _coded(code, labels) for name, (labels, code) in self.slices.items()}
 
 
 def segment(column: str) -> str:
@@ -101,9 +93,12 @@ def _some(values: Any, rows: Any) -> Any:
     return values.take(np.flatnonzero(rows) if rows.dtype == bool else rows)
 
 
-def _texts(values: np.ndarray | pa.Array) -> pa.Array:
-    import pyarrow as pa
+def _coded(code: Ints, names: Sequence[str]) -> pa.Array:
+    """A column of names by their numbers."""
+    return pa.DictionaryArray.from_arrays(code.astype(np.int32), pa.array(names, pa.string()))
 
+
+def _texts(values: np.ndarray | pa.Array) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
     return pa.array(values if values.dtype == object else values.astype(str).astype(object), pa.string())
@@ -148,24 +143,19 @@ class Units:
 
 # Terms and rows -------------------------------------------------------------------------------------------------------
 
-Terms = Sequence[tuple[str, Chosen, Sums]]  # of systems and metrics
-
 
 def of_each(study: Study, listed: Listed) -> Units:
     """The terms of the units of a study, of which each has a value of every metric and system."""
-    return Units(len(listed), _of_each(study, listed), tuple(listed.slices))
-
-
-def _of_each(study: Study, listed: Listed) -> Iterator[Block]:
     of: Any = study.measure
-    terms = [(name, chosen, of(chosen, name).sums) for name in study.systems for chosen in study.settings.metrics]
-    yield from of_terms(terms, listed)
+    terms = ((name, chosen, of(chosen, name).sums) for name in study.systems for chosen in study.settings.metrics)
+    return Units(len(listed), of_terms(terms, listed), tuple(listed.slices))
 
 
-def of_terms(terms: Terms, listed: Listed) -> Iterator[Block]:
-    """The terms of every unit; a unit without a value has none."""
-    for at, part in listed.parts(len(terms)):
-        for system, chosen, sums in terms:
+def of_terms(terms: Iterable[tuple[str, Chosen, Sums]], listed: Listed) -> Iterator[Block]:
+    """The terms of every unit, of systems and metrics; a unit without a value has none."""
+    every = list(terms)
+    for at, part in listed.parts(len(every)):
+        for system, chosen, sums in every:
             yield _of_sums(system, chosen, sums.take(at), part)
 
 
@@ -306,8 +296,6 @@ def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
 
 def gathered(pieces: Iterable[pa.Table], rows: int = PIECE) -> Iterator[pa.Table]:
     """The pieces joined to tables of at least so many rows, but the last."""
-    import pyarrow as pa
-
     held: list[pa.Table] = []
     count = 0
     for piece in pieces:
@@ -329,8 +317,6 @@ class _Head:
 
     @staticmethod
     def of(report: str, every: Mapping[str, tuple[Study, Units]]) -> _Head:
-        import pyarrow as pa
-
         studies = [study for study, _ in every.values()]
         types = {TEXT: pa.string(), CATEGORY: pa.dictionary(pa.int32(), pa.string()), NUMBER: pa.float64()}
         names = {
@@ -350,27 +336,15 @@ class _Head:
             yield from (self._table(name, block) for block in units.blocks)
 
     def _table(self, of: str, block: Block) -> pa.Table:
-        import pyarrow as pa
-
         same = {"table": of, "system": block.system, "metric": block.metric}
-        columns = {name: self._repeated(name, value, block.rows) for name, value in same.items() if value}
-        if block.label is not None:
-            columns["class"] = pa.DictionaryArray.from_arrays(block.label.astype(np.int32), self._words("class"))
-        columns |= block.columns
+        number = {name: self.names[name].index(value) for name, value in same.items() if value}
+        code = {name: np.full(block.rows, place) for name, place in number.items()}
+        code |= {} if block.label is None else {"class": block.label}
+        columns = {name: _coded(codes, self.names[name]) for name, codes in code.items()}
+        columns |= dict(block.columns)
         columns |= {name: pa.array(side, pa.float64(), from_pandas=True) for name, side in block.numbers.items()}
         arrays = [columns.get(field.name, pa.nulls(block.rows, field.type)) for field in self.schema]
         return pa.Table.from_arrays(arrays, schema=self.schema)
-
-    def _repeated(self, name: str, value: str, rows: int) -> pa.Array:
-        import pyarrow as pa
-
-        place = np.full(rows, self.names[name].index(value), np.int32)
-        return pa.DictionaryArray.from_arrays(place, self._words(name))
-
-    def _words(self, name: str) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array(self.names[name], pa.string())
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

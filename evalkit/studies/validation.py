@@ -51,8 +51,8 @@ METRICS = {
 }
 
 
-@parameters.reader(parameters.Validation)
-def read(p: parameters.Validation) -> Validation:
+@sources.naming_files
+def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
     With `features` the estimators are fitted here on the folds, which the frames and the verdict need, and on other
@@ -65,18 +65,15 @@ def read(p: parameters.Validation) -> Validation:
     >>> ek.validation(rows, metrics="roc_auc").estimates["value"].tolist()
     [1.0, 0.5]
     """
-    return study_of(p)
-
-
-@sources.naming_files
-def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
-    """The study that the parameters of `read` ask for, within these limits."""
     columns.check_roles(p.columns, ROLES)
     _refuse_idle(p.given)
     if p.features is None:
         return _of_predictions(p.filled(SAMPLE), limits)
     data = _features(p)
     return _fitted(data, _settings(_chosen(data, p), data, p, limits), p)
+
+
+read = parameters.reader(parameters.Validation)(study_of)
 
 
 def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
