@@ -22,11 +22,11 @@ LINES = {
     "offline": 803,
     "online": 1_037,
     "page": 183,
-    "pages": 3_678,
-    "parameters": 821,
+    "pages": 3_679,
+    "parameters": 822,
     "reading": 6_685,
     "statistics": 4_711,
-    "studies": 5_894,
+    "studies": 5_702,
     "top": 996,
 }
 MODULES = 164

@@ -194,10 +194,10 @@ class SummedRows(OneAgainstRest):
         if chosen in self.first.within:
             at = 2 * (self.first.within.index(chosen) * len(self.systems) + i)
             return OfUnits(chosen, Sums(*self.counted.values[group].units[at : at + 2]), design=Layout.CLUSTERED)
+        if chosen.decided:
+            return of_system(chosen, self.cells(group), i)
         if kind.totalled:
             return self.loss(chosen, group, i)
-        if kind.decided:
-            return of_system(chosen, self.cells(group), i)
         known = chosen.base in self.second.metrics.get(group, ())  # else its table tells its limits
         moments, form = self.moments[group] if known else None, self.second.pair(group, i, chosen.base) if known else ()
         return self.area(chosen, self.cells(group), 1, self.tables[group][system], moments, form)

@@ -162,7 +162,8 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
 def _first(of: Scores, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
     systems, primary = of.table.systems, a.settings.metrics[0]
     cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in systems]
-    losses = dict.fromkeys(c.base for c in a.settings.metrics if c not in within and c.base.metric.kind.totalled)
+    asked = [c for c in a.settings.metrics if c not in within and not c.decided]
+    losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
     primary = primary if primary in within else primary.base
     return ByScore(of.scale, cuts, limits, Terms.alone([*losses], len(systems)), of.table.ids_held, within, primary)
 
@@ -183,9 +184,9 @@ def _second(of: Scores, a: Asked, tables: Mapping[int, Mapping[str, Binned]], *,
     metrics: dict[int, list[Chosen]] = {}
     for group, named in tables.items():
         asked = a.settings.metrics[:1] if group else a.settings.metrics
-        read = [c.base for c in asked if c.base.metric.tabled and not c.base.metric.kind.totalled]
+        read = [c.base for c in asked if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)]
         if read and not alone:
-            metrics[group] = [c for c in dict.fromkeys(read) if not c.metric.kind.decided]
+            metrics[group] = [c for c in dict.fromkeys(read) if not c.decided]
             models[group] = [Columns.of(t, [ranked(c, t) for c in metrics[group]]) for t in named.values()]
     return ByColumns(of.scale, models, metrics)
 
