@@ -115,6 +115,16 @@ def test_an_error_names_the_row_of_its_own_file(tmp_path):
 # Several rankers
 
 
+def watched(world, chance, rng):
+    """0 or 1 for each position of single sessions: whether it was played, a probability if it is looked at."""
+    played, here = np.zeros(chance.shape, dtype=np.int64), np.ones(len(chance), dtype=bool)
+    for place in range(chance.shape[1]):
+        played[:, place] = here & (rng.random(len(chance)) < chance[:, place])
+        ended = (played[:, place] == 1) & (rng.random(len(chance)) < world.leave)
+        here &= ~ended & (rng.random(len(chance)) < world.stay)
+    return played
+
+
 def multileaved(seed, noises, people=300, sessions_each=3):
     """Sessions of team-draft multileaving of rankers with these noises, clicks of the cascade model."""
     rng, k = np.random.default_rng(seed), 6
@@ -124,7 +134,7 @@ def multileaved(seed, noises, people=300, sessions_each=3):
     rows = []
     for day in range(sessions_each):
         shown = drafts.team_draft(lists, k, rng=rng)
-        clicks = simulation.watched(world, np.take_along_axis(who.chance, shown.item, axis=1), rng=rng)
+        clicks = watched(world, np.take_along_axis(who.chance, shown.item, axis=1), rng)
         user = np.repeat(np.arange(people), k)
         made = {"user": user, "session": user * sessions_each + day, "position": np.tile(np.arange(k) + 1, people)}
         team = np.array([f"r{i}" for i in range(len(noises))])[shown.team.ravel()]

@@ -457,18 +457,10 @@ def retested(folds: Folds) -> Finding | None:
 def sizes(folds: Folds) -> Finding | None:
     """Test sides of unequal size, the largest over 1.5 times the smallest: a warning, a mean over folds misleads."""
     size = np.array([test.size for _, test in folds.pairs])
-    small = folds.pairs[int(size.argmin())][1]
-    return finding(kinds.FOLD_SIZES, WARNING, small, folds.rows, unequal(size)) if uneven(size) else None
-
-
-def uneven(size: Ints) -> bool:
-    """True if the largest test side has over 1.5 times the rows of the smallest."""
-    return bool(size.max() > 1.5 * size.min())
-
-
-def unequal(size: Ints) -> str:
-    """What is said of such sizes."""
-    return f"test sets have {size.min()} to {size.max()} rows: pool the rows instead of averaging the folds"
+    if size.max() <= 1.5 * size.min():
+        return None
+    text = f"test sets have {size.min()} to {size.max()} rows: pool the rows instead of averaging the folds"
+    return finding(kinds.FOLD_SIZES, WARNING, folds.pairs[int(size.argmin())][1], folds.rows, text)
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
@@ -478,47 +470,31 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
     number, names = codes(label)
     share = np.bincount(number) / number.size
     tests = [test for _, test in folds.pairs]
-    odd = odd_shares(np.array([np.bincount(number[test], minlength=names.size) for test in tests]), share)
-    rows = [test for test, is_odd in zip(tests, odd, strict=True) if is_odd]
-    return finding(kinds.BASE_RATE, WARNING, np.concatenate([tests[0][:0], *rows]), number.size, unlike_shares(odd))
-
-
-def odd_shares(rows: Ints, share: Floats) -> Bools:
-    """Test sides with one class alone, or with shares far from those of all rows. rows: of each side by class."""
+    rows = np.array([np.bincount(number[test], minlength=names.size) for test in tests])
     size = rows.sum(axis=1, keepdims=True)
     far = np.abs(rows / size - share) > 4 * np.sqrt(share * (1 - share) / size)
-    return ((rows > 0).sum(axis=1) < 2) | far.any(axis=1)
-
-
-def unlike_shares(odd: Bools) -> str:
-    """What is said of such test sides."""
-    count = int(odd.sum())
-    return f"{count} of {len(odd)} test sets hold only one class, or the share of a class is not that of all rows"
+    odd = ((rows > 0).sum(axis=1) < 2) | far.any(axis=1)
+    tested = [tests[0][:0], *(test for test, is_odd in zip(tests, odd, strict=True) if is_odd)]
+    text = (
+        f"{int(odd.sum())} of {len(odd)} test sets hold only one class, or the share of a class is not that of all rows"
+    )
+    return finding(kinds.BASE_RATE, WARNING, np.concatenate(tested), number.size, text)
 
 
 def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
     """Scores on different scales in different folds (Kruskal–Wallis H far above its mean): do not pool their AUC."""
-    if len(folds.pairs) < 2:
+    if (k := len(folds.pairs)) < 2:
         return None
     value = finite("score", score)
     test = np.concatenate([test for _, test in folds.pairs])
-    fold = np.repeat(np.arange(len(folds.pairs)), [test.size for _, test in folds.pairs])
+    fold = np.repeat(np.arange(k), [test.size for _, test in folds.pairs])
     rank = ranks(value[test])
     size, total = np.bincount(fold), np.bincount(fold, rank)
-    text = unlike_scales(size, total / size, float(rank.var(ddof=1)))
-    return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text) if text else None
-
-
-def unlike_scales(size: Ints, rank: Floats, variance: float) -> str:
-    """What is said of scores on other scales in other folds; nothing where they are alike.
-
-    size, rank: the rows and the mean rank of each fold. variance: of the ranks of all rows.
-    """
-    k, mean = len(size), (int(size.sum()) + 1) / 2
-    h = float(ratio((size * (rank - mean) ** 2).sum(), variance))
+    h = float(ratio((size * (total / size - (test.size + 1) / 2) ** 2).sum(), float(rank.var(ddof=1))))
     if h <= k - 1 + 6 * np.sqrt(2 * (k - 1)):
-        return ""
-    return f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
+        return None
+    text = f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
+    return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text)
 
 
 # What the estimates show

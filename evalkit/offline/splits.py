@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite, same_length
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite
 
 MOST_FITS = 10_000
 
@@ -240,24 +240,6 @@ def forward(
     return _folds(when.size, pairs, f"{k} blocks forward in time, gap {gap:g}")
 
 
-def purged(
-    time: ArrayLike, *, k: int = 5, horizon: float = 0.0, embargo: float = 0.0, group: ArrayLike | None = None
-) -> Folds:
-    """k blocks of time, each tested once, with training rows before and after it.
-
-    The label of a row is known `horizon` after its time: training rows whose span overlaps that of a test row are
-    purged, and so are rows up to `embargo` after the last test span. group: as in `forward`.
-    López de Prado 2018, Advances in Financial Machine Learning, chapter 7.
-    """
-    when = finite("time", time)
-    pairs = []
-    for start, end in _blocks(when, k):
-        test = np.flatnonzero((when >= start) & (when <= end))
-        free = (when + horizon < start) | (when > end + horizon + embargo)
-        pairs.append((_drop_groups(np.flatnonzero(free), test, group), test))
-    return _folds(when.size, pairs, f"{k} blocks of time, purged by {horizon:g}, embargo {embargo:g}")
-
-
 def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) -> Folds:
     """One split in time: about the newest `share` of the rows test, rows older by more than `gap` train.
 
@@ -272,28 +254,6 @@ def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) ->
     start = np.quantile(when, 1 - share, method="higher")
     pair = (np.flatnonzero(start - when > gap), np.flatnonzero(when >= start))
     return _folds(when.size, [pair], f"the newest {share:.0%} by time, gap {gap:g}")
-
-
-def leave_last(user: ArrayLike, time: ArrayLike, *, n: int = 1) -> Folds:
-    """Each user's n newest rows test (of equal times, the later rows), all older rows train.
-
-    Users with n rows or fewer only train. Later rows of other users train too, which leaks the future: see `leakage`.
-
-    >>> leave_last(["u", "v", "u", "u"], [3, 9, 1, 2]).pairs
-    ((array([1, 2, 3]), array([0])),)
-    """
-    number, names = codes(user)
-    when = finite("time", time)
-    same_length(user=number, time=when)  # type: ignore[arg-type]
-    if n < 1:
-        raise ParameterError(f"n must be at least 1, got {n}")
-    order = np.lexsort((when, number))
-    size = np.bincount(number, minlength=names.size)
-    from_end = np.cumsum(size)[number[order]] - 1 - np.arange(when.size)
-    chosen = order[(from_end < n) & (size[number[order]] > n)]
-    test = np.zeros(when.size, dtype=np.bool_)
-    test[chosen] = True
-    return _folds(when.size, [(np.flatnonzero(~test), np.flatnonzero(test))], f"the last {n} of each user")
 
 
 def _blocks(when: Floats, k: int) -> list[tuple[float, float]]:

@@ -10,7 +10,7 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, ratio
+from evalkit.arrays import Floats, InputError, Ints, ParameterError
 
 NO_TEAM = -1
 LONGEST = 64  # positions in a list: the free ranks of a user are the bits of one word
@@ -54,7 +54,6 @@ def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: floa
     """Draft by a coin toss per position: the winner draws an item not yet in the list, probability ∝ rank^−tau.
 
     Drawing without replacement is a race of exponential clocks, so each ranking is shuffled once.
-    Credit by `team` or, with less noise, by `assignment`.
     Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
     """
     teams, users, depth = _stack(rankings, k)
@@ -114,39 +113,6 @@ def _same_item(lists: Ints, bit: NDArray) -> NDArray:
     return same
 
 
-def balanced(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
-    """Merge two lists rank by rank after one coin toss; `team` ranks the item higher, −1 if the ranks are equal.
-
-    Biased: a random click on A = (1, 2, 3), B = (2, 3, 1) prefers B with probability 2/3.
-    Credit several clicks by `balanced_credit`. Joachims 2003, in Text Mining, Physica, 79–96.
-    """
-    teams, users, _ = _stack(rankings, k)
-    if teams != 2:
-        raise ParameterError(f"balanced interleaving takes 2 rankers, got {teams}")
-    return merged(rankings, k, rng.integers(2, size=users))
-
-
-def merged(rankings: Ints, k: int, lead: Ints) -> Draft:
-    """Merge two lists rank by rank, first the ranker `lead`, 0 or 1 for each user.
-
-    >>> merged(np.array([[[1, 2, 3]], [[2, 3, 1]]]), 3, np.array([0]))
-    Draft(item=array([[1, 2, 3]]), team=array([[0, 1, 1]]))
-    """
-    missing = max(0, k - rankings.shape[2])
-    lists = np.pad(rankings[:, :, :k], ((0, 0), (0, 0), (0, missing)), constant_values=-1)
-    users = np.arange(lists.shape[1])
-    pair = np.stack([lists[lead, users], lists[1 - lead, users]], axis=2)
-    owner = np.stack([lead, 1 - lead], axis=1)[:, None, :]
-    owner = np.where(pair[:, :, :1] == pair[:, :, 1:], NO_TEAM, owner).reshape(users.size, -1)
-    row = pair.reshape(users.size, -1)
-    gone = row < 0
-    for place in range(1, row.shape[1]):
-        gone[:, place] |= (row[:, :place] == row[:, place, None]).any(axis=1)
-    kept = np.argsort(gone, axis=1, kind="stable")[:, :k]
-    blank = np.take_along_axis(gone, kept, axis=1)
-    return Draft(*(np.where(blank, -1, np.take_along_axis(a, kept, axis=1)) for a in (row, owner)))
-
-
 def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
     """Return the draft without a team for the first items on which all rankers agree: there the coin decides nothing.
 
@@ -162,18 +128,6 @@ def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
     return Draft(drafted.item, np.where(shared, NO_TEAM, drafted.team))
 
 
-def overlap(rankings: Ints, k: int) -> Floats:
-    """Share of each user's first k items that the first two rankers have in common; near 1, a test learns little.
-
-    >>> overlap(np.array([[[1, 2, 3]], [[2, 4, 1]]]), 2)
-    array([0.5])
-    """
-    _stack(rankings, k)
-    first, second = rankings[0, :, :k], rankings[1, :, :k]
-    both = (first[:, :, None] == second[:, None, :]) & (first[:, :, None] >= 0)
-    return ratio(both.any(axis=2).sum(axis=1), (first >= 0).sum(axis=1))
-
-
 def credit(drafted: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
     """Sum of the outcome by list and team, (users, teams). outcome: clicks or hours, shape (users, positions).
 
@@ -182,48 +136,6 @@ def credit(drafted: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
     """
     amount = np.asarray(outcome, dtype=np.float64)
     return np.stack([np.where(drafted.team == t, amount, 0.0).sum(axis=1) for t in range(teams)], axis=1)
-
-
-def balanced_credit(drafted: Draft, rankings: Ints, clicks: ArrayLike) -> Floats:
-    """Clicks among each ranker's first c items, (users, 2); c is the better rank of the lowest clicked item.
-
-    0 and 0 without clicks. Joachims 2003.
-    """
-    clicked = np.asarray(clicks) > 0
-    rank = np.stack([_rank(rankings[t], drafted.item) for t in range(2)])
-    last = drafted.item.shape[1] - 1 - np.argmax(clicked[:, ::-1], axis=1)
-    cut = np.take_along_axis(rank.min(axis=0), last[:, None], axis=1)
-    return (clicked & (rank <= cut)).sum(axis=2).T.astype(np.float64)
-
-
-def assignment(drafted: Draft, rankings: Ints, *, tau: float = 3.0) -> Floats:
-    """Probability that each team picked each item of a probabilistic draft, (users, positions, teams).
-
-    Outcome × probability, summed over positions, is the credit averaged over all assignments that yield this list.
-
-    >>> twice = np.array([[[1, 2]], [[2, 1]]])
-    >>> assignment(probabilistic(twice, 2, rng=np.random.default_rng(0)), twice).round(4)
-    array([[[0.8889, 0.1111],
-            [0.5   , 0.5   ]]])
-    """
-    share = [_chance(lists, drafted.item, tau) for lists in rankings]
-    return ratio(np.stack(share, axis=2), np.sum(share, axis=0)[:, :, None])
-
-
-def _chance(lists: Ints, item: Ints, tau: float) -> Floats:
-    """Probability that this ranker draws each item of the list, given the items before it."""
-    depth = lists.shape[1]
-    rank = _rank(lists, item)
-    weight = np.where(rank <= depth, rank.astype(np.float64) ** -tau, 0.0)
-    mass = np.where(lists < 0, 0.0, np.arange(1, depth + 1) ** -tau).sum(axis=1)
-    left = mass[:, None] - np.cumsum(weight, axis=1) + weight
-    return np.where(weight > 0, ratio(weight, np.maximum(left, weight)), 0.0)
-
-
-def _rank(lists: Ints, item: Ints) -> Ints:
-    """Rank from 1 of each item in the list of its user; items + 1 if the list does not have it."""
-    same = (item[:, :, None] == lists[:, None, :]) & (item[:, :, None] >= 0)
-    return np.where(same.any(axis=2), same.argmax(axis=2) + 1, lists.shape[1] + 1)
 
 
 def _stack(rankings: Ints, k: int) -> tuple[int, int, int]:

@@ -189,24 +189,6 @@ def sessions_played(world: World, who: People, lists: Ints, *, rng: np.random.Ge
     return plays
 
 
-def watched(world: World, chance: Floats, *, rng: np.random.Generator) -> Ints:
-    """Draw 0 or 1 for each position of single sessions, (sessions, k): whether it was played.
-
-    chance: the probability that each position is played if it is looked at.
-
-    >>> rng = np.random.default_rng(0)
-    >>> watched(World(stay=1.0), np.array([[0.0, 1.0, 1.0]]), rng=rng)
-    array([[0, 1, 0]])
-    """
-    played = np.zeros(chance.shape, dtype=np.int64)
-    here = np.ones(len(chance), dtype=np.bool_)
-    for place in range(chance.shape[1]):
-        played[:, place] = here & (rng.random(len(chance)) < chance[:, place])
-        ended = (played[:, place] == 1) & (rng.random(len(chance)) < world.leave)
-        here &= ~ended & (rng.random(len(chance)) < world.stay)
-    return played
-
-
 def preference(
     world: World,
     who: People,
