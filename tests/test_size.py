@@ -24,9 +24,9 @@ LINES = {
     "page": 183,
     "pages": 3_679,
     "parameters": 822,
-    "reading": 6_685,
+    "reading": 6_706,
     "statistics": 4_711,
-    "studies": 5_702,
+    "studies": 5_705,
     "top": 996,
 }
 MODULES = 164

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, Ints, codes, ratio
+from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
@@ -113,7 +113,7 @@ class Validation(Shown, Study):
     def distinct(self) -> int:
         """The rows that a fold tests, each id counted once however often the folds were drawn."""
         e = self.examples
-        return self.rows.size if e.repeats == 1 or e.id is None else len(codes(e.id[self.rows])[1])
+        return self.rows.size if e.repeats == 1 or e.id is None else len(np.unique(e.id.code[self.rows]))
 
     @property
     def mean_sizes(self) -> tuple[float, float]:
@@ -330,7 +330,7 @@ class Validation(Shown, Study):
     def times_of_ids(self) -> tuple[int, int]:
         """In how many rows each id is, at least and at most."""
         e = self.examples
-        times = np.ones(1, np.int64) if e.id is None else np.bincount(codes(e.id)[0])
+        times = np.ones(1, np.int64) if e.id is None else np.bincount(e.id.code)
         return int(times.min()), int(times.max())
 
     @property
@@ -475,7 +475,8 @@ class Validation(Shown, Study):
         """Every finding of the audit and of the folds' scores, severe ones first."""
         e = self.examples
         target = e.label if e.features is None else e.names  # two classes or a number, which need no names
-        columns = {"features": e.features, "label": target, "group": e.group, "time": e.time, "ids": e.id}
+        ids = None if e.id is None else e.id.code
+        columns = {"features": e.features, "label": target, "group": e.group, "time": e.time, "ids": ids}
         listed = list(leakage.audit(self.folds, rng=self.rng(5), **columns))  # type: ignore[arg-type]
         listed += self._of_selection()
         listed += [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]

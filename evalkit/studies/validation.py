@@ -250,7 +250,9 @@ def _consecutive(e: Examples, folds: Folds) -> Folds | None:
 
 
 def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
-    return {} if e.unit is None else {e.unit: getattr(e, e.unit)[rows]}
+    if e.group is not None:
+        return {"group": e.group[rows]}
+    return {} if e.unit is None else {e.unit: np.array(e.named(rows).to_pylist(), dtype=object)}
 
 
 def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:

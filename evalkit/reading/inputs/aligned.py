@@ -126,6 +126,7 @@ def agree(column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, pla
 NONE = "(none)"  # the value of an attribute that is empty
 ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 HIDDEN = ("attribute", "beside", "true")  # first words of roles that the page prints elsewhere
+LISTED = "text id"  # the role, while they are read, of ids that join no rows
 SYSTEM = "system"  # the name of a single system that no column or file names
 
 
@@ -134,7 +135,7 @@ class Layout:
     """The columns of one part by role. shared: those that all systems have in common.
 
     own: of each system of a wide table, or under None, which is of the row's system, role -> column. within: shared
-    roles within which an id stands once; an id may have a row in each of several folds.
+    roles within which an id stands once; an id may have a row in each of several folds. listed: ids that join no rows.
     """
 
     shared: Mapping[str, Field]
@@ -142,12 +143,14 @@ class Layout:
     id: str | None = None
     system: str | None = None
     within: tuple[str, ...] = ()
+    listed: str | None = None
 
     @property
     def fields(self) -> dict[str, Field]:
         """Every column by the role that it has while it is read."""
         fields = {key(role, field): field for role, field in self.shared.items()}
         fields |= {"id": Field(self.id)} if self.id else {}
+        fields |= {LISTED: Field(self.listed)} if self.listed else {}
         fields |= {"system": Field(self.system)} if self.system else {}
         own = ((system, role, field) for system, fields in self.own.items() for role, field in fields.items())
         return fields | {own_key(system, role, field): field for system, role, field in own}
@@ -177,7 +180,8 @@ def own_key(system: str | None, role: str, field: Field) -> str:
 class Aligned:
     """Rows that every system has, in the order of their ids, or of the file where there is no id.
 
-    rows: how many. ids: of each row, where they are asked for. text, numbers: what the systems share, by role.
+    rows: how many. ids: of each row, where they are asked for; in Arrow where they join none. text, numbers: what the
+    systems share, by role.
     own: system -> role -> doubles. words: system -> role -> text.
     locate: a row's part and its number there, from 1, in the rows of a system, or of the first one. read: rows read;
     alone: rows left out because another system lacks their id. precision: system -> role -> what its own numbers were
@@ -186,7 +190,7 @@ class Aligned:
 
     systems: tuple[str, ...]
     rows: int
-    ids: Callable[[], np.ndarray]
+    ids: Callable[[], Any]
     text: Texts
     numbers: Mapping[str, Floats]
     own: Mapping[str, Mapping[str, Floats]]
@@ -203,7 +207,7 @@ class Aligned:
         return self.rows
 
     @cached_property
-    def id(self) -> np.ndarray:
+    def id(self) -> Any:
         """The id of each row; where no column has them, its number among the rows that were read."""
         return self.ids()
 
@@ -222,7 +226,7 @@ def read(
     twice, several systems without an id, shared values that differ between systems, and rows without a unit.
     """
     fields, first = [own.fields for own in every], every[0]
-    rows = table.read(parts, fields, coded=fields[0].keys() - {"id"})
+    rows = table.read(parts, fields, coded=fields[0].keys() - {"id", LISTED})
     joined = _wide(rows, first) if first.wide else _long(rows, first, systems)
     if unit is not None and (without := np.flatnonzero(joined.text[f"attribute {unit}"] == NONE)).size:
         raise no_unit(joined.place(int(without[0])), unit, without.size)
@@ -394,7 +398,7 @@ def _aligned(rows: Table, layout: Layout, id: np.ndarray | None, systems: Sequen
     return Aligned(
         systems=tuple(each),
         rows=len(first),
-        ids=lambda: _numbered(first) if id is None else id[first],
+        ids=lambda: rows.column(LISTED) if layout.listed else _numbered(first) if id is None else id[first],
         text=text,
         numbers=numbers,
         own={name: numbers for name, (_, numbers) in each.items()},
@@ -474,7 +478,7 @@ def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, p
 def printed(layout: Layout) -> dict[str, str]:
     """Role -> column as the page prints it."""
     shared = {role: field.column for role, field in layout.shared.items() if role.split(" ")[0] not in HIDDEN}
-    named = {role: column for role, column in (("id", layout.id), ("system", layout.system)) if column}
+    named = {role: column for role, column in (("id", layout.id or layout.listed), ("system", layout.system)) if column}
     own: dict[str, list[str]] = {}
     for fields in layout.own.values():
         for role, column in fields.items():

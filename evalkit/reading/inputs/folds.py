@@ -19,7 +19,7 @@ from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field, Precision, Rule
-from evalkit.reading.tables.table import Table
+from evalkit.reading.tables.table import Ids, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ class Examples:
     classes: tuple[str, ...]
     features: pd.DataFrame | None
     score: Mapping[str, Floats]
-    id: np.ndarray | None
+    id: Ids | None
     group: np.ndarray | None
     time: Floats | None
     fold: np.ndarray | None
@@ -74,10 +74,10 @@ class Examples:
     precision: Mapping[str, Precision] = field(default_factory=dict)
     place: Ints | None = None
 
-    def named(self, rows: Ints) -> np.ndarray:
-        """What some of the rows are called: their ids, or else their numbers in the input, from 1."""
+    def named(self, rows: Ints) -> Any:
+        """What some of the rows are called: their ids, in Arrow, or else their numbers in the input, from 1."""
         if self.id is not None:
-            return self.id[rows]
+            return self.id[rows].texts
         return (rows if self.place is None else self.place[rows]) + 1
 
     @cached_property
@@ -124,7 +124,7 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
             f"{classes[rare]!r} as one of {len(classes)}{at(row)}; set task='number' for a forecast"
         )
     time, dated = _times(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
-    id = rows.text.get("id", rows.id if "id" in rows.columns else None)
+    id = tables.Ids.of(rows.id) if "id" in rows.columns else None
     if "repeat" in rows.text:
         _repeats_agree(rows, id, label)
     elif id is not None:
@@ -158,30 +158,31 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
             "say which rows are the same; set columns='id=NAME'"
         )
     paired = "system" in columns and "id" in columns
-    sides = [role for role in (*SIDES, "repeat") if role in columns and not (paired and role == "id")]
+    sides = [role for role in (*SIDES, "repeat") if role in columns and role != "id"]
     return Layout(
         {role: Field(columns[role]) for role in sides} | {"label": Field(columns["label"], rules.MEASURED)},
         {None: {"score": Field(columns["score"], rules.MEASURED)}},
         id=columns["id"] if paired else None,
+        listed=None if paired else columns.get("id"),
         system=columns.get("system"),
         within=tuple(role for role in ("fold", "repeat") if role in columns) if paired else (),
     )
 
 
-def _refuse_unnamed_repeat(part: Part, id: np.ndarray) -> None:
+def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
     """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
     names = [name for name in part.columns if unit_columns.key(name) in unit_columns.Use.DRAWN_AGAIN.value]
-    if names and np.bincount(codes(id)[0]).min() > 1:
+    if names and np.bincount(id.code).min() > 1:
         raise InputError(
             f"{part.name}: every id has several rows, and {names[0]} may number repeated draws of the folds; set "
             f"columns='repeat={names[0]}', or remove the column if these rows are copies"
         )
 
 
-def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
+def _repeats_agree(rows: Aligned, id: Ids | None, label: Floats) -> None:
     """Raise InputError if an id changes its label or group between repeats, or occurs twice in one fold."""
     assert id is not None
-    code = codes(id)[0]
+    code = id.code
     order = np.argsort(code, kind="stable")
     same = code[order][1:] == code[order][:-1]
     shared = {"label": label} | ({"group": rows.text["group"]} if "group" in rows.text else {})
@@ -189,13 +190,15 @@ def _repeats_agree(rows: Aligned, id: np.ndarray | None, label: Floats) -> None:
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
-            raise aligned.not_one(rows.place(row), rows.columns[role], id[row], values[before], values[row])
+            raise aligned.not_one(rows.place(row), rows.columns[role], id.name(row), values[before], values[row])
     key = code
     for role in ("repeat", "fold"):
         number, names = codes(rows.text[role])
         key = key * names.size + number
     if (again := aligned.repeated(key, np.arange(key.size))) is not None:
-        raise InputError(f"{rows.place(again)}: id {id[again]!r} must occur once per repeat and fold, got it again")
+        raise InputError(
+            f"{rows.place(again)}: id {id.name(again)!r} must occur once per repeat and fold, got it again"
+        )
 
 
 def _times(text: np.ndarray | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
@@ -279,7 +282,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
         features=features[chosen] if chosen else features,
         candidates=features if chosen else None,
         score={},
-        id=text.get("id"),
+        id=tables.Ids.of(text["id"]) if "id" in text else None,
         group=text.get("group"),
         time=time,
         fold=text.get("fold"),

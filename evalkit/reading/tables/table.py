@@ -107,7 +107,7 @@ def repeated(column: Any) -> Ints:
     key = np.concatenate([hashes.of_texts(piece) for piece in pieces])
     order = np.sort(key)
     rows = np.flatnonzero(np.isin(key, order[1:][order[1:] == order[:-1]]))
-    code = column.take(rows).combine_chunks().dictionary_encode().indices.to_numpy() if len(rows) else rows
+    code = indexed(column.take(rows))[0]
     return rows[np.bincount(code)[code] > 1]
 
 
@@ -143,6 +143,33 @@ def places_of(column: Any, texts: Sequence[str]) -> Ints:
     import pyarrow.compute as pc
 
     return pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """What names each row, as Arrow has it: texts that hardly repeat."""
+
+    texts: Any
+
+    @classmethod
+    def of(cls, texts: Any) -> "Ids":
+        """Of a column of Arrow, or of objects."""
+        return cls(whole(texts))
+
+    @cached_property
+    def code(self) -> Ints:
+        """The place of each id among the sorted distinct ones; where all differ, the number of its row."""
+        return ordered(self.texts)[0] if len(repeated(self.texts)) else np.arange(len(self))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def name(self, row: int) -> str:
+        """The id of a row."""
+        return str(self.texts[row].as_py())
+
+    def __getitem__(self, rows: Ints) -> "Ids":
+        return Ids(self.texts.take(rows))
 
 
 def encoded(blocks: Sequence[Any]) -> tuple[list[str | None], Ints]:
