@@ -10,6 +10,10 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+from evalkit.statistics import inference
+from evalkit.statistics.methods import Options
+from evalkit.statistics.statistic import OfRows
+
 ANY_TIME = settings(deadline=None)  # a loaded machine is no error
 
 ORACLES = Path(__file__).parent / "oracles"
@@ -46,8 +50,8 @@ def compared(name: str) -> tuple[dict, dict]:
     return values, json.loads((folder / "compare.json").read_text())
 
 
-def rng(seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
+def rng(seed: int = 0, *more: int) -> np.random.Generator:
+    return np.random.default_rng([seed, *more])
 
 
 def scores(rows=200, **more) -> pd.DataFrame:
@@ -67,3 +71,26 @@ def forecasts(rows=60, **more) -> pd.DataFrame:
     near, far = actual + draw.normal(0, 0.5, rows), actual + draw.normal(0.5, 2, rows)
     frame = pd.DataFrame({"id": np.arange(rows), "actual": actual, "forecast_near": near, "forecast_far": far})
     return frame.assign(**more)
+
+
+def limits(estimate) -> tuple[float, float]:
+    return estimate.low, estimate.high
+
+
+def outside(comparison) -> bool:
+    """Whether the interval excludes 0."""
+    return not comparison.difference.low <= 0 <= comparison.difference.high
+
+
+def options() -> Options:
+    return Options(0.95, rng(1))
+
+
+def estimate(chosen, rows):
+    """The interval of a metric of rows."""
+    return inference.estimate(OfRows(chosen, rows), options())
+
+
+def compare(chosen, first, second):
+    """The test of a metric on the same rows of two systems."""
+    return inference.compare(OfRows(chosen, first), OfRows(chosen, second), options())

@@ -1,18 +1,16 @@
 """Diversity, novelty and coverage on the ranking page: RecTools' figures, what is left out, intervals, refusals."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from samples import expected
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import ranking_page
 from evalkit.reading.inputs import lists as listed
 from evalkit.studies import beyond_relevance, ranking
 
-FIGURES = json.loads((Path(__file__).parent / "oracles" / "lists.json").read_text(encoding="utf-8"))
+FIGURES = expected("lists")
 
 
 def runs():

@@ -7,28 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import ANY_TIME
+from samples import ANY_TIME, compare, estimate
 
 from evalkit.catalogue import lookup, row_metrics
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Calibration, Depth, Gap
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import closed_forms, inference
+from evalkit.statistics import closed_forms
 from evalkit.statistics.closed_forms import Part, lift, lift_of_few, mover_mean, overlap, ranged_t
 from evalkit.statistics.intervals import hall, newcombe, wilson
-from evalkit.statistics.methods import Options
-from evalkit.statistics.statistic import OfRows
 from evalkit.studies.binary import DEPTHS
 
 TABLE = lookup.TABLES["counts"]
-
-
-def estimate(chosen, rows):
-    return inference.estimate(OfRows(chosen, rows), Options(0.95, np.random.default_rng(1)))
-
-
-def compare(chosen, a, b):
-    return inference.compare(OfRows(chosen, a), OfRows(chosen, b), Options(0.95, np.random.default_rng(1)))
 
 
 # By hand and by published examples ----------------------------------------------------------------------------------
@@ -188,24 +178,6 @@ def test_calibration_has_no_interval_and_no_test():
 # As often right as they say -----------------------------------------------------------------------------------------
 
 
-def test_a_rare_classs_numbers_are_those_of_two_classes():
-    """One of several classes is a class against the rest: the same interval as if nobody had named the others."""
-    rng = np.random.default_rng(2)
-    actual = rng.choice(3, 300, p=[0.6, 0.35, 0.05])
-    score = rng.dirichlet([1, 1, 1], 300) + 0.5 * np.eye(3)[actual]
-    several = Rows(actual, score, decision=score.argmax(axis=1), classes=3)
-    ovr = lookup.find("roc_auc_ovr", "classes")
-    parts = list(ovr.metric.kind.parts(several))
-    alone = [Rows((actual == c).astype(np.int64), score[:, c], 0.5) for c in range(3)]
-    areas = [estimate(Chosen(TABLE["roc_auc"]), one) for one in alone]
-    assert [part.share for part in parts] == pytest.approx([1 / 3] * 3)
-    e = estimate(ovr, several)
-    assert e.value == pytest.approx(np.mean([area.value for area in areas]))
-    assert e.method == closed_forms.MOVER
-    wide = np.hypot.reduce([area.value - area.low for area in areas]) / 3
-    assert 0.5 * wide < e.value - e.low < np.sqrt(3) * wide
-
-
 # Half a row in each cell ----------------------------------------------------------------------------------------------
 
 
@@ -217,17 +189,6 @@ def test_no_predicted_row_claims_no_certainty(name):
     e = estimate(lookup.find(name, "counts"), Rows(label.astype(int), score))
     assert -1 <= e.low <= e.value <= e.high <= 1
     assert e.high - e.low > 0.4
-
-
-def test_half_a_row_is_little_of_many():
-    """Of many rows the interval is that of the delta method on Fisher's scale."""
-    rng = np.random.default_rng(4)
-    label = (rng.random(20_000) < 0.3).astype(int)
-    rows = Rows(label, np.clip(0.3 * label + 0.7 * rng.random(20_000), 0, 1))
-    chosen = lookup.find("mcc", "counts")
-    e, statistic = estimate(chosen, rows), OfRows(chosen, rows)
-    ends = np.tanh(np.arctanh(e.value) + np.array([-1, 1]) * 1.96 * statistic.error() / (1 - e.value**2))
-    assert (e.low, e.high) == pytest.approx(tuple(ends), abs=1e-3 * (e.high - e.low) + 2e-4)
 
 
 def test_one_class_for_all_rows_has_a_kappa_without_limits():

@@ -1,10 +1,8 @@
 """CORP of probabilities and of forecasts of numbers, by model-diagnostics: tests/oracles/corp.py."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from samples import expected
 
 from evalkit.metrics import calibration
 from evalkit.metrics.counts import count
@@ -12,7 +10,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.statistics.consistency import band_of_means
 from evalkit.studies import rating
 
-CASES = json.loads((Path(__file__).parent / "oracles" / "corp.json").read_text(encoding="utf-8"))["cases"]
+CASES = expected("corp")["cases"]
 LOSSES = {"brier": calibration.brier, "log_loss": calibration.log_loss}
 PARTS = ("miscalibration", "discrimination", "uncertainty")
 

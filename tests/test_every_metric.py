@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANY_TIME, expected, predictions
+from samples import ANY_TIME, compare, estimate, expected, options, predictions
 from sklearn import metrics as sk
 
 from evalkit.catalogue import lookup
@@ -17,7 +17,6 @@ from evalkit.catalogue.score_kinds import Calibration
 from evalkit.metrics import counts
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
-from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
 
 
@@ -67,18 +66,6 @@ LIMITED = [chosen for chosen in EVERY if not isinstance(chosen.metric.kind, Cali
 
 def each(metrics):
     return pytest.mark.parametrize("chosen", metrics, ids=lambda one: f"{one.metric.structure} {one.label}")
-
-
-def options():
-    return Options(0.95, np.random.default_rng(1))
-
-
-def estimate(chosen, s):
-    return inference.estimate(OfRows(chosen, s), options())
-
-
-def compare(chosen, a, b):
-    return inference.compare(OfRows(chosen, a), OfRows(chosen, b), options())
 
 
 def find(name, structure="counts"):

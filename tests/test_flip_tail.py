@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from samples import rng
 from scipy import stats
 from significance_tables import told
 
@@ -12,10 +13,6 @@ from evalkit.statistics.signflip import ranges
 from evalkit.studies import significance
 
 SEEDS = 24
-
-
-def rng(*seed):
-    return np.random.default_rng(seed)
 
 
 def perfect_among_random(systems, queries=40) -> pd.DataFrame:
@@ -84,28 +81,6 @@ def test_one_perfect_system_among_random_ones_is_better_than_each_after_holm_ove
     p = np.array([sig.sign_flip(column, rng=rng(0, 2)).p_value for column in d.T])
     family = np.append(p, np.ones(systems * (systems - 1) // 2))  # no other pair differs more clearly
     assert (multiplicity.holm(family)[:systems] < 0.05).all()
-
-
-def by_halves(d):
-    """The exact p of up to 40 real differences: both halves' sums are enumerated and met in the middle."""
-    half = d.size // 2
-    left, right = (np.concatenate([sums, -sums]) for sums in map(signflip.enumerated, (d[:half], d[half:])))
-    right = np.sort(right)
-    return 2 * np.mean(right.size - np.searchsorted(right, abs(d.sum()) - 1e-9 - left)) / right.size
-
-
-def test_adjusted_p_is_holm_on_the_exact_p():
-    """60 comparisons of 30 units, each a hundred times: a family of 6,000, in which plain draws never reach 0.05."""
-    d = [rng(i).normal(0.5 + i / 60, 1, 30) for i in range(60)]
-    exact = np.array([by_halves(one) for one in d])
-    p = np.array([sig.sign_flip(one, rng=rng(0, 2)).p_value for one in d])
-    error = np.where(p < 1e-3, 0.1, 5 / np.sqrt(1e5 * exact))  # five standard errors
-    assert (np.abs(p - exact) < error * exact + 2e-5 * (p >= 1e-3)).all()
-    adjusted, expected = (multiplicity.holm(np.repeat(one, 100)) for one in (p, exact))
-    assert ((expected > 1e-4) & (expected < 0.2)).sum() > 500
-    assert adjusted == pytest.approx(expected, rel=0.1)
-    assert np.mean(adjusted < 0.05) == pytest.approx(np.mean(expected < 0.05), abs=0.02)
-    assert np.mean(expected < 0.05) > 0.3
 
 
 def test_the_page_says_where_the_tail_decides():

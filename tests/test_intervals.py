@@ -2,19 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import limits, rng
 from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.statistics import intervals as iv
 from evalkit.statistics.significance import paired_bootstrap
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def limits(estimate):
-    return estimate.low, estimate.high
 
 
 def bca(values, g, **options):

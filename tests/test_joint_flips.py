@@ -5,14 +5,11 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from samples import rng
 
 from evalkit.arrays import InputError
 from evalkit.statistics import intervals, multiplicity, signflip
 from evalkit.statistics.multiplicity import Pairs, max_t
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def exceeded(columns, observed, draws):

@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from samples import rng
 from scipy import stats
 
 from evalkit.catalogue.lookup import find
@@ -17,10 +18,6 @@ from evalkit.statistics.statistic import OfRows
 from evalkit.studies import lessons
 
 ALPHA = 0.05
-
-
-def rng(seed):
-    return np.random.default_rng(seed)
 
 
 # Outcomes that can be listed: the level to all digits

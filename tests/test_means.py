@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import limits, rng
 from scipy import stats
 
 from evalkit.catalogue.kinds import Loss, Ratio
@@ -15,14 +16,6 @@ from evalkit.statistics import inference, intervals, spread
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def limits(e):
-    return e.low, e.high
 
 
 def test_hall_inverts_his_cubic():
@@ -48,19 +41,6 @@ def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
 def test_symmetric_values_have_students_interval():
     values = np.concatenate([np.arange(1.0, 9), -np.arange(1.0, 9)])
     assert limits(intervals.mean(values)) == pytest.approx(limits(intervals.mean_t(values)), abs=1e-12)
-
-
-def test_hall_is_near_the_bootstrap_t():
-    """Both correct the skewness of t: Hall by a formula, the bootstrap-t by 20,000 resamples."""
-    values = rng(3).gamma(2, 1, 80)
-    drawn = rng(4).choice(values, (20_000, 80))
-    t = (drawn.mean(axis=1) - values.mean()) / (drawn.std(axis=1, ddof=1) / np.sqrt(80))
-    error = values.std(ddof=1) / np.sqrt(80)
-    low, high = values.mean() - error * np.quantile(t, [0.975, 0.025])
-    e, by_t = intervals.mean(values), intervals.mean_t(values)
-    assert limits(e) == pytest.approx((low, high), abs=0.04 * (high - low))
-    assert e.high > by_t.high
-    assert e.low > by_t.low
 
 
 def test_a_bounded_mean_is_wilsons_of_as_many_units_as_vary_as_much():

@@ -2,18 +2,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import rng
 from scipy import stats
 
 from evalkit.arrays import ParameterError
 from evalkit.statistics import multiplicity
 from evalkit.statistics import multiplicity as mult
-from evalkit.statistics.significance import sign_flip
 
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
@@ -38,15 +34,6 @@ def test_max_t_of_one_column_is_its_sign_flip():
     assert mult.max_t(np.array(DARWIN)[:, None], rng=rng()) == pytest.approx([1726 / 32768])
 
 
-def test_max_t_uses_the_correlation_and_stays_above_p():
-    base = rng(1).normal(0.35, 1, 60)
-    columns = base[:, None] + rng(2).normal(0, 0.1, (60, 8))
-    joint = mult.max_t(columns, rng=rng(3), draws=20_000)
-    alone = np.array([sign_flip(column, rng=rng(9), draws=20_000).p_value for column in columns.T])
-    assert np.all(joint >= alone - 0.003)
-    assert np.all(joint < mult.holm(alone))
-
-
 def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_columns():
     columns = np.column_stack([rng(1).normal(size=(60, 2)), np.resize([1.0, 2.0], 60), np.ones(60)])
     turned = columns[rng(2).permutation(60)]
@@ -58,23 +45,6 @@ def test_max_t_does_not_depend_on_the_order_of_units_that_tie_in_the_last_column
 def test_max_t_beside_a_column_of_zeros():
     columns = np.column_stack([DARWIN, np.zeros(15)])
     assert mult.max_t(columns, rng=rng()) == pytest.approx([1726 / 32768, 1])
-
-
-def test_max_t_by_draws_agrees_with_all_sign_vectors():
-    columns = rng(4).normal(0.4, 1, (18, 4))
-    padded = np.vstack([columns, np.zeros((12, 4))])  # units without a difference change nothing but the method
-    exact, drawn = mult.max_t(columns, rng=rng()), mult.max_t(padded, rng=rng(1), draws=60_000)
-    assert drawn == pytest.approx(exact, abs=0.01)
-
-
-def test_max_t_steps_down_as_holm_does():
-    """Of independent columns it is near Holm's p, below that of one step, and in the order of the columns' own p."""
-    columns = np.column_stack([rng(5 + i).normal(shift, 1, 16) for i, shift in enumerate((1.5, 0.6, 0.5, 0.0))])
-    joint = mult.max_t(columns, rng=rng())
-    alone = np.array([sign_flip(column, rng=rng(9)).p_value for column in columns.T])
-    assert joint == pytest.approx(mult.holm(alone), abs=0.03)
-    assert joint[1] < 1 - (1 - alone[1]) ** 4 - 0.01
-    assert (np.argsort(joint, kind="stable") == np.argsort(alone, kind="stable")).all()
 
 
 def test_looks_cost_what_armitage_found():

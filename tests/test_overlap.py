@@ -1,18 +1,16 @@
 """Overlap and rank-biased overlap: against rbo's figures, the formula term by term, invariants, undefined cases."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import expected
 
 from evalkit.arrays import InputError
 from evalkit.metrics import diversity as d
 from evalkit.metrics.diversity import overlap, rbo
 
-FIGURES = json.loads((Path(__file__).parent / "oracles" / "lists.json").read_text(encoding="utf-8"))
+FIGURES = expected("lists")
 IDS = st.lists(st.integers(0, 9), max_size=8, unique=True)
 PAIRS = st.lists(st.tuples(IDS, IDS), min_size=1, max_size=5)
 ANY_TIME = settings(deadline=None)  # the first call loads pyarrow

@@ -66,35 +66,28 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(
-    "own, known",
-    [(own_brier, "brier"), (own_recall, "recall"), (own_precision, "precision"), (own_mcc, "mcc")],
-    ids=lambda metric: getattr(metric, "name", metric),
-)
-def test_of_two_classes_an_own_metric_has_interval_and_test_of_its_kind(layout, own, known):
-    study = classification.read(frame(400, units=60), metrics=[own, known], **LAYOUTS[layout])
-    same(study, own.name, known)
+def test_an_own_metric_has_interval_and_test_of_its_kind(layout):
+    known = {"brier": own_brier, "recall": own_recall, "precision": own_precision, "mcc": own_mcc}
+    study = classification.read(frame(400, units=60), metrics=[*known, *known.values()], **LAYOUTS[layout])
+    for name, own in known.items():
+        same(study, own.name, name)
+    same(rating.read(forecasts(), metrics=[own_wape, "wape"], **LAYOUTS[layout]), "own_wape", "wape")
 
 
 @pytest.mark.parametrize("layout", ["plain", "weights", "units"])
 def test_sums_over_rows_read_twice_give_the_numbers_of_memory(layout):
-    metrics = [own_brier, own_errors, own_recall, own_precision, own_mcc]
-    given = {"metrics": metrics, "threshold": 0.4, **LAYOUTS[layout]}
-    many = replace(USUAL, flipped=1)  # the methods of many units
-    memory, summed = (classified(frame(900), limits, **given) for limits in (many, TWICE))
-    assert memory.data is not None
-    assert summed.data is None
-    wide = 2e-3 if layout == "plain" else 1e-6  # Wilson of zeros and ones in memory, Hall of sums
-    np.testing.assert_allclose(summed.estimates["value"], memory.estimates["value"], rtol=1e-10)
-    np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=wide)
-
-
-@pytest.mark.parametrize("layout", ["plain", "weights", "units"])
-def test_a_ratio_of_rows_read_twice_has_the_value_of_memory_and_the_first_order_of_its_jackknife(layout):
-    given = {"metrics": [own_alarms, own_gap], "threshold": 0.4, **LAYOUTS[layout]}
-    memory, summed = (classified(frame(900), limits, **given) for limits in (USUAL, TWICE))
-    np.testing.assert_allclose(summed.estimates["value"], memory.estimates["value"], rtol=1e-10)
-    np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=1e-3)
+    """Of a ratio the first order of its jackknife."""
+    plain = layout == "plain"  # Wilson of zeros and ones in memory, Hall of sums
+    sums, ratios = [own_brier, own_errors, own_recall, own_precision, own_mcc], [own_alarms, own_gap]
+    for metrics, limits, wide in (
+        (sums, replace(USUAL, flipped=1), 2e-3 if plain else 1e-6),  # the methods of many units
+        (ratios, USUAL, 1e-3),
+    ):
+        given = {"metrics": metrics, "threshold": 0.4, **LAYOUTS[layout]}
+        memory, summed = (classified(frame(900), some, **given) for some in (limits, TWICE))
+        assert (memory.data is None, summed.data is None) == (False, True)
+        np.testing.assert_allclose(summed.estimates["value"], memory.estimates["value"], rtol=1e-10)
+        np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=wide)
     first, second = (study.comparisons[["difference", "low", "high"]] for study in (summed, memory))
     np.testing.assert_allclose(first, second, atol=4e-4)
 
@@ -109,11 +102,6 @@ def test_what_needs_rows_in_memory_is_refused_of_a_large_table():
         )
         with pytest.raises(ParameterError, match="metrics: part leaves rows out, which needs all rows in memory"):
             classified(frame(), TWICE, metrics=[part])
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_ratio_of_rows_is_that_of_the_catalogue(layout):
-    same(rating.read(forecasts(), metrics=[own_wape, "wape"], **LAYOUTS[layout]), "own_wape", "wape")
 
 
 def test_of_ranked_lists_it_takes_a_cut_off_and_units():

@@ -179,10 +179,3 @@ def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, kind
     study = validation.read(data if way == "frame" else parquet(data, tmp_path), threshold=AT, metrics="accuracy")
     assert study.estimate(study.primary, "system").value == pytest.approx(accuracy, abs=1e-12)
     assert ("0.7 becomes 0." in str(validation_page.findings(study))) == (kind != "float64")
-
-
-def test_validation_warns_of_a_threshold_outside_the_scores():
-    data = pd.DataFrame({"label": np.arange(60) % 2, "score": np.arange(60) % 7 + 10.0, "fold": np.arange(60) // 20})
-    assert "every row is predicted positive" in str(validation_page.findings(validation.read(data)))
-    assert "nothing is predicted positive" in str(validation_page.findings(validation.read(data, threshold=100)))
-    assert "predicted positive" not in str(validation_page.findings(validation.read(data, threshold=13)))

@@ -4,16 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import outside
 from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.statistics import proportions as prop
 from evalkit.statistics.intervals import tango
 from evalkit.statistics.significance import verdict
-
-
-def outside(comparison):
-    return not comparison.difference.low <= 0 <= comparison.difference.high
 
 
 def test_mcnemar_by_hand():

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.isotonic import IsotonicRegression
 
 from evalkit.metrics import calibration
 from evalkit.metrics.counts import count
@@ -16,14 +15,6 @@ ORACLES = Path(__file__).parent / "oracles"
 RNG = np.random.default_rng(11)
 SCORE = RNG.beta(1, 3, 800).round(3)
 LABEL = (RNG.random(800) < SCORE**1.2).astype(int)
-TABLE = count(SCORE, LABEL)
-
-
-def test_the_curve_equals_scikit_learn():
-    x, y = calibration.isotonic_curve(TABLE)
-    fitted = IsotonicRegression().fit(SCORE, LABEL)
-    np.testing.assert_allclose(np.interp(SCORE, x, y), fitted.predict(SCORE), atol=1e-10)
-    assert len(x) < len(TABLE.threshold) / 2
 
 
 def test_one_score_is_a_point():

@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 164
-TESTS = 23_121
+TESTS = 22_964
 
 
 @cache

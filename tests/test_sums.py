@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from samples import rng
 
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
@@ -19,10 +20,6 @@ POOLED = Sums(np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan]))
 
 MEAN = Chosen(Metric("mean", "units", PerUnit(lambda s, k, level: s), "", "", "", low=-np.inf, high=np.inf))
 RATIO = Chosen(replace(MEAN.metric, kind=Ratio(lambda s, k, level: s)))
-
-
-def rng():
-    return np.random.default_rng(0)
 
 
 def estimate(sums, unit=None):
