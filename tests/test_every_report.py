@@ -36,7 +36,7 @@ def test_the_json_is_what_the_schema_says(name, sample_reports):
     assert not schema.is_valid(results)
 
 
-@pytest.mark.parametrize("name", ["ranking", "significance", "validation"])
+@pytest.mark.parametrize("name", ["significance", "validation"])
 def test_alone_it_has_the_bytes_that_it_has_as_one_of_several(name, sample_reports, tmp_path):
     report(name, "-o", str(tmp_path))
     for ending in ("html", "ipynb", "json"):

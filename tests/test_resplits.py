@@ -19,9 +19,11 @@ from evalkit.studies import resplits, validation
 
 # Estimators and splits that mislead
 
+FEW = Limits(holdouts=5, repeats=2, samples=5, averaged=2)
+
 
 def test_leaving_one_out_of_a_majority_model_is_always_wrong_and_the_page_says_why():
-    study = validated(Limits(holdouts=10), features=noise(40), estimator=DUMMY, k=5)
+    study = validated(FEW, features=noise(40), estimator=DUMMY, k=5)
     assert study.other.summary.set_index("way").loc["leave one out", "mean"] == 0.0
     assert "its own class is the rarer one among the others" in validation_page.other_splits(study).html
 
@@ -31,7 +33,7 @@ def test_rows_at_random_flatter_where_groups_repeat():
     person = np.repeat(np.arange(40), 6)
     frame = pd.DataFrame(rng.normal(size=(40, 3))[person] + rng.normal(scale=0.01, size=(240, 3)), columns=list("abc"))
     frame = frame.assign(group=person, label=rng.permutation(np.arange(40) % 2)[person])
-    study = validated(Limits(holdouts=10), features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
+    study = validated(FEW, features=frame, estimator="sklearn.neighbors.KNeighborsClassifier", k=5)
     blind = study.primary.value(study.other.ignoring)
     assert blind > 0.95
     assert study.intervals.iloc[0]["high"] < 0.8

@@ -84,12 +84,13 @@ def test_save_writes_page_notebook_and_results(study, tmp_path):
     cells[1].source = "from evalkit.pages import classification_page as pages\n"
     cells[1].source += "from evalkit.studies import classification\nstudy = classification.read(preds)"
     nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
+    new = tmp_path / "new" / "pages"
     for ending in (".html", ".json", ".ipynb"):
-        study.save(tmp_path / f"page{ending}", notebook=tmp_path / "mine.ipynb")
-    saved = json.loads((tmp_path / "page.json").read_text(encoding="utf-8"))
+        study.save(new / f"page{ending}", notebook=tmp_path / "mine.ipynb")
+    saved = json.loads((new / "page.json").read_text(encoding="utf-8"))
     assert (saved["order"], saved["parameters"]["y_true"]) == (study.order, "<ndarray of 60>")
-    assert "<td" not in (tmp_path / "page.html").read_text(encoding="utf-8")
-    executed = nbformat.read(tmp_path / "page.ipynb", as_version=4)
+    assert "<td" not in (new / "page.html").read_text(encoding="utf-8")
+    executed = nbformat.read(new / "page.ipynb", as_version=4)
     assert executed.cells[2].outputs[0].data["text/plain"] == "4"
     with pytest.raises(ParameterError, match=r"path must end in one of .html, .*, .units.parquet, got 'page.pdf'"):
         study.save(tmp_path / "page.pdf")
@@ -241,8 +242,7 @@ def test_a_missing_folder_is_made_and_one_that_cannot_be_is_named(study, tmp_pat
     new, file = tmp_path / "new", tmp_path / "file"
     study.plot.roc.save(new / "figures" / "roc.svg")
     study.tables.estimates.to_csv(new / "tables" / "e.csv")
-    study.save(new / "pages" / "p.json")
-    assert sum(path.is_file() for path in new.rglob("*")) == 3
+    assert sum(path.is_file() for path in new.rglob("*")) == 2
     file.touch()
     for write in (study.plot.roc.save, study.tables.estimates.to_markdown, study.save):
         with pytest.raises(ParameterError, match=r"path: cannot write to .*file.*: (File exists|Not a directory)"):

@@ -1,5 +1,7 @@
 """The validation study: the answer on real data, estimates and intervals, what is published and drawn."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,16 +35,10 @@ def test_predictions_with_a_fold_column(given):
     by_hand = ((frame["y_score"] >= 0.5) == frame["y_true"]).groupby(frame["fold"]).mean()
     assert given.fold_values("forest") == pytest.approx(by_hand.to_numpy())
     shown = validation_page.verdict(given)
-    assert (
-        "no problem found; 8 of 18 checks could be run; important checks are missing: group on both sides, time travel"
-        in shown.text
-    )
-    assert "can be trusted" not in shown.text
-    assert 'class="verdict pass"' not in shown.html
-    assert "<s>" not in shown.html  # what is crossed out stands in its section
+    assert "8 of 18 checks could be run; important checks are missing: group on both sides, time travel" in shown.text
+    assert not re.search('can be trusted|class="verdict pass"|<s>', shown.html)  # what is crossed out has its section
     assert "<s>0.771 " in validation_page.intervals(given).html
     assert "[0.746, 0.796]" in validation_page.intervals(given).text
-    assert "no group" in shown.html
 
 
 def test_pooled_rows_equal_cross_val_predict():

@@ -16,22 +16,15 @@ def trials(tmp_path, rows):
     return significance.read(str(path))
 
 
-def test_differences_of_unlike_sizes_each_say_their_n(tmp_path):
+def test_values_and_differences_of_unlike_sizes_each_say_their_n(tmp_path):
     study = trials(tmp_path, ["a,1,2", "b,3,4", "c,7,10"])
-    picture = significance_page.differences(study)
+    picture, table = significance_page.differences(study).svg, page.comparisons(study).html
     sizes = study.comparisons["n"].tolist()
-    assert len(set(sizes)) > 1
-    least, most = min(sizes), max(sizes)
-    assert f"(n = {least} to {most} trials)" in picture.svg
+    assert f"(n = {min(sizes)} to {max(sizes)} trials)" in picture
     for row in study.comparisons.to_dict("records"):
-        assert f"{row['first']} − {row['second']} (n = {row['n']})" in picture.svg
-    table = page.comparisons(study).html
-    assert f"n = {least} to {most} trials" in table or f"{least} to {most} trials" in table
-    assert all(f"n = {n}</span>" in table for n in sizes)
-
-
-def test_estimates_of_unlike_sizes_each_say_their_n(tmp_path):
-    study = trials(tmp_path, ["a,1,2", "b,3,4", "c,7,10"])
+        assert f"{row['first']} − {row['second']} (n = {row['n']})" in picture
+        assert f"n = {row['n']}</span>" in table
+    assert f"{min(sizes)} to {max(sizes)} trials" in table
     assert all(f"n = {n}</span>" in page.estimates(study, "caption").html for n in (2, 4, 10))
     equal = trials(tmp_path, ["a,1,10", "b,3,10"])
     assert "n = " not in page.estimates(equal, "caption").html
