@@ -1,16 +1,20 @@
-"""The study of an A/B table of users: its tests, CUPED and caps, arms and shares, bad tables and parameters."""
+"""A/B tests: means, shares and ratios of two arms, CUPED, strata and caps; the study of a table of users."""
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from online_samples import SMALL, users
+from samples import expected
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import independent, power
-from evalkit.statistics.proportions import two_proportions
+from evalkit.statistics.intervals import newcombe
+from evalkit.statistics.proportions import difference_score, two_proportions
 from evalkit.studies import interleaving
 
 
@@ -103,3 +107,163 @@ def test_what_a_table_of_users_compares_is_called_an_arm():
     page_text = experiment_page.estimates(interleaving.read(users=table, metrics="plays").users).html
     assert '<th scope="col">arm</th>' in page_text
     assert "system" not in page_text
+
+
+VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
+
+
+def limits(comparison):
+    return [comparison.difference.low, comparison.difference.high]
+
+
+def visits():
+    table = pd.read_parquet(VISITS)
+    free = (table["lncoins"] == 0).to_numpy()
+    seen = table["mdvis"].to_numpy(float)
+    return seen[free], seen[~free], expected("rand_hie")
+
+
+def test_rand_hie_against_scipy_and_statsmodels():
+    free, paid, values = visits()
+    want = values["free_care_vs_coinsurance_on_visits"]
+    got = independent.difference(free, paid, unit="person-year")
+    assert got.difference.value == pytest.approx(want["diff"], rel=1e-9)
+    assert got.p_value == pytest.approx(want["p_welch"], rel=1e-9)
+    assert limits(got) == pytest.approx(want["ci95_welch"], rel=1e-9)
+    assert got.difference.n == want["n0"] + want["n1"]
+    want = values["any_visit"]
+    share = two_proportions(int((free > 0).sum()), free.size, int((paid > 0).sum()), paid.size)
+    assert share.difference.value == pytest.approx(want["diff"], rel=1e-9)
+    assert share.p_value == pytest.approx(want["p_pooled"], rel=1e-9)
+    hybrid = newcombe(int((free > 0).sum()), free.size, int((paid > 0).sum()), paid.size)
+    assert (hybrid.low, hybrid.high) == pytest.approx(want["ci95_diff_newcomb"], rel=1e-9)
+    assert limits(share) == pytest.approx(want["ci95_diff_newcomb"], abs=1e-4)
+    assert independent.lift(free > 0, paid > 0).difference.value == pytest.approx(want["relative_lift"], rel=1e-9)
+
+
+def test_welch_equals_scipy():
+    from scipy.stats import ttest_ind
+
+    rng = np.random.default_rng(0)
+    a, b = rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
+    got, want = independent.difference(a, b, level=0.9), ttest_ind(a, b, equal_var=False)
+    assert got.p_value == pytest.approx(want.pvalue)
+    assert limits(got) == pytest.approx(list(want.confidence_interval(0.9)))
+    back = independent.difference(b, a, level=0.9)
+    assert (back.p_value, back.difference.value) == pytest.approx((got.p_value, -got.difference.value))
+
+
+# Ratios of sums and lifts
+
+
+def people(rng, n, lift=1.0):
+    """Clicks and impressions of users who differ in use and taste, and clicks before."""
+    seen = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
+    taste = rng.beta(2, 18, n)
+    return rng.binomial(seen, np.minimum(1, taste * lift)).astype(float), seen, rng.binomial(seen, taste).astype(float)
+
+
+def small_arms(repeats, seed):
+    """Ratios of few users of any sign: where the control may be 0 and intervals run to infinity."""
+    rng = np.random.default_rng(seed)
+    for _ in range(repeats):
+        arms = []
+        for _ in range(2):
+            bottom = rng.poisson(3, rng.integers(2, 25)) + 1.0
+            arms.append(Sums(rng.normal(rng.normal(0.2, 0.6), 1, bottom.size) * bottom, bottom))
+        yield arms
+
+
+def test_zero_lies_outside_the_lift_exactly_where_p_rejects():
+    infinite = 0
+    for one, two in small_arms(800, seed=11):
+        got = independent.ratio_lift(one, two)
+        low, high = limits(got)
+        infinite += np.isinf([low, high]).any()
+        assert low <= got.difference.value <= high
+        assert (got.p_value < 0.05) == (not low <= 0 <= high)
+        assert got.p_value == independent.ratio_difference(one, two).p_value
+    assert 100 < infinite < 700
+
+
+def test_fieller_by_brute_force():
+    rng = np.random.default_rng(12)
+    a, b = rng.gamma(2, 3, 20), rng.gamma(2, 2, 9)
+    errors = [one.var(ddof=1) / one.size for one in (a, b)]
+    from scipy.stats import t
+
+    freedom = sum(errors) ** 2 / (errors[0] ** 2 / 19 + errors[1] ** 2 / 8)
+    grid = np.linspace(0, 7, 700_001)
+    inside = (a.mean() - grid * b.mean()) ** 2 <= t.ppf(0.975, freedom) ** 2 * (errors[0] + grid**2 * errors[1])
+    want = [grid[inside].min() - 1, grid[inside].max() - 1]
+    assert limits(independent.lift(a, b)) == pytest.approx(want, abs=2e-5)
+
+
+def test_the_jackknife_leaves_out_each_user():
+    rng = np.random.default_rng(13)
+    (a, n, _), (b, m, _) = people(rng, 30), people(rng, 40)
+    error = []
+    for top, bottom in ((a, n), (b, m)):
+        without = np.array([np.delete(top, i).sum() / np.delete(bottom, i).sum() for i in range(top.size)])
+        error.append((top.size - 1) / top.size * ((without - without.mean()) ** 2).sum())
+    kish = [bottom.sum() ** 2 / (bottom**2).sum() for bottom in (n, m)]
+    freedom = sum(error) ** 2 / (error[0] ** 2 / (kish[0] - 1) + error[1] ** 2 / (kish[1] - 1))
+    from scipy.stats import t
+
+    got = independent.ratio_difference(Sums(a, n), Sums(b, m))
+    assert got.p_value == pytest.approx(2 * t.sf(abs(got.difference.value) / np.sqrt(sum(error)), freedom))
+
+
+def test_share_lift_is_the_score_interval_in_another_scale():
+    rng = np.random.default_rng(14)
+    for _ in range(500):
+        n, m = (int(size) for size in rng.integers(1, 40, 2))
+        hits, other = int(rng.integers(0, n + 1)), int(rng.integers(1, m + 1))
+        low, high = limits(independent.share_lift(hits, n, other, m))
+        difference = difference_score(hits, n, other, m)
+        assert (low <= 0 <= high) == (difference.low <= 0 <= difference.high)
+        assert low - 1e-12 <= hits / n / (other / m) - 1 <= high + 1e-12
+    none = independent.share_lift(0, 50, 5, 50)
+    assert limits(none)[0] == -1
+    assert -0.7 < limits(none)[1] < 0
+    assert np.isnan(independent.share_lift(3, 50, 0, 50).p_value)
+
+
+def test_cuped_narrows_the_interval_by_the_correlation():
+    rng = np.random.default_rng(5)
+    (a, _, a0), (b, _, b0) = people(rng, 4000, 1.2), people(rng, 4000)
+    plain, adjusted = independent.difference(a, b), experiments.cuped(a, b, a0, b0)
+    width = [one.difference.high - one.difference.low for one in (adjusted, plain)]
+    assert width[0] / width[1] == pytest.approx(np.sqrt(1 - np.corrcoef(b, b0)[0, 1] ** 2), rel=0.05)
+    useless = experiments.cuped(a, b, np.ones(4000), np.ones(4000))
+    assert useless.p_value == pytest.approx(plain.p_value)
+    assert useless.difference.value == pytest.approx(plain.difference.value)
+
+
+def test_strata_by_hand_and_against_one_stratum():
+    # stratum x: 2 − 1 with 3 of 6 users, y: 10 − 6 with 3 of 6 users
+    got = experiments.stratified(
+        {"treatment": [1, 3, 10], "control": [1, 5, 7]}, {"treatment": ["x", "x", "y"], "control": ["x", "y", "y"]}
+    )
+    assert got.difference.value == pytest.approx(2.5)
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(1, 1, 50), rng.normal(0, 1, 60)
+    one = experiments.stratified({"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60})
+    assert one.p_value == pytest.approx(independent.difference(a, b).p_value)
+
+
+def test_sample_ratio_equals_scipy():
+    from scipy.stats import chisquare
+
+    assert experiments.sample_ratio([510, 490]) == pytest.approx(chisquare([510, 490]).pvalue)
+    got = experiments.sample_ratio([90, 210, 300], [1, 2, 3])
+    assert got == pytest.approx(chisquare([90, 210, 300], [100, 200, 300]).pvalue)
+
+
+def test_undefined_is_nan():
+    assert np.isnan(independent.lift([1, 2], [0, 0]).difference.value)
+    assert np.isnan(independent.difference([1.0], [2, 3]).p_value)
+    assert np.isnan(independent.difference([1, 1], [2, 2]).p_value)
+    assert np.isnan(independent.difference([0.1] * 3, [0.2] * 3).p_value)  # rounding is no spread
+    assert np.isnan(independent.ratio_difference(Sums([1, 2], [3, 0]), Sums([1, 2], [3, 4])).p_value)
+    assert limits(independent.lift([0, 0, 0], [1, 2, 3])) == [-np.inf, np.inf]

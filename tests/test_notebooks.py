@@ -1,4 +1,4 @@
-"""The notebooks are thin, executed and clean, and name pieces that are there: what nbval compares is worth it."""
+"""The notebooks are thin, executed and clean; the files of every report on its sample are small and complete."""
 
 import ast
 import importlib
@@ -6,9 +6,12 @@ import json
 import re
 from pathlib import Path
 
+import jsonschema
 import pytest
+from made_once import ROOT, report
 
 from evalkit.pages import classification_page, page
+from evalkit.parameters import REPORTS
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -101,3 +104,38 @@ def test_each_kind_of_classification_has_every_piece_but_these(kind):
     own = {piece.__name__ for piece in classification_page.PIECES if piece.__module__ == classification_page.__name__}
     there = {name for name in own if any(hasattr(module, name) for module in classification_page.KINDS[kind])}
     assert own - there == LACKS[kind.__name__] | {"roc", "precision_recall"}
+
+
+LARGEST = 300_000  # bytes of a page
+ELSEWHERE = re.compile(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""")
+of_each = pytest.mark.parametrize("name", sorted(REPORTS))
+
+
+@of_each
+def test_the_page_is_small_and_loads_nothing(name, sample_reports):
+    text = (sample_reports / f"{name}.html").read_text(encoding="utf-8")
+    assert len(text.encode()) < LARGEST
+    assert not ELSEWHERE.search(text)
+    assert str(ROOT) not in text
+    assert text.count("<details>") >= 3
+
+
+@of_each
+def test_the_json_is_what_the_schema_says(name, sample_reports):
+    text = (sample_reports / f"{name}.json").read_text(encoding="utf-8")
+    results = json.loads(text)
+    assert "NaN" not in text
+    assert str(ROOT) not in text
+    schema = jsonschema.Draft202012Validator(json.loads((ROOT / "evalkit" / "schema.json").read_text(encoding="utf-8")))
+    schema.validate(results)
+    of = results if "estimates" in results else results["log"]
+    del of["estimates"]
+    assert not schema.is_valid(results)
+
+
+@pytest.mark.parametrize("name", ["significance", "validation"])
+def test_alone_it_has_the_bytes_that_it_has_as_one_of_several(name, sample_reports, tmp_path):
+    report(name, "-o", str(tmp_path))
+    for ending in ("html", "ipynb", "json"):
+        file = f"{name}.{ending}"
+        assert (tmp_path / file).read_bytes() == (sample_reports / file).read_bytes(), ending

@@ -1,5 +1,6 @@
-"""README and docs say what is true: their generated tables, their commands, their files."""
+"""README and docs say what is true: their tables, commands and files; each benchmark has claims."""
 
+import ast
 import json
 import os
 import re
@@ -78,3 +79,27 @@ def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
     assert Path("reports/classification.html").is_file()
     exec(text.split("```python\n")[1].split("```")[0], {})
     assert Path("classification.html").is_file()
+
+
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+OTHERS = {
+    "by_name",
+    "contenders",
+    "faults",
+    "figures",
+    "results",
+    "run",
+    "syntax",
+    "usage",
+}  # what benchmarks use, and counts of code
+BENCHMARKS = [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in OTHERS]
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.stem)
+def test_main_takes_no_argument_that_it_needs(path):
+    found = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)]
+    main = next(node for node in found if node.name == "main")
+    assert ast.unparse(main.returns) == "list[Claim]"  # by which run.py knows it
+    arguments = main.args
+    assert len(arguments.args) == len(arguments.defaults)
+    assert not arguments.kwonlyargs or all(arguments.kw_defaults)

@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 164
-TESTS = 22_964
+TESTS = 22_856
 
 
 @cache
