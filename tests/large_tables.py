@@ -13,6 +13,8 @@ from evalkit.parameters import Classification
 from evalkit.reading.engines.backends import budget, opened
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import scores
+from evalkit.statistics.class_cells import Counting
+from evalkit.statistics.summed import Terms
 from evalkit.statistics.two_classes import ByScore
 from evalkit.studies import classification
 
@@ -91,10 +93,11 @@ def grids(folder, memory, size, most=2**20, **more):
 
 def counted(table, most=2**20):
     """The bins by group and system, and the facts, of a table in an engine."""
+    counting, cuts = Counting(2, table.scale), [0.5] * len(table.table.systems)
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
-    by_score = ByScore(table.scale, [0.5] * len(table.table.systems), limits)
+    by_score = ByScore(counting=counting, terms=Terms.alone((), 0), limits=limits, cuts=cuts)
     found = table.table.total(pickle.loads(pickle.dumps(by_score)))
-    return {key: tally.whole for key, tally in found.tallies.items()}, found.facts.sums
+    return {key[:2]: tally.whole for key, tally in found.scores.items()}, found.facts.sums
 
 
 def put(data, column, row, value):

@@ -248,7 +248,7 @@ class Counting:
 
     classes: int
     scale: float | None
-    squares: float
+    squares: float = 1.0
     bins: int = USUAL.bins
 
     def weights(self, block: Block) -> Ints | None:

@@ -30,24 +30,6 @@ from evalkit.statistics.summed import OfMoments
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
-    """The table of a score, and what a threshold decides."""
-
-    counts: Counts
-    threshold: float
-
-    @property
-    def chances(self) -> Counts:
-        """The table whose scores are taken as probabilities."""
-        return self.counts
-
-    @cached_property
-    def cut(self) -> Counts:
-        """The table of what is decided."""
-        return influence.decision(self.counts, self.threshold)
-
-
-@dataclass(frozen=True, eq=False)
 class Binned:
     """Scores in bins. weight: what weights are counted in, None where rows count alike. threshold: of one class."""
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.metric import Chosen
+from evalkit.limits import Limits
 from evalkit.metrics import grid, kept
 from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Distinct, Moments, Parted, Tally, Total
@@ -41,14 +42,14 @@ class Counted(Bundle):
     """What the first reading keeps; groups, systems, classes and labels are numbers.
 
     cells: by group, of all classes, of each label, and of shares of rows by name. moments: of the terms of losses.
-    scores: by group, system, and class or label, the rows of which are the positives. more: of all rows, by name and
-    system. facts: rows, and what else is counted.
+    scores: by group, system, and class or label, the rows of which are the positives; of two classes 0. more: by name
+    and system or group. facts: rows, and what else is counted.
     """
 
     cells: dict[tuple[int, int | str], CellCounts]
     moments: dict[int, Moments | Parted]
     scores: dict[tuple[int, int, int], Tally]
-    more: dict[tuple[str, int], Tally]
+    more: dict[tuple[str, int], Any]
     facts: Total
     ids: Distinct
 
@@ -57,35 +58,40 @@ class Counted(Bundle):
 class First:
     """What the first reading counts. counting: of cells. terms: of losses.
 
-    sliced, ranked: whether losses and scores are also counted of slices. room, fewer: bins of the scores of a class or
-    label, and of those in a slice. ids: that are looked through for a second one.
+    sliced, ranked: whether losses and scores are also counted of slices. each: classes or labels times systems, which
+    share the bins of the limits. ids: that are looked through for a second one.
     """
 
     counting: Counting
     terms: Terms
     sliced: bool
     ranked: bool
-    room: int
-    fewer: int
-    ids: int
+    limits: Limits
+    each: int = 1
+    ids: int = 0
 
     @property
     def scale(self) -> float | None:
         """What weights are counted in; None where rows count alike."""
         return self.counting.scale
 
+    def bins(self, group: int = 0) -> int:
+        """Of the scores of a class or label in a group."""
+        most = self.limits.slice_bins if group else self.limits.bins
+        return min(most, max(most // self.each, LEAST))
+
     def __call__(self, block: Block) -> Counted:
         """What is kept of a block."""
         block = self.told(block)
         cells, moments, scores = {}, {}, {}
         for group, part in block.groups():
-            weight, most = self.counting.weights(part), self.fewer if group else self.room
+            weight, most = self.counting.weights(part), self.bins(group)
             for name, actual, said in self.problems(part, group):
                 cells[group, name] = self.counting(part, actual.astype(np.int64), said.astype(np.int64), weight)
             if self.terms.metrics and (self.sliced or not group):
                 moments[group] = self.terms.moments(part, group)
-            for i, c, score, hit in self.scores(part) if self.ranked or not group else ():
-                scores[group, i, c] = tally(score, hit, weight, most)
+            for (i, c), bins in self.scores(part, weight, most) if self.ranked or not group else ():
+                scores[group, i, c] = bins
         more, facts = self.more(block, self.counting.weights(block))
         ids = Distinct.of(np.empty(0) if block.id is None else block.id, self.ids)
         return Counted(cells, moments, scores, more, Total(np.array([len(block), *facts])), ids)
@@ -99,17 +105,17 @@ class First:
         """The name of what is counted in cells, what is, and what each system says of it."""
 
     @abstractmethod
-    def scores(self, part: Block) -> Iterator[tuple[int, int, Floats, Bools]]:
-        """The system, the class or label, its scores, and the rows that have it."""
+    def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
+        """The system and the class or label, and its scores in so many bins."""
 
     @abstractmethod
     def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         """What else is kept of all rows."""
 
 
-def tally(score: Floats, hit: Bools, weight: Ints | None, most: int) -> Tally:
-    """Rows by score in so many bins, those that are hits and the others."""
-    return Tally(most, (grid.reduce(score, hit, weight, most=most),))
+def tally(score: Floats, hit: Bools, weight: Ints | None, most: int, cut: float | None = None) -> Tally:
+    """Rows by score in so many bins, those that are hits and the others. cut: what is at or above it is exact."""
+    return Tally(most, (grid.reduce(score, hit, weight, most=most, cut=cut),))
 
 
 # Of classes
@@ -150,9 +156,9 @@ class ByClass(First):
     def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
         yield WHOLE, part.truth, part.own["predicted"]
 
-    def scores(self, part: Block) -> Iterator[tuple[int, int, Floats, Bools]]:
+    def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
         for i, c in np.ndindex(len(part.said) if self.scored else 0, self.counting.classes):
-            yield i, c, part.said[i, c], part.truth == c
+            yield (i, c), tally(part.said[i, c], part.truth == c, weight, most)
 
     def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         if not self.scored:
@@ -161,7 +167,7 @@ class ByClass(First):
         for i in range(len(block.said)):
             rows = class_rows(block, i, self.counting.classes, scored=True)
             own, off = highest(rows.scores, rows.predicted), np.abs(block.said[i].sum(axis=0) - 1)
-            tallies["top", i] = tally(own, rows.predicted == rows.actual, weight, self.room)
+            tallies["top", i] = tally(own, rows.predicted == rows.actual, weight, self.bins())
             tallies["off", i] = Tally(ENDS, (grid.tally(np.array([off.min(), off.max()]), most=ENDS),))
             lower.append(int((rows.scores.max(axis=1) > own).sum()))
         return tallies, lower
@@ -186,15 +192,14 @@ class ByLabel(First):
     """Of several labels. cuts: of each system the threshold of each label.
 
     hits, sliced_hits: shares of rows by name, of all rows and of each slice. decided: whether cells are also counted of
-    slices. bins: of which labels come together. Further kept are, of rows with weights, the scores of all labels, each
-    once; which labels rows have together, as whole numbers; and the weight of the rows without a label.
+    slices. Further kept are, of rows with weights, the scores of all labels, each once; which labels rows have
+    together, as whole numbers; and the weight of the rows without a label.
     """
 
     cuts: Sequence[Floats]
     hits: Mapping[str, Hits]
     sliced_hits: Mapping[str, Hits]
     decided: bool
-    bins: int
 
     @property
     def labels(self) -> int:
@@ -213,17 +218,17 @@ class ByLabel(First):
             members, hits = zip(*map(of, rows), strict=True)
             yield name, members[0], np.array(hits)
 
-    def scores(self, part: Block) -> Iterator[tuple[int, int, Floats, Bools]]:
+    def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
         for i, j in np.ndindex(len(self.cuts), self.labels):
-            yield i, j, part.said[i, j], np.asarray(part.truth[j], bool)
+            yield (i, j), tally(part.said[i, j], np.asarray(part.truth[j], bool), weight, most)
 
     def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         tallies, none = {}, ~block.truth.any(axis=0)
         for i in range(0 if weight is None else len(self.cuts)):
-            tallies["every", i] = Tally(self.room, (grid.tally(block.said[i].ravel(), most=self.room),))
+            tallies["every", i] = Tally(self.bins(), (grid.tally(block.said[i].ravel(), most=self.bins()),))
         if self.labels <= CODED:
             code = 2.0 ** np.arange(self.labels) @ block.truth
-            tallies["sets", 0] = Tally(self.bins, (grid.tally(code, weight, most=self.bins),))
+            tallies["sets", 0] = Tally(self.limits.bins, (grid.tally(code, weight, most=self.limits.bins),))
         return tallies, [none.sum() if weight is None else weight[none].sum()]
 
 

@@ -18,7 +18,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Moments
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import OfCells, of_system
-from evalkit.statistics.forms import Decided, OfForm, OfMean, ranked
+from evalkit.statistics.forms import OfForm, OfMean, ranked
 from evalkit.statistics.readings import SWEPT, ByMoves, Cut, Mean, Place, Several, Sweep, label_rows, labelled
 from evalkit.statistics.several_classes import SHARE, Change, HeldSeveral, counted_by_score
 from evalkit.statistics.statistic import OfRows, Statistic
@@ -287,7 +287,7 @@ class SummedLabels(Several):
         assert self.second.sweep is not None
         kind: Any = chosen.metric.kind
         i, columns = self.second.sweep.system, range(len(SWEPT), len(SWEPT) + len(self.labels))
-        of = [(self.cells(0, j), 1, Decided(self.scores(0, i, j).counts, threshold), moments) for j in self.labels]
+        of = [(self.cells(0, j), 1, self.scores(0, i, j).at(threshold), moments) for j in self.labels]
         each = [self.area(Chosen(kind.of), *one, [column]) for one, column in zip(of, columns, strict=True)]
         more: Any = {"shares": self.shares_in(kind, 0).tolist(), "each": each, "system": i, "powers": {}}
         return self.mean(chosen, self.cells(0, 0), moments, columns, strata=np.empty(0, np.int64), **more)
@@ -332,7 +332,7 @@ class SummedLabels(Several):
 
     def _together(self, system: str) -> grid.Grid:
         i = self.systems.index(system)
-        return grid.merge([self.counted.scores[0, i, j].whole for j in self.labels], self.first.room)
+        return grid.merge([self.counted.scores[0, i, j].whole for j in self.labels], self.first.bins())
 
     def pooled(self, system: str) -> Counts:
         """The table of all rows and labels together."""
@@ -439,9 +439,9 @@ def _apart(first: OfCells, second: OfCells) -> Floats:
 def _sweep(measured: SummedLabels, leader: str) -> Sweep:
     """The thresholds along which the metrics of the leader are measured, and how much rows move the F1 of a label."""
     i, thresholds, f1 = measured.systems.index(leader), thresholds_of(measured, leader), []
-    tables = [measured.scores(0, i, j).counts for j in measured.labels]
+    tables = [measured.scores(0, i, j) for j in measured.labels]
     for t in thresholds.tolist():
-        cuts = [Decided(table, t).cut for table in tables]
+        cuts = [table.at(t).cut for table in tables]
         sides = [np.nan_to_num(F1.kind.bins(cut)) for cut in cuts]  # type: ignore[attr-defined]
         f1.append([np.array([right, false, missed, hit]) for (hit, missed), (false, right) in sides])
     return Sweep(i, thresholds, f1)

@@ -83,16 +83,6 @@ class Statistic:
         return self if original is self.chosen else replace(self, chosen=original)
 
 
-@dataclass(frozen=True)
-class Amounts:
-    """How the values of n units are spread; the standard deviation is NaN of one unit."""
-
-    low: float
-    high: float
-    deviation: float
-    n: int
-
-
 # Units ------------------------------------------------------------------------------------------------------------
 
 
@@ -128,13 +118,6 @@ class OfUnits(Statistic):
     def shared_means(self) -> list[OfUnits]:
         shared = self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
         return [self] if shared else []
-
-    @cached_property
-    def amounts(self) -> Amounts:
-        """How the values are spread."""
-        values = self.sums.numerator
-        deviation = float(values.std(ddof=1)) if values.size > 1 else np.nan
-        return Amounts(float(values.min()), float(values.max()), deviation, values.size)
 
     def hits(self) -> tuple[int, int]:
         """Ones and units, where each unit is 0 or 1."""

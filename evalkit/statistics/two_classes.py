@@ -6,7 +6,7 @@ order of the scores, and what thresholds decide.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -15,68 +15,53 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.metric import Chosen
-from evalkit.limits import Limits
 from evalkit.metrics import calibration, grid, kept
 from evalkit.metrics.block import Block
-from evalkit.metrics.kept import Bundle, Distinct, Moments, Parted, Tally, Total, Values
+from evalkit.metrics.kept import Bundle, Moments, Parted, Tally, Values
 from evalkit.metrics.rows import Sums
 from evalkit.statistics.class_cells import Cells, Group, of_cut, of_system
-from evalkit.statistics.forms import Binned, OneAgainstRest, Ranked, places, whole_weights
+from evalkit.statistics.forms import Binned, OneAgainstRest, places, ranked, whole_weights
+from evalkit.statistics.readings import Counted, First, tally
 from evalkit.statistics.statistic import Layout, OfUnits, Statistic
-from evalkit.statistics.summed import Terms
 
 # The first reading ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Scored(Bundle):
-    """What the first reading keeps of rows of two classes: of each group and system, by their numbers, its scores.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByScore(First):
+    """Of two classes. cuts: of each system a threshold that is known beforehand: what is at or above it is exact.
 
-    facts: rows and positive rows; then of each system the rows whose score is no probability, and those that are
-    certain of the other class. moments: of the terms of losses.
+    within: metrics that rank the rows of each unit among themselves; the values of each unit are kept. within_slices:
+    whether they are kept of slices. Counted are positive rows, and of each system the rows whose score is no
+    probability, and those that are certain of the other class.
     """
 
-    facts: Total
-    tallies: dict[tuple[int, int], Tally]
-    moments: dict[int, Moments | Parted]
-    values: dict[int, Values]
-    ids: Distinct
-
-
-@dataclass(frozen=True, eq=False)
-class ByScore:
-    """Rows of each class by score, of every group and system. scale: what weights are counted in, None without weights.
-
-    cuts: of each system a threshold that is known beforehand: what is at or above it is counted exactly. terms: of
-    losses. ids: that are looked through for one that comes twice. within: metrics that rank the rows of each unit among
-    themselves. primary: the first metric, which alone is asked of slices.
-    """
-
-    scale: float | None
-    cuts: Sequence[float] | None
-    limits: Limits
-    terms: Terms = field(default_factory=lambda: Terms.alone((), 0))
-    ids: int = 0
+    sliced: bool = False
+    ranked: bool = True
+    cuts: Sequence[float] | None = None
     within: Sequence[Chosen] = ()
-    primary: Chosen | None = None
+    within_slices: bool = False
 
-    def __call__(self, block: Block) -> Scored:
+    def __call__(self, block: Block) -> Counted:
         """What is kept of a block."""
-        every, tallies, moments, values = block.truth == 1, {}, {}, {}
-        for group, part in block.groups():
-            hit, most = part.truth == 1, self.limits.slice_bins if group else self.limits.bins
-            weight = None if self.scale is None else grid.whole(part.weights, self.scale)
-            for i, said in enumerate(part.said):
-                cut = None if self.cuts is None else self.cuts[i]
-                tallies[group, i] = Tally(most, (grid.reduce(said, hit, weight, most=most, cut=cut),))
-            if self.within and (not group or self.primary in self.within):
-                values[group] = Values.of(part, self._values)
-            if self.terms.metrics and (not group or self.primary in self.terms.metrics):
-                moments[group] = self.terms.moments(part, group)
-        odd = [_outside(said, every) for said in block.said]
-        facts = Total(np.append([len(block), every.sum()], odd).astype(np.int64))
-        ids = Distinct.of(np.empty(0) if block.id is None else block.id, self.ids)
-        return Scored(facts, tallies, moments, values, ids)
+        asked = ((group, part) for group, part in block.groups() if self.within_slices or not group)
+        values = {("within", group): Values.of(part, self._values) for group, part in asked if self.within}
+        counted = super().__call__(block)
+        return replace(counted, more=values)
+
+    def told(self, block: Block) -> Block:
+        return block
+
+    def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
+        return iter(())
+
+    def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
+        for i, said in enumerate(part.said):
+            yield (i, 0), tally(said, part.truth == 1, weight, most, None if self.cuts is None else self.cuts[i])
+
+    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
+        hit = block.truth == 1
+        return {}, [hit.sum(), *(n for said in block.said for n in _outside(said, hit))]
 
     def _values(self, block: Block) -> Floats:
         """What each row adds to the value of its unit and to how much that counts."""
@@ -102,13 +87,13 @@ class Columns:
 
     threshold: float
     low: Ints
-    moved: Sequence[Floats]
+    moved: Mapping[Chosen, Floats]
 
     @staticmethod
-    def of(table: Binned, metrics: Sequence[Ranked]) -> Columns:
+    def of(table: Binned, metrics: Sequence[Chosen]) -> Columns:
         """The columns of a table."""
-        low = metrics[0].low if metrics else np.empty(0, np.int64)
-        return Columns(table.threshold, low, [one.moved for one in metrics])
+        low = grid.codes(table.counts.threshold[::-1])
+        return Columns(table.threshold, low, {chosen: ranked(chosen, table).moved for chosen in metrics})
 
     @property
     def pairs(self) -> int:
@@ -133,7 +118,6 @@ class ByColumns:
 
     scale: float | None
     models: Mapping[int, Sequence[Columns]]
-    metrics: Mapping[int, Sequence[Chosen]]
 
     def __call__(self, block: Block) -> Moved:
         """What is kept of a block."""
@@ -155,7 +139,7 @@ class ByColumns:
             x[start, 0] = np.where(said >= of.threshold, weight, 0.0)
             if of.moved:
                 place: Any = block.beside[f"{i}"] + np.where(hit, 0, len(of.low))
-                x[start + 1 : start + of.pairs, 0] = [moved.take(place) * weight for moved in of.moved]
+                x[start + 1 : start + of.pairs, 0] = [moved.take(place) * weight for moved in of.moved.values()]
             start += of.pairs
         np.multiply(x[:, 0], ~hit, out=x[:, 1])
         x[:, 0] *= hit
@@ -164,7 +148,7 @@ class ByColumns:
     def pair(self, group: int, i: int, chosen: Chosen | None = None) -> tuple[int, int]:
         """The two columns of a metric of a system; without one those of the rows that it predicts positive."""
         at = 1 + sum(of.pairs for of in self.models[group][:i])
-        at += 0 if chosen is None else 1 + list(self.metrics[group]).index(chosen)
+        at += 0 if chosen is None else 1 + list(self.models[group][i].moved).index(chosen)
         return 2 * at, 2 * at + 1
 
 
@@ -193,12 +177,13 @@ class SummedRows(OneAgainstRest):
         kind: Any = chosen.base.metric.kind
         if chosen in self.first.within:
             at = 2 * (self.first.within.index(chosen) * len(self.systems) + i)
-            return OfUnits(chosen, Sums(*self.counted.values[group].units[at : at + 2]), design=Layout.CLUSTERED)
+            sides = self.counted.more["within", group].units[at : at + 2]
+            return OfUnits(chosen, Sums(*sides), design=Layout.CLUSTERED)
         if chosen.decided:
             return of_system(chosen, self.cells(group), i)
         if kind.totalled:
             return self.loss(chosen, group, i)
-        known = chosen.base in self.second.metrics.get(group, ())  # else its table tells its limits
+        known = group in self.moments and chosen.base in self.second.models[group][i].moved  # else its table tells
         moments, form = self.moments[group] if known else None, self.second.pair(group, i, chosen.base) if known else ()
         return self.area(chosen, self.cells(group), 1, self.tables[group][system], moments, form)
 

@@ -31,7 +31,7 @@ from evalkit.statistics import bootstrap, inference
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.forms import ranked
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.readings import LEAST, ByClass, ByMoves, Mean, class_rows, decided, one_of
+from evalkit.statistics.readings import ByClass, ByMoves, Mean, class_rows, decided, one_of
 from evalkit.statistics.several_classes import SHARE, HeldClasses, SummedClasses
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.statistics.summed import Terms
@@ -399,8 +399,8 @@ def _first(of: Classes, settings: Settings) -> ByClass:
         terms=Terms.alone(metrics, systems, partial(class_rows, classes=k, scored=of.scored)),
         sliced=sliced,
         ranked=bool(_ordered(primary)),
-        room=min(limits.bins, max(limits.bins // (k * systems), LEAST)),
-        fewer=min(limits.slice_bins, max(limits.slice_bins // (k * systems), LEAST)),
+        limits=limits,
+        each=k * systems,
         ids=t.ids_held,
     )
 

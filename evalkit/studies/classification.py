@@ -32,11 +32,13 @@ from evalkit.reading.reductions.scores import Scores
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
-from evalkit.statistics.forms import Binned, ranked
+from evalkit.statistics.class_cells import Counting
+from evalkit.statistics.forms import Binned
+from evalkit.statistics.readings import Counted
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import HeldRows, Layout, layout_of
 from evalkit.statistics.summed import Terms
-from evalkit.statistics.two_classes import ByColumns, ByScore, Columns, Scored, SummedRows
+from evalkit.statistics.two_classes import ByColumns, ByScore, Columns, SummedRows
 from evalkit.studies import classes, row_study, study
 from evalkit.studies import labels as labels_study
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of
@@ -134,7 +136,7 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
     nameless, first = row_study.nameless(t), _first(of, a, within, limits)
     scored = row_study.counted(t, first)
     rows, positives, *odd = scored.facts.sums.tolist()
-    if within and (n := scored.values[0].n) > UNITS:
+    if within and (n := scored.more["within", 0].n) > UNITS:
         of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
     tables, design = _tables(of, a, scored), layout_of(units=t.schema.unit, weights=of.scale is not None)
@@ -143,9 +145,8 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
     measured.refuse_left_out()
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
-    if second.models:
-        moved = nameless.total(second).moments.items()
-        measured = replace(measured, moments={group: m.moments.around_zero for group, m in moved})
+    moved = nameless.total(second).moments.items() if second.models else ()
+    measured = replace(measured, moments={group: m.moments.around_zero for group, m in moved})
     return BinaryStudy(
         **row_study.of_blocks(t, rows, a.settings, p.given, weighted=of.scale is not None),
         **a.rules,
@@ -160,18 +161,19 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
 
 
 def _first(of: Scores, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
-    systems, primary = of.table.systems, a.settings.metrics[0]
-    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in systems]
+    systems, primary, counting = of.table.systems, a.settings.metrics[0], Counting(2, of.scale)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
-    primary = primary if primary in within else primary.base
-    return ByScore(of.scale, cuts, limits, Terms.alone([*losses], len(systems)), of.table.ids_held, within, primary)
+    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in systems]
+    more: Any = {"limits": limits, "ids": of.table.ids_held, "cuts": cuts, "within": within}
+    more |= {"sliced": primary.base in losses, "within_slices": primary in within}
+    return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems)), **more)
 
 
-def _tables(of: Scores, a: Asked, scored: Scored) -> dict[int, dict[str, Binned]]:
+def _tables(of: Scores, a: Asked, scored: Counted) -> dict[int, dict[str, Binned]]:
     """The table of every system in every group."""
     groups: dict[int, dict[str, Binned]] = {}
-    for (group, i), tally in sorted(scored.tallies.items()):
+    for (group, i, _), tally in sorted(scored.scores.items()):
         name, table = of.table.systems[i], Binned(tally.whole, of.scale)
         cut = groups[0][name].threshold if group else a.rule.at(table.counts, of.precision[name])
         groups.setdefault(group, {})[name] = table.at(cut)
@@ -180,15 +182,14 @@ def _tables(of: Scores, a: Asked, scored: Scored) -> dict[int, dict[str, Binned]
 
 def _second(of: Scores, a: Asked, tables: Mapping[int, Mapping[str, Binned]], *, alone: bool) -> ByColumns:
     """The second reading; of no group where tables and losses tell everything."""
-    models: dict[int, list[Columns]] = {}
-    metrics: dict[int, list[Chosen]] = {}
+    models = dict[int, list[Columns]]()
     for group, named in tables.items():
         asked = a.settings.metrics[:1] if group else a.settings.metrics
         read = [c.base for c in asked if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)]
         if read and not alone:
-            metrics[group] = [c for c in dict.fromkeys(read) if not c.decided]
-            models[group] = [Columns.of(t, [ranked(c, t) for c in metrics[group]]) for t in named.values()]
-    return ByColumns(of.scale, models, metrics)
+            metrics = [c for c in dict.fromkeys(read) if not c.decided]
+            models[group] = [Columns.of(table, metrics) for table in named.values()]
+    return ByColumns(of.scale, models)
 
 
 # Reading --------------------------------------------------------------------------------------------------------------

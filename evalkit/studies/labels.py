@@ -29,8 +29,8 @@ from evalkit.reading.reductions.scores import Labels
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.readings import LEAST, ByLabel, Hits, label_rows, labelled
 from evalkit.statistics.readings import SWEPT as SHARED_SWEPT
+from evalkit.statistics.readings import ByLabel, Hits, label_rows, labelled
 from evalkit.statistics.several_classes import SHARE
 from evalkit.statistics.several_labels import (
     STEPS,
@@ -247,9 +247,8 @@ def _first(of: Labels, settings: Settings, threshold: float) -> ByLabel:
         sliced=kind.totalled,
         decided=isinstance(kind, Combined),
         ranked=isinstance(kind, Combined) and not kind.decided,
-        room=min(limits.bins, max(limits.bins // (k * s), LEAST)),
-        fewer=min(limits.slice_bins, max(limits.slice_bins // (k * s), LEAST)),
-        bins=limits.bins,
+        limits=limits,
+        each=k * s,
         ids=of.table.ids_held,
     )
 
