@@ -8,7 +8,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.drawing import figures as marks
-from evalkit.drawing.plots import COLOURS, GREY, GRID, Sides, intervals, legend, style_of
+from evalkit.drawing.plots import COLOURS, GREY, GRID, Sides, intervals, legend, note, style_of
 from evalkit.metrics.grid import Counted
 from evalkit.numbers import number, signed
 
@@ -21,7 +21,7 @@ def forest(frame: pd.DataFrame, ax: Any, *, label: str, margin: float | None, si
     """Differences with their intervals around 0, and the margin inside which they are equivalent as a band."""
     if margin:
         ax.axvspan(-margin, margin, color=COLOURS[4], alpha=0.16, linewidth=0)
-        ax.annotate(f"±{margin:g}", (margin, -0.55), xytext=(3, 0), textcoords="offset points", color=GREY, va="top")
+        note(ax, f"±{margin:g}", (margin, -0.55), (3, 0), color=GREY, va="top")
     return intervals(frame, ax, label=label, zero=True, sides=sides)
 
 
@@ -42,8 +42,7 @@ def histogram(values: Counted, ax: Any, *, xlabel: str, ylabel: str, less_is_bet
         top = min(zeros, 1.6 * max(counts.max(), 1))
         ax.set(ylim=(0, 1.08 * max(top, counts.max())))
         cut = " (bar cut off)" if zeros > top else ""
-        place: dict[str, Any] = {"xytext": (7, -3), "textcoords": "offset points", "va": "top"}
-        ax.annotate(f"{zeros:,} equal{cut}", (0, top), color=GREY, **place)
+        note(ax, f"{zeros:,} equal{cut}", (0, top), (7, -3), color=GREY, va="top")
     ax.axvline(values.mean, color="#444", linestyle="--", linewidth=1.2, label=f"mean {signed(values.mean)}")
     ax.axvline(values.median, color="#444", linestyle=":", linewidth=1.2, label=f"median {signed(values.median)}")
     ax.legend(loc="upper left")
@@ -74,8 +73,8 @@ def null_distribution(draws: Floats, ax: Any, *, observed: float, xlabel: str, y
     side = "right" if (observed > 0) != outward else "left"
     top = 1.15 * ax.get_ylim()[1]
     ax.set_ylim(top=top)
-    place: dict[str, Any] = {"xytext": (-4 if side == "right" else 4, -2), "textcoords": "offset points", "va": "top"}
-    ax.annotate(f"observed {signed(observed)}", (observed, top), ha=side, color=COLOURS[0], **place)
+    by = (-4 if side == "right" else 4, -2)
+    note(ax, f"observed {signed(observed)}", (observed, top), by, ha=side, va="top", color=COLOURS[0])
     ax.locator_params(axis="x", nbins=6)  # room for the digits of small differences
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
@@ -89,7 +88,7 @@ def null_shares(k: Floats, chance: Floats, ax: Any, *, seen: int, counted: np.nd
     width = 0.8 * float(np.median(np.diff(k))) if len(k) > 1 else 0.8
     for part, colour in ((~counted, GREY), (counted, MISSED)):
         ax.bar(k[kept & part], chance[kept & part], width=width, color=colour, linewidth=0)
-    ax.annotate(f"observed: {seen:,}", (seen, chance[here][0]), xytext=(0, 4), textcoords="offset points", ha="center")
+    note(ax, f"observed: {seen:,}", (seen, chance[here][0]), (0, 4), ha="center")
     ax.set(xlabel=xlabel, ylabel="probability under the null")
     return ax
 
@@ -106,9 +105,8 @@ def duality(
     for limit in limits:
         ax.axvline(limit, color=COLOURS[1], linewidth=1, linestyle=":")
     ax.plot([observed], [1], marker="o", color=COLOURS[0])
-    ax.annotate(f"α = {alpha:.4g}", (curve["mean"].iloc[0], alpha), xytext=(2, 3), textcoords="offset points")
-    ax.set(ylim=(0, 1.1))
-    ax.set(xlabel=label, ylabel="two-sided p")
+    note(ax, f"α = {alpha:.4g}", (curve["mean"].iloc[0], alpha), (2, 3))
+    ax.set(ylim=(0, 1.1), xlabel=label, ylabel="two-sided p")
     return ax
 
 
@@ -143,8 +141,7 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
     ax.spines["top"].set_visible(True)
     end = min(1 + distance, worst)
     ax.plot([1, end], [bottom, bottom], color="#444", linewidth=2, solid_capstyle="butt")
-    apart: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-    ax.annotate(f"critical difference {distance:.2f}", (end, bottom), **apart)
+    note(ax, f"critical difference {distance:.2f}", (end, bottom), (6, 0), va="center")
     for i, (first, last) in enumerate(bars):
         y = -0.45 * (i + 1)
         ends = [ordered[first][1] - 0.04, ordered[last][1] + 0.04]
@@ -156,11 +153,8 @@ def critical_difference(ranks: Mapping[str, float], ax: Any, *, distance: float,
         ax.plot([rank, rank], [0.6, y], color=GREY, linewidth=0.8, clip_on=False)
         corner = 1 if i < left else worst
         ax.plot([rank, corner], [y, y], color=GREY, linewidth=0.8)
-        label_of = f"{name} {rank:.2f}"
-        place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "va": "center"}
-        ax.annotate(
-            label_of, (edge, y), xytext=(-4 if side == "right" else 4, 0), ha=side, annotation_clip=False, **place
-        )
+        by, place = (-4 if side == "right" else 4, 0), {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
+        note(ax, f"{name} {rank:.2f}", (edge, y), by, ha=side, va="center", **place)
     return ax
 
 
@@ -192,11 +186,10 @@ def power(frame: pd.DataFrame, ax: Any, *, observed: float, margin: float | None
     for line_above, (at, name) in enumerate(places):
         if at <= far:
             ax.axvline(at, color="#444", linewidth=1, linestyle="-." if name == "margin" else ":")
-            ax.annotate(name, (at, 1.02), xytext=(0, 2 + 9 * line_above), textcoords="offset points", ha="center")
-    ax.set(ylim=(0, 1.02), xlim=(0, far))
+            note(ax, name, (at, 1.02), (0, 2 + 9 * line_above), ha="center")
+    ax.set(ylim=(0, 1.02), xlim=(0, far), xlabel=xlabel, ylabel="power")
     ax.grid(**GRID)
     legend(ax, lines)
-    ax.set(xlabel=xlabel, ylabel="power")
     return ax
 
 
@@ -213,9 +206,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Any) -> Any:
         pairs = zip(counted["users"], counted["error"], strict=True)
         marks.series(points, name, [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs])
     ax.axhline(0.05, color="#444", linewidth=0.9, linestyle="--")
-    ax.annotate(
-        "5%: agrees in 95%", (curves["users"].min(), 0.05), xytext=(0, 3), textcoords="offset points", ha="left"
-    )
+    note(ax, "5%: agrees in 95%", (curves["users"].min(), 0.05), (0, 3), ha="left")
     ax.set(xscale="log")
     ax.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
     ax.minorticks_off()

@@ -9,7 +9,7 @@ import pandas as pd
 
 from evalkit.drawing import figures as marks
 from evalkit.drawing import plots
-from evalkit.drawing.plots import COLOURS, GREY, GRID, MARKERS, legend, said, short
+from evalkit.drawing.plots import COLOURS, GREY, GRID, MARKERS, legend, note, said, short
 from evalkit.numbers import decimals, number, signed
 
 SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
@@ -219,9 +219,9 @@ def distributions(
         widest = of_system.loc[name]
         ax.plot([widest["x"]] * 2, [widest["negative"], widest["positive"]], color="#444", marker="_", linewidth=1.2)
         middle = (widest["negative"] + widest["positive"]) / 2
-        place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": SMALL}
-        place["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
-        ax.annotate(f"KS {number(widest['value'])}", (widest["x"], middle), **place)
+        box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
+        at = (widest["x"], middle)
+        note(ax, f"KS {number(widest['value'])}", at, (4, 0), va="center", fontsize=SMALL, bbox=box)
     legend(list(axes.flat)[-1], drawn)
     return axes
 

@@ -53,6 +53,11 @@ def title(name: str, width: int) -> str:
     return "\n".join(textwrap.wrap(name, width, break_on_hyphens=False, max_lines=LINES, placeholder=" …") or [name])
 
 
+def note(ax: Any, words: str, at: tuple[Any, Any], by: tuple[float, float], **style: Any) -> None:
+    """Words beside a point, so many points of type away from it."""
+    ax.annotate(words, at, xytext=by, textcoords="offset points", **style)
+
+
 def legend(ax: Any, lines: Sequence[tuple[str, Any]]) -> None:
     """A legend of named lines below the axes. Matplotlib by itself leaves out names that begin with an underscore."""
     place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
@@ -77,9 +82,9 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool, sides: Si
     if zero:
         ax.axvline(0, color="#444", linewidth=0.9)
     if sides:
-        above: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "fontsize": 8}
-        ax.annotate(f"← {sides[0]}", (0, 1), xytext=(-5, 2), ha="right", color="#444", **above)
-        ax.annotate(f"{sides[1]} →", (0, 1), xytext=(5, 2), ha="left", color="#444", **above)
+        above: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "fontsize": 8, "color": "#444"}
+        note(ax, f"← {sides[0]}", (0, 1), (-5, 2), ha="right", **above)
+        note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
     ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
     ax.set(ylim=(len(frame) - 0.4, -0.6))
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
@@ -129,7 +134,7 @@ def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours:
     ax.axhline(0, color="#444", linewidth=0.9)
     mean, show = float(every.mean()), signed if every.min(initial=0) < 0 else number
     ax.axhline(mean, color="#444", linewidth=1.2, linestyle="--")
-    ax.annotate(f"mean {show(mean)}", (place[0], mean), xytext=(2, 3), textcoords="offset points")
+    note(ax, f"mean {show(mean)}", (place[0], mean), (2, 3))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
 

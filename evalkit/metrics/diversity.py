@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, codes, finite, ratio
+from evalkit.metrics.rankings import Listed
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class Items(Listed):
     """The items of lists, one list after another, best rank first: list i is `item[offset[i]:offset[i + 1]]`.
 
     item: the row of the catalogue, from 0 to size - 1; -1 = not in the catalogue. Each item of the catalogue occurs at
@@ -28,19 +29,6 @@ class Items:
     offset: Ints
     size: int
 
-    def __len__(self) -> int:
-        return len(self.offset) - 1
-
-    @cached_property
-    def length(self) -> Ints:
-        """Rows of each list."""
-        return np.diff(self.offset)
-
-    @cached_property
-    def owner(self) -> Ints:
-        """The list that each row belongs to."""
-        return np.repeat(np.arange(len(self)), self.length)
-
     @cached_property
     def rank(self) -> Ints:
         """The place of each row in its list, from 1."""
@@ -50,10 +38,6 @@ class Items:
     def known(self) -> Bools:
         """True for each row with an item of the catalogue."""
         return self.item >= 0
-
-    def total(self, rows: Bools, weights: Floats | None = None) -> Floats:
-        """Per list: the number of selected rows, or the sum of their weights."""
-        return np.bincount(self.owner[rows], weights, minlength=len(self)).astype(float)
 
 
 # Making the structure ----------------------------------------------------------------------------------------

@@ -43,19 +43,10 @@ class Hits:
         return np.bincount(self.owner, weights, minlength=self.lists).astype(float)
 
 
-@dataclass(frozen=True)
-class Lists:
-    """Graded lists, one after another, best rank first: list i is `grade[offset[i]:offset[i + 1]]`.
+class Listed:
+    """Rows of lists, one list after another: list i has the rows from `offset[i]` to `offset[i + 1]`."""
 
-    grade: a real number of at least 0, NaN = not judged. tied: the row has the same score as the row before it in its
-    list. position: the rank of each row, ascending in its list, if ranks may have gaps; None: 1, 2, 3, … in each list.
-    A missing rank counts as not relevant.
-    """
-
-    grade: Floats
-    tied: Bools
     offset: Ints
-    position: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.offset) - 1
@@ -69,6 +60,25 @@ class Lists:
     def owner(self) -> Ints:
         """The list that each row belongs to."""
         return np.repeat(np.arange(len(self)), self.length)
+
+    def total(self, rows: Bools, weights: Floats | None = None) -> Floats:
+        """Per list: the number of selected rows, or the sum of their weights."""
+        return np.bincount(self.owner[rows], weights, minlength=len(self)).astype(float)
+
+
+@dataclass(frozen=True)
+class Lists(Listed):
+    """Graded lists, one after another, best rank first: list i is `grade[offset[i]:offset[i + 1]]`.
+
+    grade: a real number of at least 0, NaN = not judged. tied: the row has the same score as the row before it in its
+    list. position: the rank of each row, ascending in its list, if ranks may have gaps; None: 1, 2, 3, … in each list.
+    A missing rank counts as not relevant.
+    """
+
+    grade: Floats
+    tied: Bools
+    offset: Ints
+    position: Ints | None = None
 
     @cached_property
     def rank(self) -> Ints:
@@ -116,10 +126,6 @@ class Lists:
         nth = np.arange(1, len(row) + 1) - ends[owner]
         rank = row - self.offset[owner] + 1 if self.position is None else self.position[row]
         return Hits(row, owner, rank, nth, len(self))
-
-    def total(self, rows: Bools) -> Floats:
-        """Per list: the number of selected rows."""
-        return np.bincount(self.owner[rows], minlength=len(self)).astype(float)
 
 
 @dataclass(frozen=True)

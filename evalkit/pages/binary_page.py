@@ -51,8 +51,6 @@ def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
     return (f"if perfect {number(expected, places)},\np {p_value(p)}",)
 
 
-page.offered(__name__)
-
 probabilities = page.where(lambda study: study.probabilities)
 
 

@@ -27,8 +27,6 @@ from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
 from evalkit.studies.row_study import DRAWN as CLASSES_DRAWN
 
-page.offered(__name__)
-
 one_by_one = page.where(lambda study: study.one_by_one)
 probabilities = page.where(lambda study: study.probabilities)
 scored = page.where(lambda study: study.scored)

@@ -17,8 +17,6 @@ from evalkit.studies import classification
 from evalkit.studies import classification as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
-page.offered(__name__)
-
 probabilities = page.where(lambda study: study.probabilities)
 
 

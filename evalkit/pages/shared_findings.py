@@ -18,8 +18,6 @@ from evalkit.studies.diagnostics import Ends
 from evalkit.studies.ranking import by_system, total
 from evalkit.studies.study import Study
 
-page.offered(__name__)
-
 
 def columns_read(columns: Mapping[str, str]) -> str:
     """The column of each role, in words."""
