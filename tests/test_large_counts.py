@@ -4,13 +4,12 @@ import tracemalloc
 
 import pandas as pd
 import pytest
-from test_significance_page import PIECES
 
 from evalkit.arrays import InputError
 from evalkit.pages import significance_page
 from evalkit.studies import significance
 
-OF_DATA = [piece for piece in PIECES if piece is not significance_page.teaching]
+OF_DATA = [piece for piece in significance_page.PIECES if piece is not significance_page.teaching]
 
 
 def counts(n, *more):
