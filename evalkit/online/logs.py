@@ -19,7 +19,7 @@ from evalkit.reading.engines.base import Engine, Query, streamed, typed
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, rules, sources, table
-from evalkit.reading.tables.parts import Part, Selection, Source, explained
+from evalkit.reading.tables.parts import Part, Selection, Source, explained, names
 from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
 from evalkit.reading.tables.table import Coded, Table
 
@@ -144,7 +144,7 @@ def _streamed_log(
         if there <= {*arms, neutral}:
             refuse_missing(arms, there)
     except InputError as error:
-        raise InputError(f"{table.names(parts)}: {error}") from None
+        raise InputError(f"{names(parts)}: {error}") from None
     cells = ", ".join(f"{quote(role)} AS c{i}" for i, role in enumerate(roles))
     by = f"c{roles.index('user' if 'user' in roles else 'session')}"
     query = replace(Query.over(chosen, [cells] * len(chosen)), by=by, rows=sum(rows))
@@ -209,7 +209,7 @@ def _refusal(
             return error.located(
                 part.name, lambda _: (part.name, 0 if numbers is None else int(numbers[row - 1]) + 1), named(fields[0])
             )
-    return blocks.changed(table.names([selection.part for selection in chosen]))
+    return blocks.changed(names([selection.part for selection in chosen]))
 
 
 # Users ----------------------------------------------------------------------------------------------------------------

@@ -288,7 +288,7 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     preference = lookup.chosen(p.preference, "interleaving", METRICS)
     shared = study.settings(p, preference, segments=p.segments, limits=limits)
     budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
-    sessions_of, users_of = (study.inputs(tables, p.header, limits.reading) for tables in (p.log, p.users))
+    sessions_of, users_of = (sources.given(tables, p.header, limits.reading) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
     asked = list(inputs) or ["log", "users"]
     _check_meant(asked, p)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import InputError, ParameterError, ratio
+from evalkit.arrays import InputError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
@@ -20,7 +20,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed
-from evalkit.reading.inputs import rows, runs
+from evalkit.reading.inputs import rows
 from evalkit.reading.inputs.lists import DEEPEST, Stock
 from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.reductions import sharded
@@ -34,8 +34,9 @@ from evalkit.reading.reductions.sharded import (
     WorstTies,
 )
 from evalkit.reading.tables import rules, sources
-from evalkit.statistics import inference, methods
+from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.methods import paired
 from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import study, units
 from evalkit.studies.diagnostics import VISIBLE
@@ -67,41 +68,33 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     [0.75]
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    chosen = lookup.chosen(p.metrics, "rankings", METRICS)
-    shared = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
-    run = sources.parts(p.preds, p.header, limits.reading)
-    judged = study.inputs(p.qrels, p.header, limits.reading)
-    catalogue = _stock(p, limits)
-    relevant = rules.rounded(p.relevance_level, rules.of_role(judged or run, "grade", p.columns))
+    shared = study.settings(
+        p, lookup.chosen(p.metrics, "rankings", METRICS), unit=p.unit, segments=p.segments, limits=limits
+    )
+    tables = (p.preds, p.qrels, p.queries, p.items)
+    run, judged, queries, items = (sources.given(table, p.header, limits.reading) for table in tables)
+    catalogue, columns = listed.read_stock(items, p.columns), listed.other_columns(p.columns)
+    relevant = rules.rounded(p.relevance_level, rules.of_role(judged or run or (), "grade", p.columns))
     cuts = p.ks or KS
     ranked = rows.Ranked.of(
         run,
         judged,
-        columns=listed.other_columns(p.columns),
+        columns=columns,
         systems=p.systems,
         attributes=shared.attributes,
         unit=shared.unit,
-        queries=study.inputs(p.queries, p.header, limits.reading),
+        queries=queries,
         ranks=p.ranks,
     )
-    budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
-    data = sharded.read(ranked, _asks(shared, cuts, relevant), budget)
+    asks, reading = _asks(shared, cuts, relevant), limits.reading
+    data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     study.check_systems(shared, data.systems)
-    _check_unit(shared.unit, data)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
     ranking = Ranking(shared, data.systems, data.attributes, p.given, read, data, cuts, relevant, p.ranks, catalogue)
     return _check_defined(ranking)
 
 
 read = parameters.reader(parameters.Ranking)(study_of)
-
-
-def _stock(p: parameters.Ranking, limits: Limits) -> Stock | None:
-    """The table of items, None where none is given; raises ParameterError for a column of it then."""
-    own = [role for role in listed.OWN if role in p.columns]
-    if p.items is None and own:
-        raise ParameterError(f"columns: {own[0]} is a column of the table of items; set items=TABLE")
-    return None if p.items is None else listed.read_stock(sources.parts(p.items, p.header, limits.reading), p.columns)
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:
@@ -118,16 +111,6 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
 def _curve_metric(primary: Chosen) -> Any:
     """The metric of the curve along the list: the primary one, NDCG where that has no cut-off."""
     return primary.metric if primary.metric.cut != "never" else lookup.TABLE["ndcg"]
-
-
-def _check_unit(unit: str | None, data: Runs | Measured) -> None:
-    """Raises InputError for a query without a unit: it would make one cluster of all such queries."""
-    without = np.flatnonzero(data.attributes[unit] == runs.NONE) if unit else np.zeros(0)
-    if len(without):
-        query = data.query[without[0]]
-        raise InputError(
-            f"unit: every query must have a {unit}, got none for query {query!r} (missing in {len(without):,} queries)"
-        )
 
 
 def _check_defined(ranking: "Ranking") -> "Ranking":
@@ -202,9 +185,9 @@ class Ranking(Shown, Study):
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)
-        paired = methods.paired(first, second)
-        shows = paired.detectable(self.family_level)
-        return {"p_t": paired.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": shows}
+        by_t = paired(first, second)
+        shows = by_t.detectable(self.family_level)
+        return {"p_t": by_t.p_value, "wins": wins, "ties": ties, "losses": losses, "detectable": shows}
 
     # Query by query, along the list
 

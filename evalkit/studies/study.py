@@ -17,7 +17,7 @@ import pandas as pd
 from evalkit.arrays import Bools, InputError, ParameterError, codes
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
 from evalkit.parameters import Compared
 from evalkit.reading.tables import columns as roles_of
@@ -75,11 +75,6 @@ def settings(
     """Return the settings that the parameters of a report and these ask for; the first metric decides."""
     several = tuple(dict.fromkeys(segments))
     return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits, p.units)
-
-
-def inputs(tables: Any, header: str | None, reading: Reading = USUAL.reading) -> list[Part] | None:
-    """Return the files, frames and tables that a parameter names, None where it names none."""
-    return None if tables is None else sources.parts(tables, header, reading)
 
 
 def check_columns(metrics: Iterable[Any], parts: Iterable[Part]) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.reading.tables.duck import Dialect
-from evalkit.reading.tables.parts import Frames, Part, Selection, explained
+from evalkit.reading.tables.parts import Frames, Part, Selection, explained, names
 from evalkit.reading.tables.rules import Check, Fields, checks, split
-from evalkit.reading.tables.table import Block, Table, names, too_many
+from evalkit.reading.tables.table import Block, Table, too_many
 from evalkit.system import progress
 
 Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.arrays import Bools, Floats, InputError, Ints
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists
 from evalkit.reading.inputs.rows import Rows
@@ -312,8 +312,15 @@ def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, Field]:
     return fields | {name: Field(name, FEATURES) for name in features}
 
 
-def read_stock(parts: Sequence[Part], columns: Mapping[str, str]) -> Stock:
-    """The items of a table; raises InputError with file, column, row and value for what cannot be meant."""
+def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stock | None:
+    """The items of a table, None where none is given.
+
+    Raises ParameterError for a column of it then, InputError with file, column, row and value for what cannot be meant.
+    """
+    if parts is None:
+        if own := next((role for role in OWN if role in columns), None):
+            raise ParameterError(f"columns: {own} is a column of the table of items; set items=TABLE")
+        return None
     fields = [plan_stock(part, columns) for part in parts]
     table.same_columns(parts, fields)
     rows = table.read(parts, fields)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import ParameterError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
@@ -330,10 +330,19 @@ def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs | Measured
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
     lists = [*ranked.run, *(ranked.judged or ())]
     every = [*lists, *(ranked.queries or ())]
-    if not backends.cluster_of(every, budget.reading) and _fits(sum(part.rows for part in lists), budget):
-        return runs.of(ranked)
-    with backends.opened(budget, every) as engine:
-        return measured(engine, ranked, asks)
+    if _fits(sum(part.rows for part in lists), budget) and all(part.cluster is None for part in every):
+        data: Runs | Measured = runs.of(ranked)
+    else:
+        with backends.opened(budget, every) as engine:
+            data = measured(engine, ranked, asks)
+    without = np.flatnonzero(data.attributes[ranked.unit] == runs.NONE) if ranked.unit else np.zeros(0)
+    if len(without):  # it would make one cluster of all such queries
+        query = data.query[without[0]]
+        raise InputError(
+            f"unit: every query must have a {ranked.unit}, got none for query {query!r} "
+            f"(missing in {len(without):,} queries)"
+        )
+    return data
 
 
 def _fits(count: int, budget: Budget) -> bool:

@@ -6,7 +6,7 @@ one class here beside and one line in `formats`.
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -199,6 +199,11 @@ def _check_names(names: Collection[str], where: str) -> None:
         if name.lower() in seen:
             raise InputError(f"{where}: column names must be distinct, got {seen[name.lower()]!r} and {name!r}")
         seen[name.lower()] = name
+
+
+def names(parts: Sequence[Part]) -> str:
+    """The input in an error: its first parts."""
+    return ", ".join(dict.fromkeys(part.name for part in parts[:3]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

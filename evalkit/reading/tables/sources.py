@@ -157,6 +157,11 @@ def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading
     return [part for item in items for part in _parts(item, header, reading, top)]
 
 
+def given(data: Any, header: str | None = None, reading: Reading = USUAL.reading) -> list[Part] | None:
+    """The parts of an input, None where none is given."""
+    return None if data is None else parts(data, header, reading)
+
+
 def _items(data: Any) -> list[Any]:
     """What a list, of lists too, names one by one."""
     return [item for some in data for item in _items(some)] if isinstance(data, list | tuple) else [data]

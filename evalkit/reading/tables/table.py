@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics import block as hashes
-from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.parts import Part, Source, names
 from evalkit.reading.tables.rules import Field, Fields, split
 
 PIECE = 2**18  # texts that are hashed at once, within some megabytes
@@ -289,11 +289,6 @@ def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, in
 def read(parts: Sequence[Part], fields: Sequence[Fields], coded: Collection[str] = ()) -> Table:
     """Every part by its columns; coded, and raises InputError, as `block`."""
     return Table([block(part, own, coded) for part, own in zip(parts, fields, strict=True)])
-
-
-def names(parts: Sequence[Part]) -> str:
-    """The input in an error: its first parts."""
-    return ", ".join(dict.fromkeys(part.name for part in parts[:3]))
 
 
 def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
