@@ -30,7 +30,7 @@ def test_bands_are_made_once_for_both_curves_and_only_of_systems_that_are_drawn(
         assert list(every["system"].unique()) == study.order
         own = every[every["system"].isin(study.order[2:4])].reset_index(drop=True)
         pd.testing.assert_frame_equal(own, some)
-        drawn = resample(study, study.order[2])[1:]
+        drawn = resample(study, study.order[2])
         alone = score_curves.band(study.order[2], drawn, kind, level=0.95)
         pd.testing.assert_frame_equal(alone, some[some["system"] == study.order[2]])
     assert sorted(resampled) == sorted(study.order)

@@ -26,7 +26,7 @@ LINES = {
     "parameters": 822,
     "reading": 6_721,
     "statistics": 4_655,
-    "studies": 5_692,
+    "studies": 5_681,
     "top": 996,
 }
 MODULES = 164

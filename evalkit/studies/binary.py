@@ -205,14 +205,13 @@ class BinaryStudy(RowStudy):
         return not (c.positives and c.negatives)
 
     def resample(self, system: str) -> list[Counts]:
-        """A system's table in cells, and those of bootstrap samples of its rows or units, none where there are none."""
-        table, drawn = influence.pooled(self.chances(system)), self.settings.limits.bands
+        """A system's tables of bootstrap samples of its rows or units, none where these are not at hand."""
+        drawn: dict[str, Any] = {"rng": self.rng(3), "resamples": self.settings.limits.bands}
         if self.plain:
-            return [table, *bootstrap.resampled(table, rng=self.rng(3), resamples=drawn)]
+            return [*bootstrap.resampled(influence.pooled(self.chances(system)), **drawn)]
         if isinstance(self.sample, SummedRows):
-            return [table]
-        units = bootstrap.resampled_units(self.sample.rows[system], rng=self.rng(3), resamples=drawn)
-        return [table, *units]
+            return []
+        return [*bootstrap.resampled_units(self.sample.rows[system], **drawn)]
 
     @property
     def banded(self) -> bool:
@@ -325,7 +324,7 @@ class BinaryStudy(RowStudy):
     def _bands_of(self, name: str) -> dict[str, pd.DataFrame]:
         """The bands of one system by kind, none where nothing was resampled."""
         if name not in self._bands:
-            drawn, level = self.resample(name)[1:], self.settings.level
+            drawn, level = self.resample(name), self.settings.level
             kinds = score_curves.READ if drawn else ()
             self._bands[name] = {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
         return self._bands[name]

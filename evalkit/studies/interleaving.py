@@ -247,7 +247,7 @@ class Online(Shown):
     @property
     def studies(self) -> list[Study]:
         """The log's and the table's study, as far as given."""
-        return [study for study in (self.log, self.users) if study is not None]
+        return [*self.tables_of.values()]
 
     @property
     def tables_of(self) -> dict[str, Study]:

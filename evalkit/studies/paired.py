@@ -377,13 +377,16 @@ def other_tests(study: Significance) -> Iterator[Row]:
 
     Nothing for ratios of sums and folds, which none of them fits.
     """
-    for chosen in study.directed if not study.test_to_train else ():
-        yield from _other_tests(study, chosen)
+    if study.test_to_train:
+        return
+    for chosen in study.directed:
+        if not study.is_ratio(chosen):
+            rows = _other_tests(study, chosen)
+            for row, adjusted in zip(rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True):
+                yield row | {"bh": float(adjusted)}
 
 
-def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
-    if study.is_ratio(chosen):
-        return []
+def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
     tukey, bootstrap, rows = _tukey(study, chosen), study.bootstraps(chosen), []
     with progress("other tests", len(study.pairs), "pairs") as draw:
         for done, pair in enumerate(study.pairs):
@@ -399,8 +402,6 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[dict[str, Any]]:
                 "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
             }
             rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1]} | tests)
-    for row, adjusted in zip(rows, multiplicity.benjamini_hochberg([row["t"] for row in rows]), strict=True):
-        row["bh"] = float(adjusted)
     return rows
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from evalkit.system import progress
 
 if TYPE_CHECKING:
     from evalkit.studies.binary import BinaryStudy
+    from evalkit.studies.classes import EachStudy
 
 CURVES: dict[str, Callable[[Counts], Curve]] = {
     "roc": curves.roc_curve,
@@ -115,15 +116,7 @@ def histogram(tables: Mapping[str, Counts], edges: Floats) -> pd.DataFrame:
     return pd.concat([_binned(name, c, edges) for name, c in tables.items()], ignore_index=True)
 
 
-class Scored(Protocol):
-    """A study that knows whether all scores are probabilities."""
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether every score lies in 0..1."""
-
-
-def edges(study: Scored, tables: Mapping[str, Counts], bins: int = BINS) -> Floats:
+def edges(study: BinaryStudy | EachStudy, tables: Mapping[str, Counts], bins: int = BINS) -> Floats:
     """Edges of equal bins that hold all scores; of probabilities they go from 0 to 1."""
     if study.probabilities:
         return np.arange(bins + 1) / bins

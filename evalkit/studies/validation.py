@@ -198,25 +198,25 @@ def _given(e: Examples, column: FoldColumn, shared: Settings, p: parameters.Vali
         tests = [np.searchsorted(rows, test) for test in tests]
     follow = None if column.holdout or column.repeats > 1 else _consecutive(e, column.folds)
     return Validation(
+        **_read(e, p, rows, zip(column.names, tests, strict=True)),
         settings=shared,
         systems=tuple(systems),
-        attributes=_attributes(e, rows),
-        given=p.given,
-        sources=e.sources,
         described=(),
         threshold=p.threshold if e.classes else None,
-        examples=e,
         folds=follow or column.folds,
         pooled=pooled,
-        rows=rows,
-        tests=_slices(column.names, tests),
         on_training={name: of_system.take(train) for name, of_system in systems.items()} if column.holdout else {},
     )
 
 
-def _slices(names: Iterable[str], tests: Iterable[Ints]) -> list[Slice]:
-    """The folds as slices of the rows that they test."""
-    return [Slice("fold", name, test) for name, test in zip(names, tests, strict=True)]
+def _read(e: Examples, p: parameters.Validation, rows: Ints, tests: Iterable[tuple[str, Ints]]) -> dict[str, Any]:
+    """What every study has of the examples. rows: that were tested; tests: the name and the rows of each fold."""
+    attributes = {"group": e.group[rows]} if e.group is not None else {}
+    if e.group is None and e.unit is not None:
+        attributes = {e.unit: np.array(e.named(rows).to_pylist(), dtype=object)}
+    slices = [Slice("fold", name, test) for name, test in tests]
+    read = {"attributes": attributes, "given": p.given, "sources": e.sources}
+    return read | {"examples": e, "rows": rows, "tests": slices}
 
 
 def _free(name: str, systems: Mapping[str, Any]) -> str:
@@ -249,12 +249,6 @@ def _consecutive(e: Examples, folds: Folds) -> Folds | None:
     return Folds(len(e), pairs, splits.CONSECUTIVE)
 
 
-def _attributes(e: Examples, rows: Ints) -> dict[str, np.ndarray]:
-    if e.group is not None:
-        return {"group": e.group[rows]}
-    return {} if e.unit is None else {e.unit: np.array(e.named(rows).to_pylist(), dtype=object)}
-
-
 def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
@@ -281,16 +275,11 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         pooled |= {name: _pooled(some, order) for name, some in zip((OUTSIDE, INSIDE), both, strict=True)}
     tests = np.split(np.argsort(order, kind="stable"), np.cumsum(folds.sizes[1])[:-1])
     return Validation(
+        **_read(e, p, rows[order], zip(labels, tests, strict=True)),
         settings=shared,
         systems=tuple(models),
-        attributes=_attributes(e, rows[order]),
-        given=p.given,
-        sources=e.sources,
-        examples=e,
         folds=folds,
         pooled=pooled,
-        rows=rows[order],
-        tests=_slices(labels, tests),
         fits=fits,
         refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
         described=tuple(f"{name}: {' → '.join(fitting.steps(model))}" for name, model in models.items()),
