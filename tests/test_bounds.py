@@ -7,7 +7,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import SMALL, classified, limited
+from engine_samples import SMALL, classified, limited
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from large_values import held, summed
+from engine_samples import compared
 from online_samples import SMALL, users
 
 import evalkit as ek
@@ -12,7 +12,7 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.findings.kinds import ASSUMED_DIRECTION
 from evalkit.pages import experiment_page, significance_page
-from evalkit.studies import interleaving
+from evalkit.studies import interleaving, significance
 
 RNG = np.random.default_rng(5)
 LESS = RNG.normal(1, 0.2, 40)  # `good` has lower values than `bad`
@@ -40,7 +40,7 @@ UNITS = "latency_ms time_s Latency_(sec) error_%"
 
 
 @pytest.mark.parametrize("name", f"{LOWER} {UNITS}".split())
-@pytest.mark.parametrize("read", [held, summed])
+@pytest.mark.parametrize("read", [significance.read, compared])
 def test_a_column_of_losses_is_lower_is_better_under_its_own_name(name, read):
     study = read(table(name))
     assert (study.primary.label, better(study), warned(study)) == (name, "good", [])
@@ -53,7 +53,7 @@ def test_a_column_of_gains_is_higher_is_better_without_a_warning(name):
 
 
 @pytest.mark.parametrize("name", ["value", "closeness", "terrain", "minutes", "cost_reduction", "Wert"])
-@pytest.mark.parametrize("read", [held, summed])
+@pytest.mark.parametrize("read", [significance.read, compared])
 def test_a_name_that_says_nothing_is_told_with_what_to_set(name, read):
     study = read(table(name))
     assert better(study) == "bad"
@@ -94,7 +94,7 @@ def rated(tmp_path_factory):
 def test_the_units_of_a_report_keep_the_direction_that_they_state(rated):
     file, good = rated
     for data in (str(file), pq.read_table(file)):
-        for read in (held, summed):
+        for read in (significance.read, compared):
             study = read(data, columns="value=numerator")
             assert (study.primary.label, better(study), warned(study)) == ("my_own", good, [])
 

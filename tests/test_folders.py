@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from large_tables import classified
+from engine_samples import classified
 
 from evalkit import __main__
 from evalkit.arrays import InputError

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from large_tables import classified
+from engine_samples import classified
 
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading

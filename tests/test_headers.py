@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import classified
+from engine_samples import classified
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup

@@ -26,8 +26,10 @@ def pieces(study):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("n", [10**8, 10**15])
-@pytest.mark.parametrize("more", [{}, {"null": 0.5}, {"null": 0.5, "alternative": "greater"}])
+GREATER = {"null": 0.5, "alternative": "greater"}
+
+
+@pytest.mark.parametrize("n, more", [(10**8, {}), (10**15, {}), (10**15, {"null": 0.5}), (10**15, GREATER)])
 def test_a_page_of_very_many_trials_is_bounded(n, more):
     held, shown = pieces(significance.read(counts(n, 3 * int(n**0.5)), **more))
     assert held < 200e6

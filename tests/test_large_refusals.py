@@ -5,72 +5,39 @@ What one bad cell gives is in `test_bad_inputs.py`, of every reader; here is wha
 
 import re
 from dataclasses import replace
-from importlib import import_module
 
-import large_classes
-import large_forecasts
-import large_labels
-import large_losses
-import large_online
-import large_tables
-import large_values
+import engine_samples as of
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import SMALL, classified, frame, put
+from engine_samples import SMALL, binary, classified, put
 from own_metric_samples import saved
 
-from evalkit import parameters
+import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits
 from evalkit.metrics import grid
 from evalkit.reading.reductions import blocks
+from evalkit.studies import classification
+
+TABLES = {  # report, parameter, table, what is given with it
+    "binary": ("classification", "preds", lambda: binary(400), {}),
+    "long": ("classification", "preds", lambda: of.long(binary(400)).reset_index(drop=True), {}),
+    "classes": ("classification", "preds", lambda: of.classes(500), {}),
+    "labels": ("classification", "preds", lambda: of.labels(500), {}),
+    "rating": ("rating", "preds", lambda: of.long(of.forecasts(500), "forecast").reset_index(drop=True), {}),
+    "values": ("significance", "preds", of.values, {}),
+    "draws": ("significance", "preds", of.draws, {}),
+    "long values": ("significance", "preds", of.long_values, {}),
+    "losses": ("significance", "preds", of.losses, {}),
+    "users": ("interleaving", "users", of.users, of.OF_USERS),
+    "log": ("interleaving", "log", of.log, of.OF_LOG),
+}
 
 
 def apart(table):
     """No id in common."""
     return table.assign(id=table["id"] + table["system"])
-
-
-def binary(change=lambda table: table):
-    return lambda: change(frame(400))
-
-
-def long(change=lambda table: table):
-    return lambda: change(large_tables.long(frame(400)).reset_index(drop=True))
-
-
-def classes(change=lambda table: table):
-    return lambda: change(large_classes.frame(500))
-
-
-def labels(change=lambda table: table):
-    return lambda: change(large_labels.frame(500))
-
-
-def forecasts(change=lambda table: table):
-    return lambda: change(large_forecasts.long(large_forecasts.frame(500)).reset_index(drop=True))
-
-
-def values(change=lambda table: table):
-    return lambda: change(large_values.wide())
-
-
-def losses(change=lambda table: table):
-    return lambda: change(large_losses.frame())
-
-
-def users(change=lambda table: table):
-    return lambda: change(large_online.users())
-
-
-def sessions(change=lambda table: table):
-    return lambda: change(large_online.log())
-
-
-def in_parts(table):
-    """Draws, with a second column that could name them."""
-    return large_values.drawn().assign(subset=lambda t: t.groupby("question").cumcount().map("part {}".format))
 
 
 def with_total(table):
@@ -83,8 +50,9 @@ def paired(table):
     return table.groupby("id")["id"].transform("size") == 3
 
 
-def twice_in_two_units(table):
-    return pd.concat([table, table.iloc[5:6].assign(user_id="another")], ignore_index=True)
+def ninth(table, column, value):
+    """Another value in one row of an id that every system has."""
+    return table.assign(**{column: table[column].mask(table.index == table.index[paired(table)][9], value)})
 
 
 def twice_where_another_lacks(table):
@@ -97,132 +65,182 @@ def without_unit(table):
     return table.assign(user_id=table["user_id"].where(~table["id"].isin(some)))
 
 
-def of_new(table):
-    return table[table["system"] == "new"]
-
-
-def again(rows):
+def again(table, rows):
     """The table with users who have several rows in one arm."""
-
-    def change(table):
-        first = table[~table["user"].duplicated(keep=False)][:rows]
-        return pd.concat([table[:700], first, table[700:], first[:1]], ignore_index=True)
-
-    return change
+    first = table[~table["user"].duplicated(keep=False)][:rows]
+    return pd.concat([table[:700], first, table[700:], first[:1]], ignore_index=True)
 
 
-UNIT = {"unit": "user_id"}
-FREE = {"shares": "unknown"}
+UNIT, FREE, SAME = {"unit": "user_id"}, {"shares": "unknown"}, lambda table: table
 REFUSED = {
-    "which is positive": (binary(lambda t: t.assign(label=t["label"].map({0: "good", 1: "bad"}))), {}),
-    "no such positive": (binary(lambda t: t.assign(label=t["label"].map({0: "a", 1: "b"}))), {"positive": "c"}),
-    "binary: no such system": (binary(), {"systems": "good,bad"}),
-    "binary: labels differ": (long(lambda t: put(t, "label", 5, 1 - t["label"][5])), {}),
-    "binary: groups differ": (long(lambda t: put(t, "country", 5, "xx")), {"segments": "country"}),
-    "binary: no ids": (long(lambda t: t.drop(columns="id")), {}),
-    "binary: nothing shared": (long(apart), {}),
-    "classes: no such system": (classes(), {"systems": "near,none"}),
-    "classes: labels differ": (classes(lambda t: put(t, "label", 5, {"car": "rail"}.get(t["label"][5], "car"))), {}),
-    "classes: nothing shared": (classes(apart), {}),
-    "classes: one": (classes(lambda t: t[["id", "system"]].assign(label="car", predicted="car")), {}),
-    "classes: not predicted": (classes(lambda t: t.assign(predicted=t["label"].mask(t.index == 9, "boat"))), {}),
-    "classes: none predicted": (
-        classes(lambda t: t[["id", "system", "label"]].assign(predicted=t["label"].str.upper())),
-        {},
-    ),
-    "classes: a positive label": (classes(), {"positive": "car"}),
-    "labels: groups differ": (labels(lambda t: put(t, "country", 5, "xx")), {"segments": "country"}),
-    "labels: nothing shared": (labels(apart), {}),
-    "labels: a positive label": (labels(), {"positive": "law"}),
-    "labels: costs": (labels(), {"costs": "{fp: 1, fn: 5}"}),
-    "labels: no such baseline": (labels(), {"baseline": "none"}),
-    "rating: no such system": (forecasts(), {"systems": "near,none"}),
-    "rating: nothing shared": (forecasts(apart), {}),
-    "rating: unit differs": (forecasts(lambda t: put(t, "user_id", 5, "other")), UNIT),
-    "rating: a long unit": (forecasts(lambda t: put(t, "user_id", 8, "u" * 2_000)), UNIT),
-    "rating: a long system": (forecasts(lambda t: put(t, "system", 8, "s" * 2_000)), {}),
-    "values: a summary": (values(with_total), {}),
-    "values: a summary in a cluster": (values(lambda t: with_total(t).assign(user="u1")), {"unit": "user"}),
-    "values: other units": (values(in_parts), {}),
-    "values: no numbers": (values(lambda t: t[["question"]].assign(text="x")), {}),
-    "values: pairs": (values(lambda t: t.assign(model_a="x", model_b="y")), {}),
-    "values: no such column": (values(), {"systems": "newer"}),
-    "values: baseline": (values(), {"baseline": "z"}),
-    "values: not this metric": (values(), {"lower_is_better": "speed"}),
-    "values: several metrics": (values(), {"metrics": "a,b"}),
-    "values: no such system": (large_values.long, {"systems": "new,newer"}),
-    "values: no such metric": (large_values.long, {"metrics": "speed"}),
-    "values: two": (lambda: large_values.long().rename(columns={"value": "speed"}).assign(size=1.5), {}),
-    "losses: id twice in two units": (losses(twice_in_two_units), UNIT),
-    "losses: id twice and not paired": (losses(twice_where_another_lacks), UNIT),
-    "losses: two units": (
-        losses(lambda t: t.assign(user_id=t["user_id"].mask(t.index == t.index[paired(t)][9], "another"))),
+    "binary: which is positive": (lambda t: t.assign(label=t["label"].map({0: "good", 1: "bad"})), {}),
+    "binary: no such positive": (lambda t: t.assign(label=t["label"].map({0: "a", 1: "b"})), {"positive": "c"}),
+    "binary: no such system": (SAME, {"systems": "good,bad"}),
+    "long: labels differ": (lambda t: put(t, "label", 5, 1 - t["label"][5]), {}),
+    "long: groups differ": (lambda t: put(t, "country", 5, "xx"), {"segments": "country"}),
+    "long: no ids": (lambda t: t.drop(columns="id"), {}),
+    "long: nothing shared": (apart, {}),
+    "classes: no such system": (SAME, {"systems": "near,none"}),
+    "classes: labels differ": (lambda t: put(t, "label", 5, {"car": "rail"}.get(t["label"][5], "car")), {}),
+    "classes: nothing shared": (apart, {}),
+    "classes: one": (lambda t: t[["id", "system"]].assign(label="car", predicted="car"), {}),
+    "classes: not predicted": (lambda t: t.assign(predicted=t["label"].mask(t.index == 9, "boat")), {}),
+    "classes: none predicted": (lambda t: t[["id", "system", "label"]].assign(predicted=t["label"].str.upper()), {}),
+    "classes: a positive label": (SAME, {"positive": "car"}),
+    "labels: groups differ": (lambda t: put(t, "country", 5, "xx"), {"segments": "country"}),
+    "labels: nothing shared": (apart, {}),
+    "labels: a positive label": (SAME, {"positive": "law"}),
+    "labels: costs": (SAME, {"costs": "{fp: 1, fn: 5}"}),
+    "labels: no such baseline": (SAME, {"baseline": "none"}),
+    "labels: no threshold": (lambda t: t.assign(p_law=t["p_law"] * 8 - 4), {}),
+    "rating: no such system": (SAME, {"systems": "near,none"}),
+    "rating: nothing shared": (apart, {}),
+    "rating: unit differs": (lambda t: put(t, "user_id", 5, "other"), UNIT),
+    "rating: a long unit": (lambda t: put(t, "user_id", 8, "u" * 2_000), UNIT),
+    "rating: a long system": (lambda t: put(t, "system", 8, "s" * 2_000), {}),
+    "values: a summary": (with_total, {}),
+    "values: a summary in a cluster": (lambda t: with_total(t).assign(user="u1"), {"unit": "user"}),
+    "values: no numbers": (lambda t: t[["question"]].assign(text="x"), {}),
+    "values: pairs": (lambda t: t.assign(model_a="x", model_b="y"), {}),
+    "values: no such column": (SAME, {"systems": "newer"}),
+    "values: baseline": (SAME, {"baseline": "z"}),
+    "values: not this metric": (SAME, {"lower_is_better": "speed"}),
+    "values: several metrics": (SAME, {"metrics": "a,b"}),
+    "values: several rows a fold": (of.of_users, {"unit": "user", "test_to_train": 0.1}),
+    "draws: other units": (lambda t: t.assign(subset=t.groupby("question").cumcount().map("part {}".format)), {}),
+    "long values: no such system": (SAME, {"systems": "new,newer"}),
+    "long values: no such metric": (SAME, {"metrics": "speed"}),
+    "long values: two": (lambda t: t.rename(columns={"value": "speed"}).assign(size=1.5), {}),
+    "losses: id twice in two units": (
+        lambda t: pd.concat([t, t[5:6].assign(user_id="other")], ignore_index=True),
         UNIT,
     ),
-    "losses: no unit": (losses(without_unit), UNIT),
-    "losses: no unit of one system": (losses(lambda t: of_new(without_unit(t))), UNIT),
-    "losses: labels differ": (
-        losses(lambda t: t.assign(label=t["label"].mask(t.index == t.index[paired(t)][9], 1 - t["label"]))),
-        {},
-    ),
-    "losses: nothing shared": (losses(apart), {}),
-    "losses: no shared units": (losses(apart), UNIT),
-    "losses: no ids": (losses(lambda t: t.drop(columns="id")), {}),
-    "losses: no such column": (losses(), {"unit": "user"}),
-    "losses: metric": (losses(), {"metrics": "roc_auc"}),
-    "losses: metric of a column": (losses(lambda t: t.assign(amount=1.0)), {"metrics": [saved]}),
-    "losses: folds": (losses(), {"test_to_train": 0.1}),
-    "users: unknown arm": (users(), {"arms": "a,b", "shares": "a=1,b=1"}),
-    "users: an arm without users": (users(), {"arms": "a,b,c,d", **FREE}),
-    "users: one arm": (users(lambda t: t[t["arm"] == "a"]), FREE),
-    "users: user again": (users(again(1)), {}),
-    "users: users again": (users(again(5)), {}),
-    "users: a stratum in one arm": (users(lambda t: t.assign(alone=t["user"])), {"strata": "alone"}),
-    "users: shares of others": (users(), {"shares": "a=1,z=1"}),
-    "users: no such column": (users(), {"metrics": "sales"}),
-    "users: baseline": (users(), {"baseline": "z"}),
-    "log: unknown teams": (sessions(), {"arms": "a,c"}),
-    "log: an arm without a row": (sessions(), {"arms": "a,b,c"}),
-    "log: several teams": (sessions(), {"arms": None, "neutral": None}),
-    "log: a neutral team": (sessions(), {"neutral": None}),
-    "log: a position far away": (sessions(lambda t: put(t, "position", 7, 90_000)), {}),
-    "log: a position below 1": (sessions(lambda t: put(t, "position", 7, 0)), {}),
-    "log: positions that begin at 2": (sessions(lambda t: t.assign(position=t["position"] + 1)), {}),
-    "log: one position twice": (sessions(lambda t: t.assign(position=t["position"].clip(upper=2))), {}),
-    "log: many users": (sessions(lambda t: t.assign(user=np.arange(len(t)).astype(str))), {}),
-    "log: a device that no session begins with": (
-        sessions(lambda t: t.assign(device=t["device"].mask(t["position"] == 2, "phone"))),
-        {},
-    ),
-    "log: no credit": (sessions(lambda t: t.assign(click=0)), {}),
-    "log: credit of neutral items alone": (sessions(lambda t: t.assign(click=(t["team"] == "both") * 1)), {}),
-    "log: no such column": (sessions(), {"segments": "country"}),
-    "log: baseline": (sessions(), {"baseline": "z"}),
+    "losses: id twice and not paired": (twice_where_another_lacks, UNIT),
+    "losses: two units": (lambda t: ninth(t, "user_id", "another"), UNIT),
+    "losses: no unit": (without_unit, UNIT),
+    "losses: no unit of one system": (lambda t: without_unit(t)[lambda t: t["system"] == "new"], UNIT),
+    "losses: labels differ": (lambda t: ninth(t, "label", 1 - t["label"]), {}),
+    "losses: nothing shared": (apart, {}),
+    "losses: no shared units": (apart, UNIT),
+    "losses: no ids": (lambda t: t.drop(columns="id"), {}),
+    "losses: no such column": (SAME, {"unit": "user"}),
+    "losses: metric": (SAME, {"metrics": "roc_auc"}),
+    "losses: metric of a column": (lambda t: t.assign(amount=1.0), {"metrics": [saved]}),
+    "losses: folds": (SAME, {"test_to_train": 0.1}),
+    "users: unknown arm": (SAME, {"arms": "a,b", "shares": "a=1,b=1"}),
+    "users: an arm without users": (SAME, {"arms": "a,b,c,d", **FREE}),
+    "users: one arm": (lambda t: t[t["arm"] == "a"], FREE),
+    "users: user again": (lambda t: again(t, 1), {}),
+    "users: users again": (lambda t: again(t, 5), {}),
+    "users: a stratum in one arm": (lambda t: t.assign(alone=t["user"]), {"strata": "alone"}),
+    "users: shares of others": (SAME, {"shares": "a=1,z=1"}),
+    "users: no such column": (SAME, {"metrics": "sales"}),
+    "users: baseline": (SAME, {"baseline": "z"}),
+    "users: a metric that leaves some out": (SAME, {"metrics": [ek.mean(name="some")(lambda spent: spent / 0)]}),
+    "log: unknown teams": (SAME, {"arms": "a,c"}),
+    "log: an arm without a row": (SAME, {"arms": "a,b,c"}),
+    "log: several teams": (SAME, {"arms": None, "neutral": None}),
+    "log: a neutral team": (SAME, {"neutral": None}),
+    "log: a position far away": (lambda t: put(t, "position", 7, 90_000), {}),
+    "log: a position below 1": (lambda t: put(t, "position", 7, 0), {}),
+    "log: positions that begin at 2": (lambda t: t.assign(position=t["position"] + 1), {}),
+    "log: one position twice": (lambda t: t.assign(position=t["position"].clip(upper=2)), {}),
+    "log: many users": (lambda t: t.assign(user=np.arange(len(t)).astype(str)), {}),
+    "log: a device that changes": (lambda t: t.assign(device=t["device"].mask(t["position"] == 2, "phone")), {}),
+    "log: no credit": (lambda t: t.assign(click=0), {}),
+    "log: credit of neutral items alone": (lambda t: t.assign(click=(t["team"] == "both") * 1), {}),
+    "log: no such column": (SAME, {"segments": "country"}),
+    "log: baseline": (SAME, {"baseline": "z"}),
 }
-REPORTS = {"rating": "rating", "values": "significance", "losses": "significance"}
-REPORTS |= {"users": "interleaving", "log": "interleaving"}
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusals_are_those_of_memory(case, tmp_path):
-    (make, given), kind = REFUSED[case], case.split(":")[0]
-    report = REPORTS.get(kind, "classification")
-    online = {kind: None, **large_online.GIVEN[kind]} if kind in large_online.GIVEN else {"preds": None}
-    table, files = make(), [str(tmp_path / name) for name in ("first.csv", "second.csv")]
+    change, more = REFUSED[case]
+    report, parameter, make, given = TABLES[case.split(":")[0]]
+    table, files = change(make()), [str(tmp_path / name) for name in ("first.csv", "second.csv")]
     for path, rows in zip(files, (table[: len(table) // 3], table[len(table) // 3 :]), strict=True):
         rows.to_csv(path, index=False)
     said = []
     for limits in (Limits(), SMALL):
-        asked = getattr(parameters, report.capitalize()).of({**online, next(iter(online)): files, **given})
         with pytest.raises((InputError, ParameterError)) as refusal:
-            import_module(f"evalkit.studies.{report}").study_of(asked, limits)
+            of.study_of(report, files, limits, parameter, **given | more)
         said.append((type(refusal.value).__name__, str(refusal.value)))
     assert said[0] == said[1]
 
 
+# What only tables that are read by blocks are refused for ---------------------------------------------------------
+
+
+@ek.mean(best="high", undefined="the class is rare")
+def some(label, predicted):
+    return np.where(label == 3, np.nan, label == predicted)
+
+
+@ek.mean(best="high")
+def dear(label, exact):
+    return label.sum(axis=1) * exact
+
+
+def sixty():
+    """Sixty classes."""
+    label = np.random.default_rng(5).integers(0, 60, 500).astype(str)
+    ids = np.arange(500).astype(str)
+    return pd.DataFrame({"id": ids, "label": label, "predicted": label, "user": [i[0] for i in ids]})
+
+
+def held(**more):
+    return Limits(reading=replace(of.SHARDS, **more))
+
+
+def unlike(table):
+    """Forecasts of which one system has some that are negative."""
+    far = np.where(table.index < 10, -1.0, table["forecast_far"].abs() + 1)
+    return table.assign(forecast_far=far, forecast_near=table["forecast_near"].abs() + 1)
+
+
+NEEDS, MANY = (
+    "needs all rows in memory, got 1,000 rows",
+    "units with {} values each are more than the {} values that are",
+)
+ROWS = "one row of each, and there are more"
+BY_BLOCKS = (
+    ("classes", SAME, {"metrics": "roc_auc_hand_till"}, SMALL, f"metrics: roc_auc_hand_till {NEEDS}"),
+    ("classes", SAME, {"metrics": "roc_auc_ovr_weighted"}, SMALL, f"metrics: roc_auc_ovr_weighted {NEEDS}"),
+    ("classes", SAME, {"metrics": "roc_auc_ovo_weighted"}, SMALL, f"metrics: roc_auc_ovo_weighted {NEEDS}"),
+    ("classes", SAME, {"metrics": [some]}, SMALL, "some leaves rows out"),
+    ("classes", lambda t: sixty(), {"unit": "user"}, SMALL, "unit: .* 60 classes have 3,600 cells"),
+    ("labels", SAME, {"metrics": [dear]}, SMALL, f"metrics: dear {NEEDS}"),
+    ("rating", lambda t: unlike(of.forecasts(500)), {"metrics": "poisson_deviance"}, SMALL,
+     "poisson_deviance leaves rows out that differ by system"),
+    ("binary", SAME, {"segments": "age"}, held(values=50), "'age' has more than 50 distinct values"),
+    ("losses", SAME, {}, held(kept=4_000), MANY.format(6, "4,000")),
+    ("draws", SAME, {}, held(kept=4_499), f"1,500 {MANY.format(3, '4,499')}"),
+    ("users", SAME, {}, Limits(held=700, reading=of.SHARDS), f"up to 700 rows are held, {ROWS}"),
+    ("log", SAME, {}, Limits(held=300, reading=of.SHARDS), f"up to 300 sessions are held, {ROWS}"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name, change, given, limits, message", BY_BLOCKS)
+def test_what_needs_all_rows_or_more_than_is_held_is_refused(name, change, given, limits, message):
+    report, parameter, make, usual = TABLES[name]
+    with pytest.raises((InputError, ParameterError), match=message):
+        _ = getattr(of.study_of(report, change(make()), limits, parameter, **usual | given), "estimates", None)
+
+
+def test_just_as_many_values_as_are_kept_are_read():
+    assert len(of.study_of("significance", of.draws(), held(kept=4_500)).data) == 1_500
+
+
+def test_too_many_units_to_rank_rows_within_are_refused(monkeypatch):
+    monkeypatch.setattr(classification, "UNITS", 200)
+    with pytest.raises(ParameterError, match="gauc needs the value of each user_id, of 200 at most, got 300"):
+        classified(binary(), SMALL, metrics="gauc", unit="user_id")
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_files_of_every_kind_are_refused_by_name_and_row(tmp_path, kind):
-    data, path = put(frame(300), "score_good", 9, None), tmp_path / f"bad.{kind}"
+    data, path = put(binary(300), "score_good", 9, None), tmp_path / f"bad.{kind}"
     data["score_good"] = data["score_good"].astype(float)
     write = {"csv": data.to_csv, "parquet": data.to_parquet}.get(kind)
     write(path, index=False) if write else data.to_json(path, orient="records", lines=True)
@@ -232,21 +250,19 @@ def test_files_of_every_kind_are_refused_by_name_and_row(tmp_path, kind):
 
 def test_a_truncated_file_and_an_unwritable_spill(tmp_path):
     path = tmp_path / "cut.parquet"
-    frame(2000).to_parquet(path)
+    binary(2000).to_parquet(path)
     path.write_bytes(path.read_bytes()[:-300])
     with pytest.raises(InputError, match="must be a complete Parquet file"):
         classified(str(path), SMALL)
     with pytest.raises(ParameterError, match="spill must be a folder"):
-        classified(frame(), SMALL, spill=str(tmp_path / "nowhere"))
+        classified(binary(), SMALL, spill=str(tmp_path / "nowhere"))
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path, reduce = tmp_path / "live.csv", grid.reduce
-    frame(2000).to_csv(path, index=False)
+    binary(2000).to_csv(path, index=False)
 
     def slow(*columns, **given):
-        with path.open("a", encoding="utf-8") as file:
-            file.write("")
         path.touch()
         return reduce(*columns, **given)
 
@@ -259,17 +275,11 @@ def test_an_input_whose_readings_differ_is_refused(monkeypatch):
     laid = blocks.laid
     monkeypatch.setattr(blocks, "laid", lambda *a, **k: replace(laid(*a, **k), rows=2999))
     with pytest.raises(InputError, match="data frame: the input changed while it was read"):
-        classified(frame(3000), SMALL)
+        classified(binary(3000), SMALL)
 
 
 def test_no_file_is_left_when_reading_ends_badly(tmp_path, monkeypatch):
     monkeypatch.setattr(grid, "reduce", lambda *columns, **given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        classified(frame(), SMALL, spill=str(tmp_path))
+        classified(binary(), SMALL, spill=str(tmp_path))
     assert not list(tmp_path.iterdir())
-
-
-def test_segments_with_too_many_values_are_refused():
-    few = Limits(reading=replace(SMALL.reading, values=50))
-    with pytest.raises(ParameterError, match="'age' has more than 50 distinct values"):
-        classified(frame(), few, segments="age")

@@ -150,48 +150,7 @@ def test_a_nul_in_a_header_is_refused(tmp_path, header):
     assert "column names must hold no NUL character" in refusal(classification.read, preds=frame)
 
 
-EMPTY = {
-    "classification": (classification.read, "preds", ("id", "label", "score")),
-    "multi-class": (classification.read, "preds", ("id", "label", "p_a", "p_b")),
-    "multi-label": (classification.read, "preds", ("id", "y_a", "p_a")),
-    "ranking": (ranking.read, "preds", ("query", "item", "score", "grade")),
-    "rating": (rating.read, "preds", ("id", "actual", "forecast")),
-    "wide": (significance.read, "preds", ("query", "a", "b")),
-    "long": (significance.read, "preds", ("query", "system", "value")),
-    "validation": (validation.read, "preds", ("id", "label", "score", "fold")),
-    "features": (validation.read, "features", ("id", "label", "x")),
-}
-
-
-@pytest.mark.parametrize("kind", [object, float, str])
-@pytest.mark.parametrize("name", EMPTY)
-def test_a_frame_without_a_row_is_said_to_have_none(name, kind):
-    read, parameter, columns = EMPTY[name]
-    frame = pd.DataFrame({column: pd.Series(dtype=kind) for column in columns})
-    assert "no rows" in refusal(read, **{parameter: frame})
-
-
-@pytest.mark.parametrize("kind", [object, float, str])
-@pytest.mark.parametrize("given", ["log", "users"])
-def test_sessions_and_users_without_a_row_are_said_to_have_none(given, kind):
-    names = ("user", "arm", "orders") if given == "users" else ("session", "position", "team", "outcome")
-    frame = pd.DataFrame({column: pd.Series(dtype=kind) for column in names})
-    metrics = {"metrics": "orders"} if given == "users" else {}
-    assert "no rows" in refusal(interleaving.read, **{given: frame}, world="none", **metrics)
-
-
 # Values -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("date", ["9999-12-31", "0001-01-01", "1600-02-03T10:00:00"])
-def test_a_date_that_stands_for_none_is_refused(date):
-    time = pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d").to_list()
-    time[6] = date
-    message = f"data frame: time must hold dates of the years 1678 to 2261, not placeholders, got '{date}' (row 7)"
-    rng = np.random.default_rng(2)
-    assert refusal(validation.read, features=table(x=rng.normal(size=60), time=time)) == message
-    scored = table(score=rng.uniform(size=60), fold=np.arange(60) % 5, time=time)
-    assert refusal(validation.read, preds=scored) == message
 
 
 @pytest.mark.parametrize("size", [1e308, -1e308, 1e200])

@@ -10,8 +10,8 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from large_tables import SMALL as TWICE
-from large_tables import classified, frame
+from engine_samples import SMALL as TWICE
+from engine_samples import binary, classified
 from online_samples import SMALL, log, users
 from own_metric_samples import (
     CHANCES,
@@ -68,7 +68,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_an_own_metric_has_interval_and_test_of_its_kind(layout):
     known = {"brier": own_brier, "recall": own_recall, "precision": own_precision, "mcc": own_mcc}
-    study = classification.read(frame(400, units=60), metrics=[*known, *known.values()], **LAYOUTS[layout])
+    study = classification.read(binary(400, units=60), metrics=[*known, *known.values()], **LAYOUTS[layout])
     for name, own in known.items():
         same(study, own.name, name)
     same(rating.read(forecasts(), metrics=[own_wape, "wape"], **LAYOUTS[layout]), "own_wape", "wape")
@@ -84,7 +84,7 @@ def test_sums_over_rows_read_twice_give_the_numbers_of_memory(layout):
         (ratios, USUAL, 1e-3),
     ):
         given = {"metrics": metrics, "threshold": 0.4, **LAYOUTS[layout]}
-        memory, summed = (classified(frame(900), some, **given) for some in (limits, TWICE))
+        memory, summed = (classified(binary(900), some, **given) for some in (limits, TWICE))
         assert (memory.data is None, summed.data is None) == (False, True)
         np.testing.assert_allclose(summed.estimates["value"], memory.estimates["value"], rtol=1e-10)
         np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=wide)
@@ -95,13 +95,13 @@ def test_sums_over_rows_read_twice_give_the_numbers_of_memory(layout):
 def test_what_needs_rows_in_memory_is_refused_of_a_large_table():
     why = "metrics: saved is computed from the column amount, which needs all rows in memory, got 3,000 rows"
     with pytest.raises(ParameterError, match=why):
-        classified(frame().assign(amount=1.0), TWICE, metrics=[saved])
+        classified(binary().assign(amount=1.0), TWICE, metrics=[saved])
     for declare, side in ((ek.mean, lambda values: values), (ek.ratio, lambda values: (values, values))):
         part = declare(name="part", undefined="negative")(
             lambda label, score, s=side: s(np.where(label, score, np.nan))
         )
         with pytest.raises(ParameterError, match="metrics: part leaves rows out, which needs all rows in memory"):
-            classified(frame(), TWICE, metrics=[part])
+            classified(binary(), TWICE, metrics=[part])
 
 
 def test_of_ranked_lists_it_takes_a_cut_off_and_units():
@@ -160,7 +160,7 @@ def test_several_classes_several_labels_and_folds():
 
 
 def test_further_columns_are_numbers_of_the_input():
-    table = frame(200).assign(amount=np.linspace(0, 5, 200))
+    table = binary(200).assign(amount=np.linspace(0, 5, 200))
     study = classification.read(table, metrics=[saved, "accuracy"], segments="country")
     predicted = table["score_good"] >= 0.5
     by_hand = (table["amount"] * table["label"] * predicted - predicted).mean()
@@ -171,7 +171,7 @@ def test_further_columns_are_numbers_of_the_input():
     with pytest.raises(InputError, match="country must be a number, got '"):
         classification.read(table, metrics=[of_text])
     with pytest.raises(ParameterError, match="has no column 'amount'"):
-        classification.read(frame(200), metrics=[saved])
+        classification.read(binary(200), metrics=[saved])
     study = validation.read(metrics=[saved])
     with pytest.raises(ParameterError, match="saved needs the column 'amount', which this report does not read"):
         study.estimate(study.primary, "logistic")
@@ -212,11 +212,11 @@ def test_a_file_of_metrics_is_named_in_the_parameters_and_stands_in_the_provenan
 
 
 def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
-    study = classification.read(frame(200).assign(amount=1.0), metrics=["roc_auc", saved], segments="country")
+    study = classification.read(binary(200).assign(amount=1.0), metrics=["roc_auc", saved], segments="country")
     assert "Money saved per case &lt;b&gt;: the amount" in binary_page.definitions(study).html
     assert "own metric saved: declared in Python, no file" in binary_page.origin(study).text
     metrics = [own_brier, "brier", saved, own_errors, "error_rate", own_alarms]
-    several = classification.read(frame(211).assign(amount=2.0), metrics=metrics)
+    several = classification.read(binary(211).assign(amount=2.0), metrics=metrics)
     free, decided = binary_page.estimates(several).text.split("Metrics at the threshold")
     assert "own_brier" in free
     assert all(name in decided for name in ("saved", "own_errors", "own_alarms"))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from large_tables import frame
+from engine_samples import binary
 from own_metric_samples import (
     CHANCES,
     forecasts,
@@ -108,7 +108,7 @@ def test_what_cannot_join_a_report():
         find(ek.mean(name="brier")(lambda label, score: score), "counts")
     twin = [ek.mean(name="twice")(lambda label, score, c=c: c * score) for c in (1, 2)]
     with pytest.raises(ParameterError, match="two metrics are called twice"):
-        classification.read(frame(100), metrics=twin)
+        classification.read(binary(100), metrics=twin)
     with pytest.raises(ParameterError, match="own_brier has no cut-off"):
         find(own_brier.at(3), "counts")
     with pytest.raises(ParameterError, match=r"own_wape.* has nothing to be computed from, preds holds a wide table"):

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from large_tables import SMALL, classified, limited
+from engine_samples import SMALL, classified, limited
 
 from evalkit.limits import USUAL
 from evalkit.metrics import grid

@@ -3,10 +3,7 @@
 import threading
 import time
 
-import large_classes
-import large_forecasts
-import large_online
-import large_tables
+import engine_samples as of
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,9 +11,7 @@ import pytest
 from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import Ranking
 from evalkit.reading.engines import backends
-from evalkit.studies import ranking
 
 READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, units=50)
 LIMITS = Limits(reading=READING)
@@ -36,30 +31,26 @@ def lists(rows=20_000):
     return pd.DataFrame(data | {"score_a": rng.normal(size=rows).round(2), "score_b": rng.random(rows), "grade": grade})
 
 
-def ranked(path, limits, **more):
-    return ranking.study_of(Ranking.of({"preds": path, "segments": "tier", **more}), limits)
-
-
-CASES = {
-    "ranked lists": (lists, ranked),
+CASES = {  # a report, its table, and what is given with it
+    "ranked lists": ("ranking", lists, {"segments": "tier"}),
     "scores and real weights": (
-        lambda: large_tables.frame(20_000, units=3_000).drop(columns=["id", "age"]),
-        lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: exact}", **UNITS, **more),
+        "classification",
+        lambda: of.binary(20_000, units=3_000).drop(columns=["id", "age"]),
+        {"columns": "{weight: exact}", **UNITS},
     ),
-    "systems by id": (lambda: large_tables.long(large_tables.frame(20_000)), large_tables.classified),
+    "systems by id": ("classification", lambda: of.long(of.binary(20_000)), {}),
     "whole weights": (
-        lambda: large_tables.frame(20_000, ties=9)[["label", "score_good", "heavy"]],
-        lambda path, limits, **more: large_tables.classified(path, limits, columns="{weight: heavy}", **more),
+        "classification",
+        lambda: of.binary(20_000, ties=9)[["label", "score_good", "heavy"]],
+        {"columns": "{weight: heavy}"},
     ),
     "classes": (
-        lambda: large_classes.frame(8_000, units=1_000, systems=("near",)),
-        lambda path, limits, **more: large_classes.summed(path, limits, metrics="log_loss,brier", **UNITS, **more),
+        "classification",
+        lambda: of.classes(8_000, units=1_000, systems=("near",)),
+        {"metrics": "log_loss,brier", **UNITS},
     ),
-    "forecasts": (
-        lambda: large_forecasts.frame(20_000, units=3_000),
-        lambda path, limits, **more: large_forecasts.summed(path, limits, metrics="mae,rmse,r2", **UNITS, **more),
-    ),
-    "users of an A/B test": (lambda: large_online.users(8_000, crossed=30), large_online.users_by_blocks),
+    "forecasts": ("rating", lambda: of.forecasts(20_000, units=3_000), {"metrics": "mae,rmse,r2", **UNITS}),
+    "users of an A/B test": ("interleaving", lambda: of.users(8_000, crossed=30), {"parameter": "users"} | of.OF_USERS),
 }
 
 
@@ -79,11 +70,12 @@ def folder(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_bits_are_those_of_one_thread(folder, case):
-    data, study_of = CASES[case]
+    report, data, given = CASES[case]
     data().to_parquet("rows.parquet", row_group_size=900, index=False)
     frames = {}
     for threads in (1, 2, 3):
-        study = study_of("rows.parquet", LIMITS, threads=threads)
+        study = of.study_of(report, "rows.parquet", LIMITS, threads=threads, **given)
+        study = getattr(study, given.get("parameter", "preds"), study)
         frames[threads] = study.estimates, study.comparisons
     for threads in (2, 3):
         for ours, theirs in zip(frames[threads], frames[1], strict=True):
@@ -97,7 +89,7 @@ def test_the_error_of_a_thread_is_the_same_line(folder, none_left, threads):
     data.loc[len(data) - 1, ["query", "item", "tier"]] = data.loc[0, ["query", "item", "tier"]]
     data.to_parquet("rows.parquet", row_group_size=900, index=False)
     with pytest.raises(InputError, match=r"^rows.parquet: query '.*' and item '.*' must appear once") as error:
-        ranked("rows.parquet", LIMITS, threads=threads)
+        of.study_of("ranking", "rows.parquet", LIMITS, segments="tier", threads=threads)
     assert "\n" not in str(error.value)
 
 

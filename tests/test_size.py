@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 164
-TESTS = 22_858
+TESTS = 21_252
 
 
 @cache

@@ -1,14 +1,11 @@
 """Tables of values per unit as people have them: each is understood rightly, or refused in one line."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
-from large_values import summed
+from engine_samples import compared
 from significance_tables import long, rng, told, wide
 
-from evalkit import __main__ as cli
 from evalkit.arrays import InputError, ParameterError
 from evalkit.studies import interleaving, significance
 
@@ -129,14 +126,6 @@ def test_repeated_folds_are_folds_of_their_repetition():
     assert (first(once)["n"], first(once)["unit"]) == (5, "fold")
 
 
-def test_a_text_among_the_values_of_a_long_table_is_refused(tmp_path):
-    table = answers().astype({"correct": object})
-    table.loc[6, "correct"] = "n/a"
-    table.to_csv(tmp_path / "long.csv", index=False)
-    with pytest.raises(InputError, match=r"long.csv.*correct must hold numbers, got 'n/a' \(row 7\)"):
-        significance.read(str(tmp_path / "long.csv"))
-
-
 def test_true_and_false_are_1_and_0(tmp_path):
     table = answers()
     expected = first(table)
@@ -182,16 +171,6 @@ def test_questions_within_a_named_cluster():
     assert twice.comparisons.iloc[0]["p"] == study.comparisons.iloc[0]["p"]
 
 
-@pytest.mark.parametrize("cell", ["n/a", "-", "0,5", "NULL", "abc"])
-@pytest.mark.parametrize("unit", [True, False])
-def test_a_cell_of_text_refuses_the_table_with_its_place(tmp_path, cell, unit):
-    table = wide().astype({"b": object})
-    table.loc[4, "b"] = cell
-    (table if unit else table.drop(columns="query")).to_csv(tmp_path / "wide.csv", index=False, sep=";")
-    with pytest.raises(InputError, match=rf"wide.csv.*b must hold numbers, got '{re.escape(cell)}' \(row 5\)"):
-        significance.read(str(tmp_path / "wide.csv"))
-
-
 def test_several_wrong_cells_are_listed_at_once(tmp_path):
     table = wide().astype({"b": object})
     table.loc[[1, 5, 7, 9], "b"] = "n/a"
@@ -205,11 +184,6 @@ def test_decimal_commas_are_refused_and_never_the_unit(tmp_path):
     table.to_csv(tmp_path / "wide.csv", index=False, sep=";")
     with pytest.raises(InputError, match=r"a must hold numbers, got .* decimal point"):
         significance.read(str(tmp_path / "wide.csv"))
-
-
-def test_without_a_unit_column_rows_are_units():
-    study = significance.read(wide().drop(columns="query").assign(group=list("xyz") * 20))
-    assert (study.comparisons.iloc[0]["n"], study.comparisons.iloc[0]["unit"]) == (60, "row")
 
 
 def test_a_column_without_values_is_told():
@@ -260,38 +234,6 @@ def test_what_trec_eval_cannot_mean_is_refused(tmp_path):
         significance.read(path, unit="query")
 
 
-# Order
-
-
-def same(study, other):
-    left, right = (one.comparisons.drop(columns=["method", "unit", "verdict", "metric"]) for one in (study, other))
-    assert left[["first", "second"]].to_numpy().tolist() == right[["first", "second"]].to_numpy().tolist()
-    numbers = [frame.drop(columns=["first", "second"]).to_numpy(float) for frame in (left, right)]
-    np.testing.assert_allclose(*numbers, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("shape", ["wide", "rows", "long", "clusters"])
-def test_the_order_of_rows_columns_and_systems_changes_no_number(seed, shape):
-    n = int(rng(seed).integers(5, 80))
-    values = rng(seed + 100).normal(size=(n, 3)).round(int(rng(seed).integers(0, 4)))
-    table = pd.DataFrame(values, columns=["x", "y", "z"]).assign(query=[f"q{i % (n // 2)}" for i in range(n)])
-    table = table.assign(user=[f"u{i % 5}" for i in range(n)])
-    table = table.drop(columns="query" if shape == "rows" else []).drop(columns=[] if shape == "clusters" else "user")
-    table = long(table, "m") if shape == "long" else table
-    mixed = table.sample(frac=1, random_state=seed)[list(rng(seed).permutation(table.columns))]
-    unit = "user" if shape == "clusters" else None
-    same(significance.read(table, unit=unit), significance.read(mixed, unit=unit))
-
-
-def test_the_report_refuses_in_one_line(tmp_path, capsys):
-    table = wide().astype({"b": object})
-    table.loc[4, "b"] = "n/a"
-    table.to_csv(tmp_path / "wide.csv", index=False)
-    assert cli.main(["report", "significance", "-p", "preds", str(tmp_path / "wide.csv"), "-o", str(tmp_path)]) == 2
-    assert len(capsys.readouterr().err.strip().splitlines()) == 1
-
-
 # Tables that could be meant in two ways
 
 
@@ -317,7 +259,7 @@ def test_questions_numbered_anew_in_each_subject_are_not_taken_for_draws(shape, 
     table = pd.DataFrame(rows, columns=["subject", unit, "a", "b"])
     if shape == "long":
         table = table.melt(id_vars=["subject", unit], var_name="model", value_name="correct")
-    for read in (significance.read, summed):
+    for read in (significance.read, compared):
         with pytest.raises(InputError, match=f"rows of one {unit} differ in 'subject': .* set unit=subject to compare"):
             read(table)
     assert first(table, unit="subject")["n"] == 4
@@ -345,7 +287,7 @@ def test_a_row_of_means_is_no_unit(name):
 def test_a_row_of_totals_or_of_statistics_is_refused_with_its_place(name, shape):
     table = pd.concat([wide(), pd.DataFrame({"query": [name], "a": [31.0], "b": [1.5]})])
     data, row = (table, 61) if shape == "wide" else (long(table, "gain"), 61)
-    for read in (significance.read, summed):
+    for read in (significance.read, compared):
         with pytest.raises(InputError) as refusal:
             read(data)
         said = (
@@ -366,7 +308,7 @@ def test_a_system_whose_cells_carry_marks_is_refused_and_never_left_out(form):
     table = wide().round(3)
     table["b"] = [form.format(value) for value in table["b"]]
     for data in (table, long(table, "gain")):
-        for read in (significance.read, summed):
+        for read in (significance.read, compared):
             with pytest.raises(InputError, match=r"(b|value) must hold numbers, got .* \(row \d+\).*no marks"):
                 read(data)
 
@@ -383,7 +325,7 @@ def test_a_system_whose_cells_carry_marks_is_refused_and_never_left_out(form):
 def test_columns_that_are_plainly_no_systems_are_refused_unless_they_are_named(name, kind):
     values = {"dates": 20240101 + np.arange(60) % 28, "a running number": np.arange(60) * 10}
     table = wide().assign(**{name: values.get(kind, rng(4).integers(1, 9000, 60) + 0.0)})
-    for read in (significance.read, summed):
+    for read in (significance.read, compared):
         with pytest.raises(InputError) as refusal:
             read(table.sample(frac=1, random_state=2))
         assert f"every column of numbers must be a system, got {kind}: {name}; name" in str(refusal.value)
@@ -404,7 +346,7 @@ def test_metrics_of_one_system_are_no_systems(names):
 @pytest.mark.parametrize("name", ["length", "num_rel", "zip_code", "diff", "best", "p", "t", "df", "Date", "n_tokens"])
 def test_what_describes_a_unit_or_its_values_is_no_system_unless_it_is_named(name):
     table = wide().assign(**{name: rng(4).integers(1, 9000, 60)})
-    for read in (significance.read, summed):
+    for read in (significance.read, compared):
         assert {*read(table).systems} == {"a", "b"}
         assert {*read(table, systems=f"a,{name}").systems} == {"a", name}
     assert f"not compared: {name}" in told(significance.read(table))

@@ -4,8 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-import large_classes
-import large_tables
+import engine_samples
 import numpy as np
 import online_samples
 import pandas as pd
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import significance_tables
 from frozen import cases
+from test_engines_agree import DECIDED
 from units_again import Again, check, equal, written
 
 import evalkit as ek
@@ -34,19 +34,25 @@ from evalkit.studies import (
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-TWO = f"{cases.BINARY_METRICS},{cases.DECISION_METRICS}"
-RUNS = {name: f"{ROOT}/{path}" for name, path in cases.RUNS.items()}
-CREDIT, PENGUINS, TRAITS = (f"{ROOT}/{path}" for path in (cases.CREDIT, cases.PENGUINS, cases.TRAITS))
-VISITS = f"{ROOT}/{cases.VISITS}"
+METRICS, DATA = cases.METRICS, ROOT / "data"
+TWO = f"{METRICS['binary']},{METRICS['decision']}"
+RUNS = {
+    "preds": f"{DATA}/digits_retrieval/runs",
+    "qrels": f"{DATA}/digits_retrieval/qrels.txt",
+    "queries": f"{DATA}/digits_retrieval/queries.csv",
+}
+CREDIT, PENGUINS, TRAITS, VISITS = (
+    f"{DATA}/{name}/predictions.csv" for name in ("german_credit", "penguins", "digit_traits", "visit_forecasts")
+)
 WEIGHTED = {"unit": "user_id", "columns": "{weight: exact}"}
 
 
 def binary(**more):
-    return classification.read(large_tables.frame(400), segments="country,age", **more)
+    return classification.read(engine_samples.binary(400), segments="country,age", **more)
 
 
 def classes(**more):
-    return classification.read(large_classes.frame(300), segments="country", **more)
+    return classification.read(engine_samples.classes(300), segments="country", **more)
 
 
 def values(**more):
@@ -75,19 +81,19 @@ STUDIES = {
     "two classes": lambda: classification.read(CREDIT, metrics=TWO, segments="housing,credit_amount"),
     "two classes, weights and users": lambda: binary(metrics=f"gauc,{TWO}", **WEIGHTED),
     "two classes, the order within users decides a slice": lambda: binary(metrics="gauc_positives", unit="user_id"),
-    "several classes": lambda: classification.read(PENGUINS, metrics=cases.CLASS_METRICS, segments="island"),
-    "several classes, weights and users": lambda: classes(metrics=cases.CLASS_METRICS, **WEIGHTED),
+    "several classes": lambda: classification.read(PENGUINS, metrics=METRICS["class"], segments="island"),
+    "several classes, weights and users": lambda: classes(metrics=METRICS["class"], **WEIGHTED),
     "several classes, the order decides": lambda: classes(metrics="roc_auc_ovr,weighted_f1"),
     "classes without scores": lambda: classification.read(
-        large_classes.decided(300), metrics=large_classes.DECIDED, segments="country", columns="{weight: heavy}"
+        engine_samples.decided(300), metrics=DECIDED, segments="country", columns="{weight: heavy}"
     ),
-    "several labels": lambda: classification.read(TRAITS, metrics=cases.LABEL_METRICS, segments="digit"),
+    "several labels": lambda: classification.read(TRAITS, metrics=METRICS["label"], segments="digit"),
     "several labels, the order decides": lambda: classification.read(
         TRAITS, metrics="map_classes,macro_f1", unit="digit"
     ),
-    "forecasts": lambda: rating.read(VISITS, metrics=cases.FORECAST_METRICS, segments="plan,health", unit="person"),
+    "forecasts": lambda: rating.read(VISITS, metrics=METRICS["forecast"], segments="plan,health", unit="person"),
     "forecasts, a median decides": lambda: rating.read(VISITS, metrics="median_absolute_error,r2", segments="plan"),
-    "ranked lists": lambda: ranking.read(**RUNS, metrics=cases.RANKING_METRICS, segments="digit"),
+    "ranked lists": lambda: ranking.read(**RUNS, metrics=METRICS["ranking"], segments="digit"),
     "ranked lists by unit": lambda: ranking.read(**RUNS, metrics="gauc,ndcg@10", segments="digit", unit="digit"),
     "values per unit": lambda: values(unit="query"),
     "values by cluster": lambda: values(unit="user"),
@@ -157,7 +163,7 @@ def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
 
 
 def test_two_reports_are_paired_by_unit(tmp_path):
-    frame = large_tables.frame(400)
+    frame = engine_samples.binary(400)
     both = [
         written(tmp_path / f"{i}.parquet", **{"": classification.read(part, metrics="brier,roc_auc")}).rows
         for i, part in enumerate((frame, frame.sample(frac=1, random_state=2)))

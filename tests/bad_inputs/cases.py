@@ -106,7 +106,7 @@ CELLS = (
     *(cell("position", value) for value in (1.5, "top")),
     cell("position", None, name="empty", says=NOTHING),
     *(cell(role, None, name="empty", says=NOTHING) for role in ("id", "group id", "name", "unit", "fold", "time")),
-    cell("time", "9999-12-31", name="a placeholder"),
+    *(cell("time", date) for date in ("9999-12-31", "0001-01-01", "1600-02-03T10:00:00")),
     cell("time", "yesterday"),
     cell("id", [1, 2], name="a list", says=r"list|\[", formats=("jsonl",)),
     cell("id", {"a": 1}, name="a record", says="STRUCT|struct|record|object|a", formats=("jsonl",)),

@@ -16,11 +16,10 @@ from frozen import cases
 from frozen.cases import Case
 
 Table = dict[str, Any]
-PREFERENCES, CLASSES = cases.PREFERENCES, f"{cases.CLASS_METRICS}".replace("roc_auc_hand_till,", "")
-SCORES = f"roc_auc,average_precision,ks,log_loss,brier,ece_10,lift,{cases.DECISION_METRICS}".replace(
-    "lift,predicted", "predicted"
-)
-LABELS = cases.LABEL_METRICS
+PREFERENCES, CLASSES = cases.METRICS["preferences"], cases.METRICS["class"].replace("roc_auc_hand_till,", "")
+DECISIONS = cases.METRICS["decision"].replace("lift,predicted", "predicted")
+SCORES = f"roc_auc,average_precision,ks,log_loss,brier,ece_10,lift,{DECISIONS}"
+LABELS = cases.METRICS["label"]
 ALL_FORECASTS = "mae,rmse,mse,bias,median_absolute_error,r2,r2_correlation,wape,smape,mape,pinball@90"
 
 
@@ -227,7 +226,7 @@ def made(folder: Path, name: str) -> None:
 
 def case(report: str, table: str, name: str, *, into: str = "preds", **parameters: Any) -> Case:
     """A report of a made table, which a parameter names."""
-    return getattr(cases, report)(f"{table}: {name}", table, **{into: f"{{made}}/{table}"}, **parameters)
+    return Case.of(f"{report}: {table}: {name}", needs=(table,), **{into: f"{{made}}/{table}"}, **parameters)
 
 
 LARGE = (

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import large_tables
+import engine_samples
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,7 +28,7 @@ from evalkit.studies import classification, interleaving, ranking, rating, signi
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS, SPARK = "small limits", "spark"
 # every table is too large to be held, and falls into many shards; every Spark table is too large to be collected
-SMALL = Limits(reading=replace(large_tables.SHARDS, lists=0))
+SMALL = Limits(reading=replace(engine_samples.SHARDS, lists=0))
 SMALL_SPARK = Limits(reading=Reading(rows=100, collected=100))
 
 
@@ -92,8 +92,8 @@ def start_spark() -> None:
 
 def tables(folder: Path) -> None:
     """Write the small tables of the cases into a folder, the same ones on every machine."""
-    wide = large_tables.frame()
-    made = {"wide": wide, "long": large_tables.long(wide), "ranked": ranked(), "values": values(), "folds": folds()}
+    wide = engine_samples.binary()
+    made = {"wide": wide, "long": engine_samples.long(wide), "ranked": ranked(), "values": values(), "folds": folds()}
     made |= {
         "trials": trials(),
         "features": features(),

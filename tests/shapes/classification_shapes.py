@@ -1,10 +1,8 @@
 """Labels and predictions as people have them."""
 
-import gzip
-
 import numpy as np
 import pandas as pd
-from shapes.shape import Refused, Right, Shape, csv, reversed_columns, shuffled, with_cell
+from shapes.shape import Refused, Right, Shape, with_cell
 
 ROWS = 60
 CLASSES = ("cat", "dog", "emu")
@@ -78,8 +76,6 @@ def tags(name: str, content, expected, **parameters) -> Shape:
 
 SHAPES = [
     one("wide", "a.csv", WIDE, RIGHT, threshold=0.5),
-    one("wide, rows in another order", "a.csv", shuffled(WIDE), RIGHT, threshold=0.5),
-    one("wide, columns in another order", "a.csv", reversed_columns(WIDE), RIGHT, threshold=0.5),
     one("wide with further numbers", "a.csv", WIDE.assign(age=33, fold=1, rank=2), RIGHT, threshold=0.5),
     one("wide, systems named", "a.csv", PLAIN, RIGHT, threshold=0.5, systems="tree,net"),
     one("wide, systems not named", "a.csv", PLAIN, Refused("score")),
@@ -91,10 +87,7 @@ SHAPES = [
         RIGHT,
         threshold=0.5,
     ),
-    one("long without ids", "a.csv", LONG.drop(columns="id"), Refused("id")),
-    one("repeated runs", "a.csv", pd.concat([LONG.assign(seed=1), LONG.assign(seed=2)]), Refused("must appear once")),
     one("one system", "a.csv", ONE, UNNAMED, threshold=0.5),
-    one("scikit-learn's names", "a.csv", ONE.set_axis(["y_true", "y_score"], axis=1), UNNAMED, threshold=0.5),
     one(
         "names of its own",
         "a.csv",
@@ -106,40 +99,9 @@ SHAPES = [
     one("names of its own, not told", "a.csv", ONE.set_axis(["bad", "p"], axis=1), Refused("label")),
     one("labels in words, the positive named", "a.csv", WORDS, RIGHT, threshold=0.5, positive="bad"),
     one("labels in words", "a.csv", WORDS, Refused("positive")),
-    one("labels true and false", "a.csv", WIDE.assign(label=WIDE["label"] == 1), RIGHT, threshold=0.5),
-    one("labels 1 and -1", "a.csv", WIDE.assign(label=2 * WIDE["label"] - 1), RIGHT, threshold=0.5),
-    one("labels 0.0 and 1.0", "a.csv", WIDE.assign(label=WIDE["label"].astype(float)), RIGHT, threshold=0.5),
     one("three labels and a score", "a.csv", with_cell(WIDE, "label", 4, 2), Refused("label")),
     one("one label only", "a.csv", WIDE.assign(label=1), Right({"tree", "net"}, "row", ROWS), threshold=0.5),
-    one("an empty label", "a.csv", with_cell(WIDE, "label", 4, ""), Refused(r"a\.csv: label .*row 4")),
-    one(
-        "text in a score",
-        "a.csv",
-        with_cell(WIDE, "score_net", 5, "n/a"),
-        Refused(r"a\.csv: score_net .*'n/a'.*(row 5|line 6)"),
-    ),
-    one(
-        "percentages",
-        "a.csv",
-        with_cell(WIDE, "score_net", 1, "87%"),
-        Refused(r"a\.csv: score_net .*'87%'.*(row 1|line 2)"),
-    ),
-    one("an empty score", "a.csv", with_cell(WIDE, "score_tree", 6, ""), Refused(r"a\.csv: score_tree .*row 6")),
     one("no labels", "a.csv", WIDE.drop(columns="label"), Refused("label")),
-    one("no header", "a.csv", csv(ONE, header=False), Refused("header")),
-    one(
-        "no header, columns by position",
-        "a.csv",
-        csv(ONE, header=False),
-        UNNAMED,
-        threshold=0.5,
-        header="none",
-        columns="label=1,score=2",
-    ),
-    one("json lines", "a.jsonl", WIDE, RIGHT, threshold=0.5),
-    one("parquet", "a.parquet", WIDE, RIGHT, threshold=0.5),
-    one("compressed", "a.csv.gz", gzip.compress(csv(WIDE).encode()), RIGHT, threshold=0.5),
-    one("semicolons", "a.csv", csv(WIDE, sep=";"), RIGHT, threshold=0.5),
     one("users as units", "a.csv", WIDE, Right({"tree", "net"}, "user", ROWS // 3, VALUE), threshold=0.5, unit="user"),
     one("several classes", "a.csv", MANY, SEVERAL),
     one("several classes, one without probabilities", "a.csv", MANY.drop(columns="p_emu"), Refused("p_emu|emu")),
@@ -148,11 +110,4 @@ SHAPES = [
     tags("several labels a row", TAGS, Right({"system"}, "row", ROWS)),
     tags("a label without probabilities", TAGS.drop(columns="p_emu"), Refused("p_emu|emu")),
     tags("probabilities without a label", TAGS.drop(columns="y_emu"), Refused("y_emu|emu")),
-    tags("a label that is 2", with_cell(TAGS, "y_dog", 3, 2), Refused(r"y_dog must be 0 or 1, got 2 .row 3")),
-    Shape(
-        "the second file has text in a cell",
-        {"t/one.csv": WIDE, "t/two.csv": with_cell(WIDE.assign(id=WIDE["id"] + "x"), "score_net", 4, "NULL")},
-        {"preds": "@t", "metrics": "accuracy"},
-        Refused(r"two\.csv: score_net .*'NULL'.*(row 4|line 5)"),
-    ),
 ]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from shapes.shape import Refused, Right, Shape, csv, reversed_columns, shuffled, with_cell
+from shapes.shape import Refused, Right, Shape, with_cell
 
 SESSIONS, USERS = 40, 80
 
@@ -35,7 +35,6 @@ def _users() -> pd.DataFrame:
 
 
 LOG, TABLE = _log(), _users()
-PEOPLE = LOG["user"].nunique()
 
 
 def user_share(log: pd.DataFrame) -> dict[str, float]:
@@ -68,8 +67,6 @@ def users(name: str, file: str, content, expected, **parameters) -> Shape:
 
 SHAPES = [
     log("sessions", "a.csv", LOG, RIGHT),
-    log("sessions, rows in another order", "a.csv", shuffled(LOG), RIGHT),
-    log("sessions, columns in another order", "a.csv", reversed_columns(LOG), RIGHT),
     log("sessions with further numbers", "a.csv", LOG.assign(seconds=3.5, year=2024), RIGHT),
     log(
         "names of its own",
@@ -87,9 +84,7 @@ SHAPES = [
     log("sessions without positions", "a.csv", LOG.drop(columns="position"), Refused("position")),
     log("sessions without clicks", "a.csv", LOG.drop(columns="click"), Refused("outcome")),
     log("positions that start at 0", "a.csv", LOG.assign(position=LOG["position"] - 1), Refused(r"position .*0")),
-    log("a position twice", "a.csv", with_cell(LOG, "position", 2, 1), Refused("position")),
     log("an unknown team", "a.csv", with_cell(LOG, "team", 5, "c"), Refused("team|arms|neutral")),
-    log("an empty team", "a.csv", with_cell(LOG, "team", 5, ""), Refused(r"team .*row 5")),
     log(
         "a neutral team",
         "a.csv",
@@ -97,34 +92,13 @@ SHAPES = [
         Right({"a", "b"}, "user", clicking(LOG)),
         neutral="both",
     ),
-    log("text for a click", "a.csv", with_cell(LOG, "click", 6, "yes"), Refused(r"click .*'yes'.*(row 6|line 7)")),
-    log("negative clicks", "a.csv", with_cell(LOG, "click", 6, -1), Refused(r"click .*-1.*(row 6|line 7)")),
     log("clicks true and false", "a.parquet", LOG.assign(click=LOG["click"] == 1), RIGHT),
-    log("no header", "a.csv", csv(LOG, header=False), Refused("header")),
-    log(
-        "no header, columns by position",
-        "a.csv",
-        csv(LOG, header=False),
-        RIGHT,
-        header="none",
-        columns="session=1,user=2,position=3,team=4,outcome=5",
-    ),
-    log("json lines", "a.jsonl", LOG, RIGHT),
-    log("parquet", "a.parquet", LOG, RIGHT),
-    log("semicolons", "a.csv", csv(LOG, sep=";"), RIGHT),
     log("a session of two users", "a.csv", with_cell(LOG, "user", 2, "other"), Refused("user")),
     users("users", "a.csv", TABLE, ARMS),
-    users("users, rows in another order", "a.csv", shuffled(TABLE), ARMS),
-    users("users, columns in another order", "a.csv", reversed_columns(TABLE), ARMS),
     users("variants", "a.csv", TABLE.rename(columns={"arm": "variant", "user": "user_id"}), ARMS),
     users("users without ids", "a.csv", TABLE.drop(columns="user"), Right({"a", "b"}, "row", USERS // 2, MEANS)),
     users("a metric that is not there", "a.csv", TABLE, Refused("clicks"), metrics="clicks"),
     users("no arm", "a.csv", TABLE.drop(columns="arm"), Refused("arm")),
-    users("an empty arm", "a.csv", with_cell(TABLE, "arm", 3, ""), Refused(r"arm .*row 3")),
-    users(
-        "text in a number", "a.csv", with_cell(TABLE, "orders", 3, "n/a"), Refused(r"orders .*'n/a'.*(row 3|line 4)")
-    ),
-    users("an empty number", "a.csv", with_cell(TABLE, "orders", 3, ""), Refused(r"orders .*row 3")),
     users("one arm", "a.csv", TABLE.assign(arm="a"), Refused("arm")),
     users(
         "numbers as arms",
@@ -139,7 +113,6 @@ SHAPES = [
         Right({"a", "b"}, "user", USERS // 2),
         metrics="revenue/orders",
     ),
-    users("users without a header", "a.csv", csv(TABLE, header=False), Refused("header|orders")),
     users(
         "a user in two arms",
         "a.csv",

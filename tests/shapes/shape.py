@@ -74,13 +74,3 @@ def with_cell(frame: pd.DataFrame, column: str, row: int, value: Any) -> pd.Data
     changed = pd.DataFrame(columns)
     changed.loc[changed.index[row - 1], column] = value
     return changed
-
-
-def shuffled(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows in another order."""
-    return frame.sample(frac=1, random_state=7).reset_index(drop=True)
-
-
-def reversed_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns in another order."""
-    return frame[list(frame.columns)[::-1]]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import local
-from large_tables import classified
+from engine_samples import classified
 from test_sharded import ASKS
 from test_spark_classification import SMALL
 from test_spark_ranking import from_spark

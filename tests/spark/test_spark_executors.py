@@ -12,9 +12,9 @@ import local
 import numpy as np
 import pandas as pd
 import pytest
+from engine_samples import binary, long
 from four_executors import EXECUTORS, PARTITIONS, TWO
-from large_tables import frame, long
-from test_large_units import same_rows
+from test_engines_agree import same_rows
 from test_sharded import ASKS, assert_same, table
 
 from evalkit.reading.inputs import runs
@@ -37,7 +37,7 @@ def ranked():
 
 @pytest.fixture(scope="module")
 def scores():
-    return long(frame(50_000, seed=7, units=20_000)).reset_index(drop=True)
+    return long(binary(50_000, seed=7, units=20_000)).reset_index(drop=True)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from large_tables import classified, frame
+from engine_samples import binary, classified
 from own_metric_samples import own_alarms, own_brier, own_gap, own_mcc, own_recall, own_recall_at, saved
 from test_sharded import table
 
@@ -27,7 +27,7 @@ def near(label, score):
 
 @pytest.fixture
 def rows(session):
-    here = frame(6_000, seed=3)
+    here = binary(6_000, seed=3)
     return here, session.createDataFrame(pa.Table.from_pandas(here, preserve_index=False)).repartition(3)
 
 

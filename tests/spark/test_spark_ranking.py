@@ -3,11 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-import local
 import pandas as pd
 import pyarrow as pa
 import pytest
-from test_sharded import ASKS, assert_same, table
+from test_sharded import ASKS, assert_same
 
 from evalkit.arrays import InputError
 from evalkit.limits import Reading
@@ -35,16 +34,6 @@ def from_spark(*given, asks=ASKS, **options) -> sharded.Measured:
     return found
 
 
-def test_a_table_of_many_files_is_the_same_to_the_last_bit(session, tmp_path):
-    rows = table(60_000)
-    frame(session, rows).repartition(30).write.parquet(str(tmp_path / "rows"))
-    assert len(list((tmp_path / "rows").glob("*.parquet"))) == 30
-    here = runs.read(rows, attributes=["language"])
-    found = from_spark(f"spark:parquet.`{tmp_path / 'rows'}`", attributes=["language"])
-    assert [one.rows for one in found.sources] == [len(rows)]
-    assert_same(here, replace(found, sources=here.sources))
-
-
 def test_judgements_and_queries_beside_it_may_be_files(session):
     sample = ROOT / "data/digits_retrieval"
     given = str(sample / "qrels.txt")
@@ -64,11 +53,3 @@ def test_rows_that_contradict_each_other_are_refused(session):
     good = pd.DataFrame(GOOD)
     with pytest.raises(InputError, match=r"query 'a' and item 'x' must appear once in system 'system', got them again"):
         from_spark(frame(session, pd.concat([good, good[:1]])))
-
-
-def test_four_executors_worth_of_partitions_give_the_same_bits(session):
-    rows = table(40_000)
-    with local.partitions(session, 16):
-        found = from_spark(frame(session, rows).repartition(8), attributes=["language"])
-    here = runs.read(rows, attributes=["language"])
-    assert_same(here, replace(found, sources=here.sources))

@@ -6,21 +6,13 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-import large_classes
-import large_forecasts
-import large_labels
-import large_losses
-import large_online
-import large_tables
-import large_values
-import numpy as np
+import engine_samples as of
 import pandas as pd
 import pytest
 import test_sharded
 from frozen import compare
-from test_large_units import same_rows
+from test_engines_agree import same_rows
 
-from evalkit import parameters
 from evalkit.limits import Limits, Reading
 from evalkit.reading.engines import backends
 from evalkit.studies import units
@@ -47,41 +39,30 @@ class Case:
     unlike: tuple[str, ...] = ()
 
 
-def scored():
-    """Two systems on the same rows in five folds, long; each group lies in one fold."""
-    rng, n = np.random.default_rng(1), ROWS // 2
-    label, group = (rng.random(n) < 0.3).astype(int), rng.integers(0, n // 10, n)
-    shared = {"id": [f"row {i}" for i in range(n)], "label": label, "fold": group % 5, "group": group.astype(str)}
-    said = {name: np.round(label + rng.normal(0, far, n), 2) for name, far in (("near", 0.7), ("far", 1.3))}
-    return pd.concat([pd.DataFrame(shared | {"system": name, "score": score}) for name, score in said.items()])
-
-
 UNITS = {"segments": "country", "unit": "user_id"}
 CASES = {
-    "two classes": Case("classification", lambda: large_tables.frame(ROWS), 5, {"segments": "country,age"}),
+    "two classes": Case("classification", lambda: of.binary(ROWS), 5, {"segments": "country,age"}),
     "two classes, long": Case(
         "classification",
-        lambda: large_tables.long(large_tables.frame(ROWS // 2)),
+        lambda: of.long(of.binary(ROWS // 2)),
         4,
         UNITS | {"columns": "{weight: exact}", "metrics": "roc_auc,average_precision,brier,f1"},
     ),
-    "several classes": Case("classification", lambda: large_classes.frame(ROWS // 2), 4, UNITS),
-    "decided classes": Case("classification", lambda: large_classes.decided(ROWS // 2), 3),
-    "several labels": Case("classification", lambda: large_labels.frame(ROWS // 2), 4, UNITS),
-    "forecasts": Case("rating", lambda: large_forecasts.frame(ROWS), 5, UNITS),
-    "forecasts, long": Case("rating", lambda: large_forecasts.long(large_forecasts.frame(ROWS // 2)), 3),
+    "several classes": Case("classification", lambda: of.classes(ROWS // 2), 4, UNITS),
+    "decided classes": Case("classification", lambda: of.decided(ROWS // 2), 3),
+    "several labels": Case("classification", lambda: of.labels(ROWS // 2), 4, UNITS),
+    "forecasts": Case("rating", lambda: of.forecasts(ROWS), 5, UNITS),
+    "forecasts, long": Case("rating", lambda: of.long(of.forecasts(ROWS // 2), "forecast"), 3),
     "ranked lists": Case(
         "ranking", lambda: test_sharded.table(8 * ROWS), 2, {"segments": "language", "baseline": "été"}, unlike=LIKENESS
     ),
-    "values": Case("significance", lambda: large_values.wide(ROWS), 7),
-    "values of users": Case(
-        "significance", lambda: large_values.of_users(large_values.drawn(ROWS), 401), 8, {"unit": "user"}
-    ),
-    "values, long": Case("significance", lambda: large_values.long(ROWS), 7),
-    "losses": Case("significance", lambda: large_losses.frame(ROWS // 3), 2, {"unit": "user_id"}),
-    "users": Case("interleaving", lambda: large_online.users(ROWS), 1, large_online.GIVEN["users"], "users"),
-    "sessions": Case("interleaving", lambda: large_online.log(ROWS // 10), 2, large_online.GIVEN["log"], "log"),
-    "folds": Case("validation", scored, 0),
+    "values": Case("significance", lambda: of.values(ROWS), 7),
+    "values of users": Case("significance", lambda: of.of_users(of.draws(ROWS), 401), 8, {"unit": "user"}),
+    "values, long": Case("significance", lambda: of.long_values(ROWS), 7),
+    "losses": Case("significance", lambda: of.losses(ROWS // 3), 2, {"unit": "user_id"}),
+    "users": Case("interleaving", lambda: of.users(ROWS), 1, of.OF_USERS, "users"),
+    "sessions": Case("interleaving", lambda: of.log(ROWS // 10), 2, of.OF_LOG, "log"),
+    "folds": Case("validation", lambda: of.folds(ROWS // 2), 0),
 }
 
 
@@ -105,8 +86,7 @@ def test_a_report_is_that_of_duckdb(session, monkeypatch, name, tmp_path):
 
 
 def study(case: Case, table: Any, limits: Limits) -> Any:
-    values = getattr(parameters, case.report.capitalize()).of({case.parameter: table, **case.given})
-    return import_module(f"evalkit.studies.{case.report}").study_of(values, limits)
+    return of.study_of(case.report, table, limits, case.parameter, **case.given)
 
 
 def published(case: Case, study: Any) -> dict[str, Any]:
