@@ -11,7 +11,6 @@ from evalkit.statistics.consistency import band_of_means
 from evalkit.studies import rating
 
 CASES = expected("corp")["cases"]
-LOSSES = {"brier": calibration.brier, "log_loss": calibration.log_loss}
 PARTS = ("miscalibration", "discrimination", "uncertainty")
 
 
@@ -39,30 +38,22 @@ def test_isotonic_means_and_the_squared_error_equal_model_diagnostics(name):
 
 
 @pytest.mark.parametrize("name", ["probabilities", "weighted_probabilities"])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_losses_of_probabilities_equal_model_diagnostics(name, loss):
-    rows, expected = rows_of(CASES[name]), CASES[name]["parts"][loss]
+def test_the_brier_score_equals_model_diagnostics(name):
+    rows, expected = rows_of(CASES[name]), CASES[name]["parts"]["brier"]
     weight = rows.weights
     c = count(rows.scores, weight * rows.actual, weight * (1 - rows.actual))
-    parts = calibration.decompose(c, LOSSES[loss])
+    parts = calibration.decompose(c)
     for part in PARTS:
         assert getattr(parts, part) == pytest.approx(expected[part], abs=1e-10)
     x, y = calibration.isotonic_curve(c)
     np.testing.assert_allclose(np.interp(rows.scores, x, y), CASES[name]["isotonic"], atol=1e-10)
 
 
-WORLDS = {
-    "normal": lambda rng, forecast: rng.normal(forecast, 0.5 + forecast / 2),
-    "skewed": lambda rng, forecast: rng.gamma(1.0, forecast),
-}
-
-
-@pytest.mark.parametrize("world", WORLDS)
-def test_the_band_holds_curves_of_right_forecasts(world):
+def test_the_band_holds_curves_of_right_forecasts():
     rng, inside = np.random.default_rng(3), []
     for _ in range(120):
         forecast = rng.gamma(2, 2, 300)
-        rows = Rows(WORLDS[world](rng, forecast), forecast)
+        rows = Rows(rng.gamma(1.0, forecast), forecast)
         table = calibration.means(rows)
         x, low, high = band_of_means(rows, table, rng=rng, draws=100, level=0.9)
         at = np.quantile(forecast, [0.2, 0.5, 0.8])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from evalkit.arrays import ParameterError
 from evalkit.metrics import curves, influence
@@ -23,11 +22,6 @@ def by_rows(metric, label, score, resamples, seed=1):
     rng, n = np.random.default_rng(seed), len(label)
     drawn = (rng.integers(0, n, n) for _ in range(resamples))
     return np.array([metric(count(score[one], label[one])) for one in drawn])
-
-
-rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 1)), min_size=2, max_size=60).filter(
-    lambda data: 0 < sum(label for _, label in data) < len(data)
-)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.02])

@@ -16,19 +16,6 @@ def exceeded(columns, observed, draws):
     return multiplicity.exceeded(Pairs.of_columns(columns), np.ones(len(observed)), observed, rng=rng(1), draws=draws)
 
 
-def test_joint_maximum_is_that_of_the_shared_signs():
-    columns = rng(7).normal(size=(9, 3))
-    signs = np.array(list(product((1, -1), repeat=9)))[1:256]
-    sums = np.abs(signs @ columns)
-    for bound in (1.0, 3.0, 5.0):
-        times, drawn = exceeded(columns, np.full(3, bound), draws=0)
-        assert drawn == 255
-        assert times.tolist() == [int(np.sum(sums[:, j:].max(axis=1) >= bound)) for j in range(3)]
-    times, drawn = exceeded(rng(7).normal(size=(40, 3)), np.zeros(3), draws=1000)
-    assert drawn >= 1000
-    assert times.tolist() == [drawn] * 3
-
-
 def test_many_columns_of_many_units_are_counted_some_at_a_time_from_the_same_draws():
     columns, m = rng(3).normal(size=(5000, 600)), 600
     assert m > multiplicity.TOGETHER // 8192  # the sums of one block of draws are not compared at once

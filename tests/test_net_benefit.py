@@ -45,17 +45,6 @@ def test_differences_equal_the_mean_over_rows_and_its_error():
         assert (d.high[i] - d.low[i]) / 2 == pytest.approx(1.96473 * error, rel=1e-5)
 
 
-def test_units_of_equal_rows_tell_as_little_as_one_row_each():
-    label, first, second = rows(200, RNG)
-    single = differences(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
-    times = [np.repeat(column, 3) for column in (label, first, second)]
-    unit = np.repeat(np.arange(200), 3)
-    units = differences(Rows(times[0], times[1], unit=unit), Rows(times[0], times[2], unit=unit), CHANCE, level=0.95)
-    np.testing.assert_allclose(units.value, single.value, atol=1e-12)
-    assert np.all((units.high - units.low) / (single.high - single.low) < 1.001)
-    assert np.all((units.high - units.low) / (single.high - single.low) > 0.9)
-
-
 def test_out_of_core_has_the_same_values_without_limits():
     label, first, second = rows(3000, RNG)
     frame = {"label": label, "a": first, "b": second}

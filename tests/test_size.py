@@ -18,19 +18,19 @@ LINES = {
     "commands": 442,
     "drawing": 1_380,
     "findings": 78,
-    "metrics": 2_118,
+    "metrics": 2_112,
     "offline": 774,
     "online": 986,
     "page": 183,
     "pages": 3_675,
     "parameters": 822,
     "reading": 6_721,
-    "statistics": 4_655,
+    "statistics": 4_649,
     "studies": 5_681,
     "top": 996,
 }
 MODULES = 164
-TESTS = 21_252
+TESTS = 21_198
 
 
 @cache

@@ -44,20 +44,6 @@ def brier_skill_bins(c: Counts) -> Floats:
     return ratio(b - loss + ratio(b * (1 - 2 * r), r * (1 - r)) * (label - r), c.total * r * (1 - r))
 
 
-def log_loss(c: Counts) -> float:
-    """Mean of -log(probability of what happened), probabilities clipped to [eps, 1 - eps] of float64.
-
-    Equals scikit-learn's log_loss. A clipped row of the wrong class costs 36 nats: see `clipped`.
-
-    >>> from evalkit.metrics.counts import count
-    >>> print(f"{log_loss(count([0.5, 0.5], [1, 0])):.6f}")
-    0.693147
-    """
-    p, n = c.positive, c.negative
-    probability = np.clip(c.threshold, EPSILON, 1 - EPSILON)
-    return float(ratio(-np.dot(p, np.log(probability)) - np.dot(n, np.log1p(-probability)), c.total))
-
-
 def clipped(c: Counts) -> float:
     """Weight of the rows whose score `log_loss` clips: 0, 1 and everything outside [0, 1]."""
     outside = (c.threshold < EPSILON) | (c.threshold > 1 - EPSILON)
@@ -77,11 +63,6 @@ def unforeseen(c: Counts, chance: float) -> float:
     loss = np.array([-c.positive * np.log(probability), -c.negative * np.log1p(-probability)])
     happened = np.array([c.threshold, 1 - c.threshold])
     return float(ratio(loss[(happened >= EPSILON) & (happened < chance)].sum(), loss.sum()))
-
-
-def calibration_in_the_large(c: Counts) -> float:
-    """Mean score - base rate: positive if the probabilities are too high on average."""
-    return mean_score(c) - base_rate(c)
 
 
 def mean_score(c: Counts) -> float:
@@ -118,11 +99,11 @@ class Decomposition:
     uncertainty: float
 
 
-def decompose(c: Counts, loss: Callable[[Counts], float] = brier) -> Decomposition:
-    """CORP decomposition of a loss into miscalibration, discrimination and uncertainty.
+def decompose(c: Counts) -> Decomposition:
+    """CORP decomposition of the Brier score into miscalibration, discrimination and uncertainty.
 
-    loss: `brier` or `log_loss`. Miscalibration: loss - loss of the isotonic probabilities. Uncertainty: loss
-    of always predicting the base rate. Discrimination: uncertainty - loss of the isotonic probabilities.
+    Miscalibration: Brier score - that of the isotonic probabilities. Uncertainty: that of always predicting the base
+    rate. Discrimination: uncertainty - Brier score of the isotonic probabilities.
     doi:10.1073/pnas.2016191118. Equals model-diagnostics' decompose.
 
     >>> from evalkit.metrics.counts import count
@@ -130,8 +111,8 @@ def decompose(c: Counts, loss: Callable[[Counts], float] = brier) -> Decompositi
     >>> print(f"{d.miscalibration:.4f} {d.discrimination:.4f} {d.uncertainty:.4f}")
     0.0325 0.1250 0.2500
     """
-    best, worst = loss(recalibrate(c)), loss(_constant(c))
-    return Decomposition(loss(c) - best, worst - best, worst)
+    best, worst = brier(recalibrate(c)), brier(_constant(c))
+    return Decomposition(brier(c) - best, worst - best, worst)
 
 
 def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:

@@ -260,14 +260,6 @@ def _last(log_chance: Chance, first: int, high: int) -> int:
     return high - bisect_left(range(high, first, -1), float(log_chance(first)) - COUNTS, key=log_chance)
 
 
-def _mcnemar(
-    first_only: int, second_only: int, n: int, p: float, *, level: float, unit: str, method: str
-) -> Comparison:
-    if n < 1:
-        raise InputError(f"n must be at least 1, got {n}")
-    return compare(lambda at: tango(first_only, second_only, n, level=at), p, level=level, unit=unit, method=method)
-
-
 def _binomial(successes: int, n: int, p: float, *, null: float, level: float, unit: str, method: str) -> Comparison:
     return compare(
         lambda at: _less(clopper_pearson(successes, n, level=at), null), p, level=level, unit=unit, method=method
