@@ -25,7 +25,7 @@ LINES = {
     "pages": 3_675,
     "parameters": 822,
     "reading": 6_721,
-    "statistics": 4_649,
+    "statistics": 4_632,
     "studies": 5_681,
     "top": 996,
 }

@@ -10,6 +10,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, ratio
 from evalkit.statistics.intervals import Estimate, check_level, normal_quantile, wilson
+from evalkit.statistics.spread import bisect
 
 SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}  # by how many ends of the range are infinite
 OVERLAP = "Wilson of the Jaccard index, mapped"
@@ -302,13 +303,5 @@ def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 
         spread = 1 + (n / 2 - 1) * ((1 - truth) / (2 - truth) + truth / (1 + truth))
         return (area - truth) ** 2 <= z**2 * truth * (1 - truth) * spread / (positives * negatives)
 
-    low, high = _edge(within, area, 0.0), _edge(within, area, 1.0)
+    low, high = (bisect(within, area, end, steps=80)[0] for end in (0.0, 1.0))
     return Estimate(float(area), low, high, level, n, "Newcombe 5")
-
-
-def _edge(within: Callable[[float], bool], inside: float, outside: float) -> float:
-    """The last point on the way from a point inside a set to one outside; the outer point itself where it is held."""
-    for _ in range(80):
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if within(middle) else (inside, middle)
-    return float(inside)

@@ -7,7 +7,7 @@ them up first, and the mean of clustered rows is then a ratio of sums: `ratio_de
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -103,9 +103,11 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
     >>> round(e.value, 6), round(e.low, 4), round(e.high, 4)
     (0.5, -0.121, 1.121)
     """
-    top, bottom = _pair(numerator, denominator)
-    value, effect = _ratio_influence(top, bottom)
-    return t_interval(value, standard_error(effect), n=top.size, level=level, method="delta method")
+    top, bottom = finite("numerator", numerator), finite("denominator", denominator)
+    n = same_length(numerator=top, denominator=bottom)
+    value = float(ratio(top.sum(), bottom.sum()))
+    effect = ratio((top - value * bottom) * n, bottom.sum())  # of each unit on the ratio
+    return t_interval(value, standard_error(effect), n=n, level=level, method="delta method")
 
 
 def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
@@ -174,11 +176,8 @@ def newcombe(successes_a: float, n_a: float, successes_b: float, n_b: float, *, 
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
     (0.2, 0.0524, 0.3339)
     """
-    a, b = wilson(successes_a, n_a, level=level), wilson(successes_b, n_b, level=level)
-    value = a.value - b.value
-    low = value - np.hypot(a.value - a.low, b.high - b.value)
-    high = value + np.hypot(a.high - a.value, b.value - b.low)
-    return Estimate(value, float(low), float(high), level, int(n_a + n_b), "Newcombe")
+    e = mover(wilson(successes_a, n_a, level=level), wilson(successes_b, n_b, level=level))
+    return replace(e, n=int(n_a + n_b), method="Newcombe")
 
 
 def tango(first_only: float, second_only: float, n: float, *, level: float = 0.95) -> Estimate:
@@ -284,18 +283,6 @@ def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: i
     return Estimate(float(value), float(low), float(high), level, int(n), "BCa bootstrap")
 
 
-def _pair(numerator: ArrayLike, denominator: ArrayLike) -> tuple[Floats, Floats]:
-    top, bottom = finite("numerator", numerator), finite("denominator", denominator)
-    same_length(numerator=top, denominator=bottom)
-    return top, bottom
-
-
-def _ratio_influence(top: Floats, bottom: Floats) -> tuple[float, Floats]:
-    """The ratio of the sums, and each unit's influence (numerator − ratio · denominator) / its mean."""
-    value = float(ratio(top.sum(), bottom.sum()))
-    return value, ratio((top - value * bottom) * top.size, bottom.sum())
-
-
 def check_proportion(successes: float, n: float) -> None:
     """Raises InputError unless 0 ≤ successes ≤ n."""
     if not 0 <= successes <= n:
@@ -339,12 +326,7 @@ def mean(values: ArrayLike, *, level: float = 0.95, ends: tuple[float, float] = 
     >>> mean([0, 1, 1, 1]).method, mean([0, 1, 2, 3]).method, mean([0.2, 0.4], ends=(0, 1)).method
     ('Wilson', 't, corrected for skewness', 'Wilson, effective sample size')
     """
-    units = finite("values", values)
-    if units.size and ((units == 0) | (units == 1)).all():
-        return wilson(int(units.sum()), units.size, level=level)
-    value = float(ratio(units.sum(), units.size))
-    spread = Spread.of((units - value) / max(units.size, 1))
-    return of_moments(value, spread.error, spread.skewness, n=units.size, level=level, ends=ends)
+    return mean_of_counts(values, None, level=level, ends=ends)
 
 
 def of_moments(
@@ -465,20 +447,24 @@ def _quantile(skew: float, n: int, level: float) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def mean_of_counts(values: ArrayLike, rows: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """`mean` of values with the number of times that each occurs.
+def mean_of_counts(
+    values: ArrayLike, rows: ArrayLike | None, *, level: float = 0.95, ends: tuple[float, float] = ANY
+) -> Estimate:
+    """`mean` of values with the number of times that each occurs, None for once.
 
     >>> counted, alone = mean_of_counts([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
     >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
     (True, 0.614065)
     """
-    each, times = finite("values", values), finite("rows", rows)
-    each, times, n = each[times > 0], times[times > 0], float(times.sum())
-    if ((each == 0) | (each == 1)).all():
-        return wilson(float(times @ each), n, level=level)
-    value = float(times @ each) / n
-    spread = Spread.of((each - value) / n, times=times)
-    return hall(value, spread.error, spread.skewness, n=int(n), level=level)
+    units, times = finite("values", values), None if rows is None else finite("rows", rows)
+    if times is not None:
+        units, times = units[times > 0], times[times > 0]
+    total, n = (units.sum(), units.size) if times is None else (float(times @ units), float(times.sum()))
+    if n and ((units == 0) | (units == 1)).all():
+        return wilson(total if times is not None else int(total), n, level=level)
+    value = float(ratio(total, n))
+    spread = Spread.of((units - value) / max(n, 1), times=times)
+    return of_moments(value, spread.error, spread.skewness, n=int(n), level=level, ends=ends)
 
 
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:

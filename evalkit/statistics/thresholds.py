@@ -29,7 +29,8 @@ class MovingCut:
     @classmethod
     def of(cls, rows: Rows, counts: Counts) -> "MovingCut":
         """Of rows at the thresholds of their counts, which fall."""
-        unit, units = (np.arange(len(rows)), len(rows)) if rows.unit is None else _coded(rows.unit)
+        unit, size = _units(rows)
+        units = len(size)
         every = zip(counts.threshold, _grams(rows, counts.threshold, unit, units), strict=True)
         each = ((of_cut(influence.decision(counts, threshold)), gram) for threshold, gram in every)
         return cls([Group(2, Layout.SUMMED_VARIED, units, [cut], {}, gram) for cut, gram in each])
@@ -88,11 +89,6 @@ def _grams(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Fl
         yield gram
 
 
-def _coded(unit: np.ndarray) -> tuple[np.ndarray, int]:
-    code, names = codes(unit)
-    return code, names.size
-
-
 # Differences in net benefit -------------------------------------------------------------------------------------------
 
 
@@ -123,7 +119,7 @@ def differences(first: Rows, second: Rows, chance: Floats, *, level: float) -> D
     from scipy.special import stdtrit
 
     weight = first.weights
-    of, size = _units(first, weight)
+    of, size = _units(first)
     total, freedom = weight.sum(), max(kish(size) - 1, 1.0)
     value, error = np.empty(len(chance)), np.empty(len(chance))
     for i, (t, cost) in enumerate(zip(chance, odds(chance), strict=True)):
@@ -138,9 +134,7 @@ def differences(first: Rows, second: Rows, chance: Floats, *, level: float) -> D
     return Differences(value, value - half, value + half)
 
 
-def _units(rows: Rows, weight: Floats) -> tuple[np.ndarray, Floats]:
+def _units(rows: Rows) -> tuple[Ints, Floats]:
     """The unit of each row, by number, and the weight of each unit."""
-    if rows.unit is None:
-        return np.arange(len(rows)), weight
-    of, names = codes(rows.unit)
-    return of, np.bincount(of, weight, len(names)).astype(np.float64)
+    of = np.arange(len(rows)) if rows.unit is None else codes(rows.unit)[0]
+    return of, np.bincount(of, rows.weights).astype(np.float64)
