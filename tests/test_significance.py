@@ -218,6 +218,7 @@ def test_equivalence_is_two_one_sided_tests():
         upper = stats.ttest_1samp(d, margin, alternative="less").pvalue
         lower = stats.ttest_1samp(d, -margin, alternative="greater").pvalue
         assert (max(upper, lower) < 0.05) == (-margin < equivalence.low and equivalence.high < margin)
+        assert (max(upper, lower) < 0.05) == (sig.verdict(sig.paired_t(d), margin=margin) == "equivalent")
     assert (equivalence.low, equivalence.high) == pytest.approx((mean_t(d, level=0.9).low, mean_t(d, level=0.9).high))
     assert equivalence.level == 0.9
 
