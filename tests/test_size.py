@@ -24,7 +24,7 @@ LINES = {
     "page": 183,
     "pages": 3_675,
     "parameters": 822,
-    "reading": 6_721,
+    "reading": 6_705,
     "statistics": 4_632,
     "studies": 5_681,
     "top": 996,

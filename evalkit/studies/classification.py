@@ -107,7 +107,7 @@ def _outside(data: Binary) -> str:
     for name, score in data.score.items():
         if not outcomes.are_probabilities(score):
             row = int(np.flatnonzero((score < 0) | (score > 1))[0])
-            return f"got the score {score[row]:g} of {name} ({data.rows.place(row, name)})"
+            return outcomes.outside(name, score[row], data.rows.place(row, name))
     return ""
 
 

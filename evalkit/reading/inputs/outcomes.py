@@ -354,13 +354,13 @@ def first_outside(data: MultiClass) -> str:
         if not 0 <= score[row, place] <= 1:
             column = next(role for role in data.rows.own[name] if canonical(role[2:]) == data.classes[place])
             where = data.rows.place(int(row), name)
-            return outside(score[row, place], name, f"p_{column[2:]}", where)
+            return outside(name, score[row, place], where, f"p_{column[2:]}")
     return ""
 
 
-def outside(score: float, name: str, column: str, place: str) -> str:
-    """A score that is no probability, in words."""
-    return f"got the score {score:g} of {name} in {column} ({place})"
+def outside(name: str, score: float, place: str, column: str = "") -> str:
+    """A score that is no probability, in words; column: of several."""
+    return f"got the score {score:g} of {name}{column and f' in {column}'} ({place})"
 
 
 def normalised(score: Floats) -> Floats:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,46 +33,89 @@ Row = Mapping[str, Any]  # rows of one system and label, and what is told of the
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
-    """A table of two classes that an engine holds. outside: says of a score that is no probability which it is.
-
-    scale: what weights are counted in, None without weights. precision: what each system's scores were stored in.
-    """
+class Profiled:
+    """A table that an engine holds, and of each part what was counted."""
 
     table: Blocks
-    positive: str
-    negative: str
-    outside: str
-    scale: float | None
-    precision: Mapping[str, Precision]
+    profiles: Sequence[Sequence[Row]]
+
+    @classmethod
+    def of(
+        cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None, most: int = LABELS
+    ) -> "Profiled":
+        """By one query for each part, of so many systems and labels; InputError for what cannot be meant."""
+        pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
+        profiles = [_profile(engine, piece, most) for piece in pieces]
+        outcomes.check_positive(predicted.positive, predicted.kind)
+        sizes = [Counter[str]() for _ in profiles]
+        for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
+            size[row["system"]] += row["n"]
+        table = blocks.laid(engine, pieces, predicted.systems, segments, unit, sizes=sizes).grouped(segments, unit)
+        return cls(table, profiles)
+
+    @property
+    def where(self) -> str:
+        """The first part in an error."""
+        return self.table.pieces[0].part.name
+
+    @cached_property
+    def wanted(self) -> list[tuple[Piece, Row]]:
+        """What was counted of the systems that are wanted, each with its part."""
+        each = ((piece, row) for piece, rows in zip(self.table.pieces, self.profiles, strict=True) for row in rows)
+        return [(piece, row) for piece, row in each if self.table.wide or row["system"] in self.table.systems]
+
+    def ends(self, system: str, role: str) -> tuple[float, float]:
+        """The lowest and the highest number of a role of a system."""
+        own, key = (
+            [row for _, row in self.wanted if self.table.wide or row["system"] == system],
+            self._key(system, role),
+        )
+        return min(row[f"min {key}"] for row in own), max(row[f"max {key}"] for row in own)
+
+    def _key(self, system: str, role: str) -> str:
+        return aligned.own_key(system if self.table.wide else None, role, self.table.schema.own[role][0])
+
+    def outside(self, roles: Sequence[str]) -> tuple[str, str, float, str] | None:
+        """Role, system, value and place of the first score that is no probability; None where there is none."""
+        t = self.table
+        for role, name in ((role, name) for role in roles for name in t.systems):
+            low, high = self.ends(name, role)
+            if low < 0 or high > 1:
+                at = t.engine.dialect.quote(self._key(name, role))
+                _, place, value = t.where(f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name)[0]
+                return role, name, value, place
+        return None
+
+    def precision(self, system: str, role: str) -> Precision:
+        """The precision of a role of a system: the widest of the parts that hold some."""
+        parts = (
+            (piece.part, piece.layout.own[system if self.table.wide else None][role].column)
+            for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
+            if self.table.wide or any(row["system"] == system for row in rows)
+        )
+        return rules.widest(rules.of(part, column) for part, column in parts)
+
+    @cached_property
+    def scale(self) -> float | None:
+        """Of what size weights are counted; None where there are none."""
+        weight, every = self.table.schema.shared.get("weight"), [row for rows in self.profiles for row in rows]
+        if weight is None:
+            return None
+        most = max(row[f"max {WEIGHT}"] for row in every)
+        if most <= 0:
+            raise outcomes.no_weight(self.where, weight.column)
+        return grid.scale_of(most, sum(row["n"] for row in every), whole=not any(row["parted"] for row in every))
+
+    @property
+    def squares(self) -> float:
+        """Of what size squared weights are counted, so that their sums are whole numbers."""
+        if self.scale is None:
+            return 1.0
+        most, n = max(row[f"max {WEIGHT}"] for _, row in self.wanted), sum(row["n"] for _, row in self.wanted)
+        return grid.scale_of(most**2, n, whole=self.scale == 1 and n * most**2 < 2**62)
 
 
-def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Scores:
-    """The table; raises InputError where its labels, systems, groups or units cannot be meant."""
-    pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
-    profiles = [profile(engine, piece) for piece in pieces]
-    t = laid(engine, pieces, profiles, predicted.systems, segments, unit)
-    wanted = [[row for row in rows if t.wide or row["system"] in t.systems] for rows in profiles]
-    others = aligned.unread(pieces[0].part, predicted.layouts[0])
-    outcomes.refuse_confidence(_sure(t, wanted), others, pieces[0].part.name)
-    label = t.schema.shared["label"]
-    positive, negative = _labels(engine, pieces, wanted, predicted.positive)
-    hits = sorted({row["label"] for rows in wanted for row in rows if label.plain(row["label"]) == positive})
-    hit = f"label IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
-    shared = {"hit": Field(label.column, rules.NUMBER)}
-    shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
-    query = t.query.around(f"*, CASE WHEN {hit} THEN 1e0 ELSE 0e0 END AS hit")
-    return Scores(
-        table=replace(t, query=query, schema=replace(t.schema, shared=shared)),
-        positive=positive,
-        negative=negative,
-        outside=_outside(t, wanted),
-        scale=scale_of(pieces, profiles),
-        precision={name: _precision(pieces, profiles, name) for name in t.systems},
-    )
-
-
-def profile(engine: Engine, piece: Piece, most: int = LABELS) -> list[Row]:
+def _profile(engine: Engine, piece: Piece, most: int) -> list[Row]:
     """Rows by system, and by label where there is one, with the ends of each number; InputError for a wrong value.
 
     most: of systems and labels that are looked at.
@@ -97,21 +141,6 @@ def profile(engine: Engine, piece: Piece, most: int = LABELS) -> list[Row]:
     return list(rows)
 
 
-def laid(
-    engine: Engine,
-    pieces: Sequence[Piece],
-    profiles: Sequence[Sequence[Row]],
-    systems: Sequence[str],
-    segments: Sequence[str],
-    unit: str | None,
-) -> Blocks:
-    """The table of parts of which the profiles are known."""
-    sizes = [Counter[str]() for _ in profiles]
-    for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
-        size[row["system"]] += row["n"]
-    return blocks.laid(engine, pieces, systems, segments, unit, sizes=sizes).grouped(segments, unit)
-
-
 def _sound(row: Row) -> bool:
     """Whether every value is there, every number finite, and every weight within its bounds."""
     ends = {name: value for name, value in row.items() if name.startswith(("min ", "max "))}
@@ -122,69 +151,62 @@ def _sound(row: Row) -> bool:
     )
 
 
-def _labels(
-    engine: Engine, pieces: Sequence[Piece], wanted: Sequence[Sequence[Row]], positive: str | None
-) -> tuple[str, str]:
+# Two classes ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """A table of two classes that an engine holds. outside: says of a score that is no probability which it is.
+
+    scale: what weights are counted in, None without weights. precision: what each system's scores were stored in.
+    """
+
+    table: Blocks
+    positive: str
+    negative: str
+    outside: str
+    scale: float | None
+    precision: Mapping[str, Precision]
+
+
+def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Scores:
+    """The table; raises InputError where its labels, systems, groups or units cannot be meant."""
+    profiled = Profiled.of(engine, predicted, segments, unit)
+    t, label = profiled.table, profiled.table.schema.shared["label"]
+    ends = {name: profiled.ends(name, "score") for name in t.systems}
+    sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
+    outcomes.refuse_confidence(sure, t.others, profiled.where)
+    positive, negative = _labels(profiled, predicted.positive)
+    hits = sorted({row["label"] for _, row in profiled.wanted if label.plain(row["label"]) == positive})
+    hit = f"label IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
+    shared = {"hit": Field(label.column, rules.NUMBER)}
+    shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
+    query = t.query.around(f"*, CASE WHEN {hit} THEN 1e0 ELSE 0e0 END AS hit")
+    first = profiled.outside(["score"])
+    return Scores(
+        table=replace(t, query=query, schema=replace(t.schema, shared=shared)),
+        positive=positive,
+        negative=negative,
+        outside=outcomes.outside(*first[1:]) if first else "",
+        scale=profiled.scale,
+        precision={name: profiled.precision(name, "score") for name in t.systems},
+    )
+
+
+def _labels(profiled: Profiled, positive: str | None) -> tuple[str, str]:
     """The positive and the negative label."""
-    field, total = pieces[0].layout.shared["label"], Counter[str]()
-    for row in (row for rows in wanted for row in rows):
+    t, total = profiled.table, Counter[str]()
+    field = t.schema.shared["label"]
+    for _, row in profiled.wanted:
         total[field.plain(row["label"])] += row["n"]
     names = sorted(total)
     if len(names) > 2:
         rare = outcomes.rarest({name: total[name] for name in names})
-        each = ((piece, row["label"]) for piece, rows in zip(pieces, wanted, strict=True) for row in rows)
-        piece, label = next((piece, label) for piece, label in each if field.plain(label) == rare)
-        same = f"{engine.dialect.quote(LABEL)} = {engine.dialect.literal(label)}"
-        number, _ = engine.first(piece.chosen, same, "text label")
+        piece, label = next((p, row["label"]) for p, row in profiled.wanted if field.plain(row["label"]) == rare)
+        same = f"{t.engine.dialect.quote(LABEL)} = {t.engine.dialect.literal(label)}"
+        number, _ = t.engine.first(piece.chosen, same, LABEL)
         raise outcomes.too_many_labels(piece.part.place(number), field.column, names)
-    return outcomes.two_labels(names, positive, pieces[0].part.name, field.column)
-
-
-def scale_of(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]) -> float | None:
-    """Of what size weights are counted; None where there are none."""
-    weight, every = pieces[0].layout.shared.get("weight"), [row for rows in profiles for row in rows]
-    if weight is None:
-        return None
-    most = max(row[f"max {WEIGHT}"] for row in every)
-    if most <= 0:
-        raise outcomes.no_weight(pieces[0].part.name, weight.column)
-    return grid.scale_of(most, sum(row["n"] for row in every), whole=not any(row["parted"] for row in every))
-
-
-def _precision(pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]], name: str) -> Precision:
-    """The precision of a system's scores: the widest of the parts that hold some."""
-    stored = []
-    for piece, rows in zip(pieces, profiles, strict=True):
-        own = piece.layout.own
-        if name in own or any(row["system"] == name for row in rows):
-            stored.append(rules.of(piece.part, own[name if name in own else None]["score"].column))
-    return rules.widest(stored)
-
-
-def _ends(t: Blocks, wanted: Sequence[Sequence[Row]]) -> Iterator[tuple[str, str, list[Row]]]:
-    """Each system, the role of its score, and the rows of the profile that have its ends."""
-    for name in t.systems:
-        own = [row for rows in wanted for row in rows if t.wide or row["system"] == name]
-        yield name, f"own {name if t.wide else None}\nscore", own
-
-
-def _sure(t: Blocks, wanted: Sequence[Sequence[Row]]) -> list[str]:
-    """The systems whose scores are 0.5 to 1."""
-    return [
-        name
-        for name, role, own in _ends(t, wanted)
-        if all(row[f"min {role}"] >= 0.5 and row[f"max {role}"] <= 1 for row in own)
-    ]
-
-
-def _outside(t: Blocks, wanted: Sequence[Sequence[Row]]) -> str:
-    """What and where the first score is that is no probability; "" where there is none."""
-    for name, role, own in _ends(t, wanted):
-        if any(row[f"min {role}"] < 0 or row[f"max {role}"] > 1 for row in own):
-            at = t.engine.dialect.quote(role)
-            _, place, value = t.where(f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name)[0]
-            return f"got the score {value:g} of {name} ({place})"
-    return ""
+    return outcomes.two_labels(names, positive, profiled.where, field.column)
 
 
 # Several classes ------------------------------------------------------------------------------------------------------
@@ -236,26 +258,23 @@ def read_classes(
     engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None
 ) -> Classes:
     """The table; raises InputError where its labels, classes, systems, groups or units cannot be meant."""
-    pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
-    profiles = [profile(engine, piece, GROUPS) for piece in pieces]
-    outcomes.check_positive(predicted.positive, predicted.kind)
-    t = laid(engine, pieces, profiles, predicted.systems, segments, unit)
-    wanted = [row for rows in profiles for row in rows if row["system"] in t.systems]
-    texts = {"label": sorted({row["label"] for row in wanted})}
+    profiled = Profiled.of(engine, predicted, segments, unit, GROUPS)
+    t, texts = profiled.table, {"label": sorted({row["label"] for _, row in profiled.wanted})}
     texts |= {"predicted": list(t.texts("predicted"))} if "predicted" in t.schema.own else {}
     roles = {outcomes.canonical(role[2:]): role for role in t.schema.own if role != "predicted"}
     names = _classes(t, texts, roles)
     for role, every in texts.items():
         t = t.coded(role, {text: names.index(_field(t, role).plain(text)) for text in every})
     said = [roles[name] for name in names] if roles else ["predicted"]
-    scale = scale_of(pieces, profiles)
+    first = profiled.outside(said) if roles else None
+    column = t.schema.own[first[0]][0].column if first else ""
     return Classes(
         table=replace(t, schema=replace(t.schema, said=tuple(said))),
         names=names,
         scored=bool(roles),
-        outside=_outside_class(t, wanted, said) if roles else "",
-        scale=scale,
-        squares=squares_of(wanted, scale),
+        outside=outcomes.outside(*first[1:], column) if first else "",
+        scale=profiled.scale,
+        squares=profiled.squares,
     )
 
 
@@ -293,26 +312,6 @@ def _other(t: Blocks, role: str, texts: Sequence[str], names: Sequence[str]) -> 
     return place, text
 
 
-def squares_of(rows: Sequence[Row], scale: float | None) -> float:
-    """Of what size squared weights are counted, so that their sums are whole numbers."""
-    if scale is None:
-        return 1.0
-    most, n = max(row[f"max {WEIGHT}"] for row in rows), sum(row["n"] for row in rows)
-    return grid.scale_of(most**2, n, whole=scale == 1 and n * most**2 < 2**62)
-
-
-def _outside_class(t: Blocks, rows: Sequence[Row], said: Sequence[str]) -> str:
-    """The first score that is no probability, in words."""
-    for role in said:
-        key = f"own None\n{role}"
-        wrong = {row["system"] for row in rows if row[f"min {key}"] < 0 or row[f"max {key}"] > 1}
-        if wrong:
-            name, at = next(name for name in t.systems if name in wrong), t.engine.dialect.quote(key)
-            _, place, value = t.where(f"({at} < 0 OR {at} > 1)", at, 1, name)[0]
-            return outcomes.outside(value, name, t.schema.own[role][0].column, place)
-    return ""
-
-
 # Several labels -------------------------------------------------------------------------------------------------------
 
 
@@ -334,34 +333,16 @@ class Labels:
 
 def read_labels(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Labels:
     """The table; raises InputError where its systems, groups or units cannot be meant."""
-    pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
-    profiles = [profile(engine, piece) for piece in pieces]
-    outcomes.check_positive(predicted.positive, predicted.kind)
-    t = laid(engine, pieces, profiles, predicted.systems, segments, unit)
-    wanted = [row for rows in profiles for row in rows if row["system"] in t.systems]
-    scale = scale_of(pieces, profiles)
+    profiled = Profiled.of(engine, predicted, segments, unit)
+    t, said = profiled.table, profiled.table.schema.said
     return Labels(
         table=t,
-        names=tuple(role.removeprefix("p ") for role in t.schema.said),
-        sure=all(
-            row[f"min own None\n{of}"] >= 0 and row[f"max own None\n{of}"] <= 1
-            for row in wanted
-            for of in t.schema.said
-        ),
-        scale=scale,
-        squares=squares_of(wanted, scale),
-        precision={name: _stored(name, t.schema.said, pieces, profiles) for name in t.systems},
+        names=tuple(role.removeprefix("p ") for role in said),
+        sure=profiled.outside(said) is None,
+        scale=profiled.scale,
+        squares=profiled.squares,
+        precision={name: [profiled.precision(name, role) for role in said] for name in t.systems},
     )
-
-
-def _stored(
-    system: str, said: Sequence[str], pieces: Sequence[Piece], profiles: Sequence[Sequence[Row]]
-) -> list[Precision]:
-    """The precision of a system's scores of each label: the widest of the parts that hold some."""
-    there = [p for p, rows in zip(pieces, profiles, strict=True) if any(row["system"] == system for row in rows)]
-    columns = ((p.part, p.layout.own[None]) for p in there)
-    every = [[rules.of(part, own[role].column) for role in said] for part, own in columns]
-    return [rules.widest(several) for several in zip(*every, strict=True)]
 
 
 # Any of them --------------------------------------------------------------------------------------------------------
