@@ -89,11 +89,6 @@ def test_a_report_of_a_batch_has_the_bytes_of_one_made_alone(several, inputs, tm
         assert (tmp_path / f"n-may.{end}").read_bytes() == (ended.folder / f"n-may.{end}").read_bytes()
 
 
-def test_names_of_files():
-    assert batch._names(["a/x.csv", "a/y.csv.gz"]) == ["x", "y"]
-    assert batch._names(["a/x.csv", "b/x.csv"]) == ["a-x.csv", "b-x.csv"]
-
-
 def test_the_worst_status_counts_and_verdicts_are_cut():
     assert [batch.status([Outcome(s) for s in some]) for some in ([0, 3], [3, 2], [2, 1], [0])] == [3, 2, 1, 0]
     row = {"verdict": "better", "first": "a", "second": "b", "metric": "mae", "difference": -1.0, "low": -2, "high": 0}

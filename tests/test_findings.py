@@ -76,13 +76,6 @@ def test_a_page_gives_the_facts_that_a_sentence_needs():
             assert fields - set(vars(kinds.measured)) == facts, text
 
 
-def test_kinds_are_made_in_the_catalogue_alone():
-    for path in PACKAGE.rglob("*.py"):
-        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "Kind"]
-        assert not calls or "class Kind" in path.read_text(encoding="utf-8"), path
-
-
 def test_severe_findings_come_first_and_others_keep_their_order():
     several = [Finding(KIND, *of) for of in ((NOTE, "a"), (WARNING, "b"), (SEVERE, "c"), (WARNING, "d"))]
     assert [one.message for one in ordered(several)] == ["c", "b", "d", "a"]

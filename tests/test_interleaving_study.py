@@ -1,7 +1,5 @@
 """The interleaving report: estimands, units, neutral items, several rankers, bad logs, parts that were not given."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +11,6 @@ from evalkit.online import simulation
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import significance
 from evalkit.studies import interleaving, planning
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_two_estimands_give_two_answers():
@@ -171,14 +167,6 @@ def test_the_page_of_several_rankers():
 
 
 # The report of a log, users and a plan
-
-
-def test_the_bundled_table_is_made_from_rand_hie():
-    table = pd.read_parquet(ROOT / "data" / "interleaving" / "health_plans.parquet")
-    rows = pd.read_parquet(ROOT / "data" / "rand_hie" / "visits.parquet")
-    assert table["years"].sum() == len(rows)
-    assert table["visits"].sum() == rows["mdvis"].sum()
-    assert table.loc[table["plan"] == "free", "years"].sum() == (rows["lncoins"] == 0).sum()
 
 
 def test_a_part_that_was_not_given_is_not_shown():

@@ -206,15 +206,6 @@ def test_an_earlier_mean_over_rows_is_told_from_a_mean_over_units(tmp_path):
             significance.read(str(tmp_path / "earlier.json"), **{name: value})
 
 
-def test_wrong_methods_err_and_right_ones_do_not():
-    frame = lessons.wrong().set_index("wrong")
-    assert frame.loc["rows as units (Wilson)", "wrong_rate"] > 0.25
-    assert frame.loc["t over the 100 folds", "wrong_rate"] > 0.4
-    assert frame.loc["Wilcoxon", "wrong_rate"] > 0.8
-    assert frame.loc["sessions as units (sign test)", "wrong_rate"] > 0.3
-    assert (frame["right_rate"] < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / lessons.RUNS)).all()
-
-
 def test_the_simulations_claim_no_more_than_two_standard_errors():
     worst = 2 * np.sqrt(0.25 / lessons.RUNS)
     shown = significance_page.teaching(significance.read(wide())).html

@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 164
-TESTS = 21_199
+TESTS = 21_148
 
 
 @cache
