@@ -201,8 +201,8 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     c = diagnostics.within_units(study)
     if c is not None and c.p_value < alpha(study):
         d, names = c.difference, {"leader": study.leader, "unit": study.unit_name}
-        pooled = diagnostics.areas(study)[study.leader][0]
-        names |= {"pooled": number(pooled), "inside": number(pooled - d.value)}
+        pooled, inside = diagnostics.areas(study)[study.leader][0], diagnostics.area_within_units(study)
+        names |= {"pooled": number(pooled), "inside": number(inside)}
         difference = estimate(d.value, d.low, d.high)
         yield kinds.WITHIN_UNITS.note(d.n, difference=difference, **names)
 

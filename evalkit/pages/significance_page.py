@@ -29,7 +29,7 @@ from evalkit.pages import lessons_page as lesson
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
 from evalkit.studies import diagnostics, lessons, paired
-from evalkit.studies.diagnostics import FEW, alpha, equivalence_level, most_units, rank_tiers
+from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, most_units, rank_tiers
 from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
 
@@ -215,7 +215,7 @@ def _tests(study: Significance) -> Iterator[Finding]:
 
 def _looked(study: Significance) -> Iterator[Finding]:
     if study.looks > 1:
-        facts = {"alpha": alpha(study), "rate": paired.false_positives(study), "level": 1 - study.test_level}
+        facts = {"alpha": alpha(study), "rate": paired.false_positives(study), "level": beyond(study.test_level)}
         yield kinds.LOOKS.warning(study.looks, "units", looks=study.looks, **facts)
 
 
@@ -304,7 +304,7 @@ def power(study: Significance) -> Figure | Html:
         return Html("")
     of = study.paired(study.primary, study.opponents)
     caption = f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
-    caption += f"{1 - study.family_level:.2g} (Holm's first step), from the spread of these differences (standard "
+    caption += f"{beyond(study.family_level):.2g} (Holm's first step), from the spread of these differences (standard "
     caption += f"deviation {number(of.spread)}); n = {of.n:,} {plural(study.unit_name, of.n)} as here, a quarter, four "
     caption += "times as many. Horizontal: 80%."
     drawn: dict[str, Any] = {
@@ -319,7 +319,7 @@ def power(study: Significance) -> Figure | Html:
 @page.where(lambda study: len(study.headline) and study.flips)
 def duality(study: Significance) -> Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
-    row, each = study.headline.iloc[0], 1 - study.test_level
+    row, each = study.headline.iloc[0], beyond(study.test_level)
     test = "t" if study.many else "sign flips"
     zero = "outside" if float(row["p"]) < alpha(study) else "inside"
     caption = f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {each:.4g} "
@@ -454,7 +454,7 @@ def needed(study: Significance) -> Html:
         f"{units} for 90%": tables.count("n_90", _count),
     }
     caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, at α = "
-    caption += f"{1 - study.family_level:.2g} (Holm's first step over all comparisons)"
+    caption += f"{beyond(study.family_level):.2g} (Holm's first step over all comparisons)"
     note = "Plan for a difference that would matter: the observed one is as uncertain as the verdict."
     return of_rows(caption, frame, columns, note)
 

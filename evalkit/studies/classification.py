@@ -298,6 +298,12 @@ def within_units(study: BinaryStudy) -> Comparison | None:
     return methods.influence(pooled, within, study.inference_options(1))
 
 
+def area_within_units(study: BinaryStudy) -> float:
+    """The leader's GAUC."""
+    within: Any = study.measure(Chosen(GAUC), study.leader)
+    return float(within.value)
+
+
 def clipped(study: BinaryStudy) -> dict[str, int]:
     """The rows of each system whose probability log loss clips, without zeros; none where it is not asked for."""
     if LOG_LOSS not in study.settings.metrics:

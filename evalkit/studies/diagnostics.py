@@ -28,8 +28,13 @@ Ends = tuple[float, float]
 
 
 def alpha(study: Study) -> float:
+    """1 − the level of the intervals."""
+    return beyond(study.settings.level)
+
+
+def beyond(level: float) -> float:
     """1 − level, without the last bits of the subtraction."""
-    return round(1 - study.settings.level, 12)
+    return round(1 - level, 12)
 
 
 def equivalence_level(study: Study) -> float:

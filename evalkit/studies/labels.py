@@ -76,6 +76,11 @@ class LabelsStudy(EachStudy):
         shares: Floats = self.measured.shares
         return shares
 
+    @property
+    def loss_of_none(self) -> float:
+        """The share of labels that are wrong where no row is given any."""
+        return float(self.shares.mean())
+
     def constant(self, chosen: Chosen) -> float:
         """The metric of scoring every row by how often each label is true; NaN where labels are not known together."""
         return chosen.value(self.measured.constant(self.leader)) if self.measured.together else float("nan")
