@@ -24,7 +24,7 @@ LINES = {
     "page": 183,
     "pages": 3_675,
     "parameters": 822,
-    "reading": 6_705,
+    "reading": 6_689,
     "statistics": 4_632,
     "studies": 5_689,
     "top": 996,

@@ -12,7 +12,7 @@ from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.reading.tables.duck import Dialect
 from evalkit.reading.tables.parts import Frames, Part, Selection, explained, names
-from evalkit.reading.tables.rules import Check, Fields, checks, split
+from evalkit.reading.tables.rules import Fields, split
 from evalkit.reading.tables.table import Block, Table, too_many
 from evalkit.system import progress
 
@@ -136,39 +136,27 @@ def _added(table: Any) -> Any:
     return _cell(_whole(table))
 
 
-def checked(engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = ()) -> dict[str, Any]:
-    """The number of rows, as n, and the cells, SQL, of a selection that keeps the rules.
-
-    Raises InputError where there is no row, or for the first value that breaks the first rule that any value breaks.
-    """
-    return checked_groups(engine, selection, fields, cells)[0]
-
-
-def checked_groups(
+def checked(
     engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), by: str | None = None
 ) -> list[dict[str, Any]]:
-    """As `checked`, of the rows of each value of a column by itself; by: its SQL, None for all rows together."""
-    broken = list(checks(fields, engine.dialect))
-    query = Query.of(selection, ", ".join(["count(*) AS n", *cells, *counts(broken)]), f"GROUP BY {by}" if by else "")
+    """The number of rows, as n, and the cells, SQL, of a selection that keeps the rules.
+
+    by: a column, SQL, for each of whose values that is told; None for all rows together. Raises InputError where there
+    is no row, or for the first value that breaks the first rule that any value breaks.
+    """
+    every = [(role, own.column, rule) for role, own in fields.items() for rule in own.rules]
+    wrong = [rule.wrong(role, engine.dialect) for role, _, rule in every]
+    counts = [f"count(*) FILTER (WHERE {condition}) AS wrong{i}" for i, condition in enumerate(wrong)]
+    query = Query.of(selection, ", ".join(["count(*) AS n", *cells, *counts]), f"GROUP BY {by}" if by else "")
     with explained(selection):
-        rows = engine.table(query).to_pylist()
+        rows: list[dict[str, Any]] = engine.table(query).to_pylist()
     if not any(row["n"] for row in rows):
         raise selection.part.no_rows()
-    refuse(engine, selection, broken, rows)
-    return list(rows)
-
-
-def counts(broken: Sequence[Check]) -> list[str]:
-    """The SQL that counts what breaks each rule."""
-    return [f"count(*) FILTER (WHERE {check.wrong}) AS wrong{i}" for i, check in enumerate(broken)]
-
-
-def refuse(engine: Engine, selection: Selection, broken: Sequence[Check], rows: Sequence[Any]) -> None:
-    """Raises InputError for the first rule that `counts` found broken in one of these rows."""
-    for i, check in enumerate(broken):
+    for i, (role, column, rule) in enumerate(every):
         if any(row[f"wrong{i}"] for row in rows):
-            row, value = engine.first(selection, check.wrong, check.role)
-            raise check.rule.error(selection.part, check.field.column, value, row)
+            number, value = engine.first(selection, wrong[i], role)
+            raise rule.error(selection.part, column, value, number)
+    return rows
 
 
 def typed(engine: Engine, selection: Selection, fields: Fields) -> Iterator[tuple[int | None, dict[str, Any]]]:

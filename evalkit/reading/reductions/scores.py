@@ -25,7 +25,7 @@ from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks, Piece
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.parts import explained
-from evalkit.reading.tables.rules import MOST_WEIGHT, Field, Precision, checks
+from evalkit.reading.tables.rules import MOST_WEIGHT, Field, Precision
 
 LABELS = 10_000  # distinct labels that are looked at: two are right
 LABEL, WEIGHT = "text label", "number weight"
@@ -122,7 +122,7 @@ def _profile(engine: Engine, piece: Piece, most: int) -> list[Row]:
     """
     fields, quote, system = piece.layout.fields, engine.dialect.quote, piece.system_in(engine)
     cells = []
-    for role in dict.fromkeys(check.role for check in checks(fields, engine.dialect)):
+    for role in (role for role, field in fields.items() if field.rules):
         at = quote(role)
         cells.append(f"count({at}) AS {quote(f'some {role}')}")
         cells += [f"{of}({at}) AS {quote(f'{of} {role}')}" for of in ("min", "max") if fields[role].is_number]

@@ -19,7 +19,7 @@ from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
-from evalkit.reading.engines.base import Engine, Query, checked_groups
+from evalkit.reading.engines.base import Engine, Query, checked
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs import runs as whole
@@ -417,7 +417,7 @@ def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
     cells = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in piece.fields else []
     system = engine.dialect.quote("system") if piece.says else None
     cells += [f"{system} AS system"] if system else []
-    rows = checked_groups(engine, piece.chosen, piece.fields, cells, system)
+    rows = checked(engine, piece.chosen, piece.fields, cells, system)
     return {
         "n": sum(row["n"] for row in rows),
         "top": max(0.0, *(row.get("top") or 0.0 for row in rows)),

@@ -1,8 +1,8 @@
 """Rules of columns: what a value must be, said once for the message, for numpy and for SQL."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +33,10 @@ class Rule:
     sql: str
     hint: str = ""
     optional: bool = False
+
+    def wrong(self, role: str, dialect: Dialect) -> str:
+        """The condition, SQL, that a value of a role breaks it."""
+        return self.sql.format(x=dialect.quote(role), finite=dialect.finite(role), bytes=dialect.bytes(role))
 
     def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
         """The error for one value of a column; None is an empty one, and row 0 one without a number."""
@@ -93,15 +97,6 @@ class Role:
     plain: Callable[[str], str] = str
 
 
-class Check(NamedTuple):
-    """A rule of a role's column, as SQL finds what breaks it."""
-
-    role: str
-    field: "Field"
-    rule: Rule
-    wrong: str
-
-
 @dataclass(frozen=True)
 class Field:
     """A column of a part, and the rules of its values: texts that may be empty have none. plain: as of a role."""
@@ -142,18 +137,6 @@ class Field:
 
 
 Fields = Mapping[str, Field]  # by the role that a column has while it is read
-
-
-def checks(fields: Fields, dialect: Dialect) -> Iterator[Check]:
-    """Every rule of every column, in order, as SQL on the roles."""
-    for role, column in fields.items():
-        for rule in column.rules:
-            yield Check(
-                role,
-                column,
-                rule,
-                rule.sql.format(x=dialect.quote(role), finite=dialect.finite(role), bytes=dialect.bytes(role)),
-            )
 
 
 def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
