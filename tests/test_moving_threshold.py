@@ -14,6 +14,7 @@ from evalkit.metrics import counts, curves
 from evalkit.pages import threshold_page
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import Costs
+from evalkit.statistics import intervals
 from evalkit.statistics.thresholds import MovingCut, mean_cost
 from evalkit.studies import classification
 from evalkit.studies import score_curves as moving
@@ -163,3 +164,20 @@ def test_weights_that_are_no_whole_numbers_stay_exact():
     study = study_of(frame(weight=np.tile([0.5, 1.25], 300)))
     for name, system in zip(study.order, data_of(study)["systems"], strict=True):
         assert system["tp"][0] == pytest.approx(study.table(name).positives, abs=1e-6)
+
+
+@pytest.mark.parametrize("limits", [Limits(), SMALL], ids=["memory", "blocks"])
+def test_what_no_threshold_reaches_is_undefined_and_a_perfect_precision_has_the_limits_of_its_rows(limits):
+    rng = np.random.default_rng(1)
+    label = (rng.random(600) < 0.3).astype(int)
+    found = rng.random(600) / 2 + 0.5 * label * (rng.random(600) < 0.5)
+    table = pd.DataFrame({"label": label, "a": found, "b": rng.random(600)})
+    study = study_of(table, limits, threshold="precision>=0.99", metrics="precision,recall,f1,accuracy")
+    e = study.estimates.set_index(["system", "metric"])
+    assert e.loc["b", ["value", "low", "high"]].isna().all(axis=None)
+    assert study.comparisons[["difference", "low", "high", "p", "detectable"]].isna().all(axis=None)
+    assert study.decisions.set_index("system").loc["b", ["tp", "fp", "fn", "tn", "cost"]].isna().all()
+    assert (~np.isnan(classification.operating_points(study, "roc")["x"])).tolist() == [True, False]
+    picked = int(study.decisions["tp"].iloc[0])
+    wilson = intervals.wilson(picked, picked)
+    assert e.loc[("a", "precision"), ["value", "low", "high"]].tolist() == pytest.approx([1, wilson.low, 1])

@@ -97,7 +97,7 @@ def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = No
 
 
 def at(c: Counts, threshold: ArrayLike) -> Counts:
-    """The same counts at one or more other thresholds, as the metrics of a threshold take them.
+    """The same counts at one or more other thresholds, as the metrics of a threshold take them; NaN at one of NaN.
 
     >>> c = count([1, 0], positive=[140, 11], negative=[40, 4809])
     >>> print(f"{precision(at(c, 0.5)):.6f} {recall(at(c, 0.5)):.6f} {f_score(at(c, 0.5), beta=2):.6f}")
@@ -106,6 +106,8 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
     threshold = np.asarray(threshold, dtype=np.float64)
     above = np.searchsorted(-c.threshold, -threshold, side="right")
     tp, fp = np.append(0, c.tp)[above], np.append(0, c.fp)[above]
+    if np.isnan(threshold).any():
+        tp, fp = (np.where(np.isnan(threshold), np.nan, column) for column in (tp, fp))
     return Counts(threshold, tp, fp, c.positives, c.negatives)
 
 

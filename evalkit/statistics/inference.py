@@ -356,4 +356,6 @@ def lift(a: Any, b: Any, o: Options) -> Comparison:
 
 def detectable(a: Any, b: Any, c: Comparison, level: float) -> float:
     """The smallest true difference that the test of this comparison shows at a level with 80% power."""
+    if np.isnan(c.difference.value):
+        return np.nan
     return SHOWN.get(method(a).test, methods.shown_by_width)(a, b, c, level)

@@ -154,8 +154,11 @@ def of_units(statistic: Any, o: Options, error: float | None = None, method: str
 def chosen(statistic: Any, o: Options) -> Estimate:
     """The same where the threshold was chosen on the rows, from samples on which it is chosen again.
 
-    Not below the error at the threshold as it is: a bound on recall leaves it no room, wherever the threshold lies.
+    Not below the error at the threshold as it is: a bound on recall leaves it no room, wherever the threshold lies. At
+    an end of the range, as where every row above a threshold is a hit, samples have no room: Wilson's limits.
     """
+    if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
+        return ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
     return of_units(statistic, o, float(np.fmax(statistic.error(), np.nanstd(statistic.redrawn))), CHOSEN)
 
 

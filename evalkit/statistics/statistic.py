@@ -234,10 +234,13 @@ class OfRows(Statistic):
 
         It is that of the smallest group of rows that the metric depends on, such as the positive ones.
         """
-        if self.layout is Layout.PLAIN:
-            return self.n - 1.0
+        return self.n - 1.0 if self.layout is Layout.PLAIN else self.fewest - 1
+
+    @property
+    def fewest(self) -> float:
+        """Kish's number of units in that group."""
         groups = self.chosen.metric.kind.groups(self.rows)
-        return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups) - 1
+        return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups)
 
     @property
     def each(self) -> Floats:

@@ -25,15 +25,16 @@ from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, Reach
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice
-from evalkit.statistics import bootstrap, inference, interval_methods
+from evalkit.statistics import bootstrap, inference, interval_methods, methods
 from evalkit.statistics.consistency import UNKNOWN
 from evalkit.statistics.forms import Binned
-from evalkit.statistics.statistic import HeldRows
+from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.statistic import HeldRows, Known, Statistic
 from evalkit.statistics.two_classes import SummedRows
 from evalkit.studies import score_curves
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.row_study import RowStudy
-from evalkit.studies.study import Row, frame, limits
+from evalkit.studies.study import EVERY, Member, Row, frame, limits
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,13 @@ class BinaryStudy(RowStudy):
         return HeldRows(
             {name: rows.at(self.thresholds[name], self._redraw(rows)) for name, rows in each}, self.measured.ids
         )
+
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
+        """The metric of a system on the rows that are members; undefined at a threshold that none reaches."""
+        if chosen.decided and np.isnan(self.thresholds[system]):
+            level = self.settings.level
+            return Known(chosen, Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED))
+        return super().measure(chosen, system, member)
 
     @property
     def rechosen(self) -> bool:  # type: ignore[override]
@@ -300,8 +308,7 @@ class BinaryStudy(RowStudy):
             for rule, choose in named.items():
                 c = self.table(name)
                 t = self.thresholds[name] if rule.startswith("used") else choose(c)
-                at = self._decided(counts.at(c, t))
-                of = {metric: np.nan if np.isnan(t) else float(value) for metric, value in at.items()}
+                of = {metric: float(value) for metric, value in self._decided(counts.at(c, t)).items()}
                 yield {"system": name, "rule": rule, "threshold": t} | of
 
     def _decided(self, d: Counts) -> dict[str, Floats]:
