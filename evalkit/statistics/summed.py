@@ -7,7 +7,7 @@ from one table of moments, whatever the metric; only the derivative is its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -258,7 +258,7 @@ class Terms:
     centres: of each system, near which actual values and forecasts lie, for the digits. near: by metric and system,
     near which the terms lie. few: units whose terms are kept side by side. more: further columns of numbers by row, of
     which there are `width`, which are added up by weight and by unit like the terms. rows: what is, and what a system
-    says of it, where that is not one number.
+    says of it, where that is more than one number, or of one with further columns.
     """
 
     metrics: tuple[Chosen, ...]
@@ -273,16 +273,16 @@ class Terms:
     def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int, **more: Any) -> Terms:
         """heads: some first rows of each system."""
         every = np.concatenate([head.truth for head in heads])
-        own = [(head, head.said[i if len(head.said) > 1 else 0]) for i, head in enumerate(heads)]
-        centres = [(float(every.mean()), float(said.mean() if len(said) else every.mean())) for _, said in own]
-        near = {}
+        own = [(head, i if len(head.said) > 1 else 0) for i, head in enumerate(heads)]
+        centres = [(float(every.mean()), float((head.said[at] if len(head) else every).mean())) for head, at in own]
+        made, near = Terms(tuple(metrics), centres, {}, few, **more), {}
         for m, chosen in enumerate(metrics):
             kind: Any = chosen.metric.kind
-            for i, (head, said) in enumerate(own if kind.totalled else []):
-                terms = kind.terms(Rows(head.truth, said, beside=head.beside), chosen.k, centres[i])
-                around = isinstance(kind, OfMeans) and len(said)
+            for i, (head, at) in enumerate(own if kind.totalled else []):
+                terms = kind.terms(made.said(head, at), chosen.k, centres[i])
+                around = isinstance(kind, OfMeans) and len(head)
                 near[m, i] = np.array([0.0, *(np.mean(term) if around else 0.0 for term in terms[1:])])
-        return Terms(tuple(metrics), centres, near, few, **more)
+        return replace(made, near=near)
 
     @staticmethod
     def alone(metrics: Sequence[Chosen], systems: int, rows: Callable[[Block, int], Rows] | None = None) -> Terms:
@@ -294,6 +294,10 @@ class Terms:
     def quantile(self) -> bool:
         """Whether slices have a median."""
         return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Quantile)
+
+    def said(self, block: Block, i: int) -> Rows:
+        """What is, and what a system says of it."""
+        return self.rows(block, i) if self.rows else Rows(block.truth, block.said[i], beside=block.beside)
 
     def moments(self, block: Block, group: int) -> Moments | Parted:
         """Of the weight, of the further columns, and of the terms of each system and metric, all by weight."""
@@ -341,8 +345,7 @@ class Terms:
 
     def _terms(self, block: Block, m: int, i: int) -> Sequence[Floats]:
         kind: Any = self.metrics[m].metric.kind
-        rows = self.rows(block, i) if self.rows else Rows(block.truth, block.said[i], beside=block.beside)
-        terms: Sequence[Floats] = kind.terms(rows, self.metrics[m].k, self.centres[i])
+        terms: Sequence[Floats] = kind.terms(self.said(block, i), self.metrics[m].k, self.centres[i])
         return terms
 
     def _around(self, block: Block, at: tuple[int, int]) -> Floats:
