@@ -25,7 +25,7 @@ LINES = {
     "pages": 3_675,
     "parameters": 822,
     "reading": 6_689,
-    "statistics": 4_637,
+    "statistics": 4_638,
     "studies": 5_694,
     "top": 996,
 }
