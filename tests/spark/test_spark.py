@@ -145,7 +145,7 @@ def test_workers_run_the_evalkit_that_was_sent(session):
 
         return pa.table({"loader": [type(runs.__spec__.loader).__name__], "file": [runs.__file__]})
 
-    found = backends.Spark(session).reduce("SELECT * FROM range(10)", None, told, "numbers")
+    found = backends.Spark(session).reduce(Query("SELECT * FROM range(10)", "numbers"), told)
     assert {(one["loader"], one["file"]) for one in found.to_pylist()} == {
         ("Carried", "evalkit/reading/inputs/runs.py")
     }
@@ -160,7 +160,7 @@ def test_what_a_function_refuses_comes_back_as_it_was_raised(session, split, kin
         raise kind(f"x.csv: query {table['query'][0].as_py()!r} is wrong")
 
     with pytest.raises(kind, match=r"^x\.csv: query '\d+' is wrong$"):
-        backends.Spark(session).reduce(f"SELECT * FROM {split[0]}", "query", refuse, "rows")
+        backends.Spark(session).reduce(Query(f"SELECT * FROM {split[0]}", "rows", by="query"), refuse)
 
 
 def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(session):
@@ -170,7 +170,7 @@ def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(ses
         return length(table)
 
     with pytest.raises(InputError, match=r"^x\.csv: 4499 is wrong$"):
-        backends.Spark(session).reduce("SELECT id FROM range(0, 9000, 1, 30)", None, refuse, "numbers", merge=total)
+        backends.Spark(session).reduce(Query("SELECT id FROM range(0, 9000, 1, 30)", "numbers"), refuse, total)
 
 
 def test_what_a_function_does_wrong_is_one_line(session, split):
@@ -201,14 +201,14 @@ def test_what_a_function_does_wrong_is_one_line(session, split):
 )
 def test_what_spark_refuses_is_one_line(session, query, message):
     with pytest.raises(InputError) as caught:
-        backends.Spark(session).table(query, "rows", t=rows(3, 1))
+        backends.Spark(session).table(Query(query, "rows", {"t": rows(3, 1)}))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
 def test_no_row_is_said(session):
     with pytest.raises(InputError, match="rows: there is no row"):
-        backends.Spark(session).reduce("SELECT * FROM t WHERE x > 9", "query", groups, "rows", t=rows(3, 1))
+        backends.Spark(session).reduce(Query("SELECT * FROM t WHERE x > 9", "rows", {"t": rows(3, 1)}, "query"), groups)
     empty = session.createDataFrame(rows(3, 1)).where("x > 9")
     with pytest.raises(InputError, match="Spark data frame: the table has columns and no rows"):
         sources.parts(empty)[0].load({"query": "query"}, {})
