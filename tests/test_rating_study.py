@@ -1,11 +1,14 @@
 """The rating report: weights, metrics without a direction, the constant that beats a system, bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from samples import forecasts
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.limits import Limits, Reading
 from evalkit.pages import page, rating_page
+from evalkit.parameters import Rating
 from evalkit.studies import rating
 
 
@@ -70,3 +73,18 @@ def test_refuses_bad_input(change, message):
 def test_refuses_parameters(options, message):
     with pytest.raises(ParameterError, match=message):
         rating.read(forecasts(), **options)
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(reading=Reading(rows=100, shard=100, largest=100))])
+@pytest.mark.parametrize("seed", range(6))
+def test_exactly_linear_forecasts_correlate_by_no_more_than_1(seed, limits):
+    y = np.random.default_rng(seed).normal(50, 9, 200)
+    table = pd.DataFrame({"actual": y, "forecast_a": y + 1, "forecast_b": 2 * y + 3})
+    study = rating.study_of(Rating.of({"preds": table, "metrics": "r2_correlation"}), limits)
+    assert study.estimates["value"].le(1).all()
+    assert study.estimates["high"].between(1 - 1e-9, 1).all()
+
+
+def test_a_tenth_without_weight_is_left_out():
+    table = pd.DataFrame({"actual": [0.0, 1.0], "forecast": [1.0, 2.0], "weight": [0.0, 1.0]})
+    assert len(rating.study_of(Rating.of({"preds": table})).tenths) == 1

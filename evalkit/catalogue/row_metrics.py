@@ -238,7 +238,7 @@ def _squared_correlation(means: Floats) -> tuple[Floats, Floats]:
     value = ratio(both**2, of_a * of_b)
     by_a, by_b, by_both = -ratio(value, of_a), -ratio(value, of_b), 2 * ratio(value, both)
     slopes = [-2 * a * by_a - b * by_both, -2 * b * by_b - a * by_both, by_a, by_b, by_both]
-    return value, np.array(slopes, dtype=np.float64)
+    return np.minimum(value, 1.0), np.array(slopes, dtype=np.float64)  # rounding may leave more
 
 
 _MSE = described("mse", "forecasts", _loss(losses.squared))

@@ -230,8 +230,16 @@ def idle(thresholds: Mapping[str, float], ends: Mapping[str, Ends]) -> list[Find
 
 
 def power(value: float) -> str:
-    """A power of ten as pages print a bound."""
-    return f"{value:.0e}".replace("e-0", "e-")
+    """A bound as pages print it: one digit, not rounded below it.
+
+    >>> power(0.123), power(1e-05), power(0.96)
+    ('2e-1', '1e-5', '1e+00')
+    """
+    text = f"{value:.0e}"
+    if float(text) < value:
+        digit, exponent = text.split("e")
+        text = f"{float(f'{int(digit) + 1}e{exponent}'):.0e}"
+    return text.replace("e-0", "e-")
 
 
 def moves(bound: float) -> str:

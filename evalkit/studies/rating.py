@@ -326,7 +326,7 @@ class Rating(RowStudy):
                 yield {"system": name, "tenth": tenth} | means | {"low": e.low, "high": e.high, "n": n}
 
     def _tenths(self, name: str) -> Iterator[tuple[int, int, float, Statistic]]:
-        """The number of each tenth that has rows, these, its mean forecast and its bias."""
+        """The number of each tenth that has rows of any weight, these, its mean forecast and its bias."""
         i, sample = self.systems.index(name), self.kept.sample
         edges = np.unique(self.forecasts[name].quantiles((np.arange(1, TENTHS) / TENTHS).tolist()))
         place = np.searchsorted(edges, self.forecasts[name].values, side="right")
@@ -334,7 +334,7 @@ class Rating(RowStudy):
         drawn, rows = np.searchsorted(edges, sample.rows.said[i], side="right"), sample.rows
         error = Rows(rows.said[i] - rows.truth, weight=rows.weight, unit=rows.key if rows.clustered else None)
         for tenth, (n, w, wf, wd, ww, wwd, wwdd, ddd) in enumerate(sums.T.tolist()):
-            if not n:
+            if not w:
                 continue
             of, forecast, mean, skew = self.asked.centre(i) + float(ratio(wd, w)), float(ratio(wf, w)), wd / w, 0.0
             square, freedom, unsure = (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2, w * w / ww - 1, 0.0
