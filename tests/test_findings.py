@@ -111,7 +111,7 @@ def test_rows_read_are_counted_once(counts, said):
 
 
 def test_a_bound_of_nothing_is_no_bound():
-    assert shared_findings.moves(4.2e-5) == "moves by less than 4e-5"
+    assert shared_findings.moves(4.2e-5) == "moves by less than 5e-5"
     assert shared_findings.moves(0.0) == "is exact"
 
 
