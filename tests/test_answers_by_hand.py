@@ -6,7 +6,6 @@ import pytest
 
 import evalkit as ek
 from evalkit.arrays import InputError
-from evalkit.metrics import losses
 from evalkit.metrics.counts import count
 from evalkit.offline import leakage
 from evalkit.offline.splits import by_column
@@ -22,10 +21,6 @@ SCORE = np.clip(0.3 + 0.3 * LABEL + RNG.normal(0, 0.15, N), 0.01, 0.99)
 def forecasts(**errors):
     actual = RNG.normal(50, 5, N)
     return pd.DataFrame({"id": range(N), "actual": actual} | {f"forecast_{k}": actual + e for k, e in errors.items()})
-
-
-def test_a_forecast_of_the_wrong_sign_has_the_greatest_smape():
-    assert losses.symmetric_percentage(np.array([1.0, -2.0, 4.0]), np.array([-1.0, 1.0, 4.0])).tolist() == [2, 2, 0]
 
 
 def test_scores_that_are_far_off_have_a_small_p_but_never_0():

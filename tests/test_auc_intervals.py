@@ -1,7 +1,5 @@
-import numpy as np
 import pytest
 
-from evalkit.arrays import InputError
 from evalkit.statistics import closed_forms
 
 
@@ -19,11 +17,3 @@ def test_limits_stay_inside_and_have_width_at_the_ends():
     assert (top.high, bottom.low) == (1, 0)
     assert top.low < 0.9
     assert bottom.high > 0.1
-    assert np.isnan([closed_forms.auc_logit(1.0, 0.0, n=9).low, closed_forms.auc_newcombe(0.5, 0, 9).low]).all()
-
-
-def test_method_by_class_size():
-    assert closed_forms.auc_interval(0.8, 0.02, 49, 900).method == "Newcombe 5"
-    assert closed_forms.auc_interval(0.8, 0.02, 50, 900).method == "logit DeLong"
-    with pytest.raises(InputError, match="area must lie between 0 and 1, got 1"):
-        closed_forms.auc_newcombe(1.2, 5, 5)

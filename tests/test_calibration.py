@@ -12,7 +12,6 @@ from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
 
 from evalkit.metrics import calibration as cal
-from evalkit.metrics import losses
 from evalkit.metrics.counts import auc, count
 from evalkit.statistics import consistency
 
@@ -71,11 +70,6 @@ def test_a_score_that_equals_a_border_lies_in_the_bin_above(bins):
     np.testing.assert_array_equal(cal.bins_uniform(count(border, np.ones(bins + 1)), bins).rows, [1] * (bins - 1) + [2])
 
 
-def test_ece_of_scores_on_a_border_by_hand():
-    """[.2, .3): .25 against 0; [.3, .4): .3 against 1."""
-    assert cal.ece_10(count([0.25, 0.3, 0.3, 0.3], [0, 1, 1, 1])) == pytest.approx((0.25 + 3 * 0.7) / 4, abs=1e-15)
-
-
 def test_ece_less_its_bias_equals_the_reference_code():
     """normal_debiased_ce(data, power=1, resamples=400_000) of uncertainty-calibration 0.1.4: 0.032908 of 0.051073."""
     rng = np.random.default_rng(11)
@@ -88,12 +82,6 @@ def test_ece_less_its_bias_equals_the_reference_code():
     drawn = rng.normal(share, np.sqrt(share * (1 - share) / b.rows), (200_000, len(b.rows)))
     by_draws = 2 * cal.ece(b) - (np.abs(drawn - b.score / b.rows) @ b.rows / 400).mean()
     assert cal.ece_debiased(b) == pytest.approx(by_draws, abs=1e-4)
-
-
-def test_a_certain_row_that_went_wrong_costs_36_nats():
-    c = count([1.0, 1.0], [1, 0])
-    assert losses.log(np.array([1, 0]), np.ones(2)).tolist() == pytest.approx([0, 36.0437], abs=1e-4)
-    assert cal.clipped(c) == 2
 
 
 def test_recalibration_keeps_the_table_and_its_order():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from evalkit.arrays import ParameterError
 from evalkit.metrics import curves, influence
 from evalkit.metrics.counts import auc, average_precision, count, ks
 from evalkit.metrics.rows import Rows
@@ -93,14 +92,6 @@ def test_bands_hold_the_curve():
     assert np.all(low <= read(c))
     assert np.all(read(c) <= high)
     assert np.all(high - low < 0.2)
-
-
-def test_refuses_fractions_and_no_resamples():
-    c = count([1.0, 2.0], [0.5, 1], [1, 1])
-    with pytest.raises(ParameterError, match="weights that are whole numbers, got fractions"):
-        bootstrap.resampled(c, rng=np.random.default_rng(1))
-    with pytest.raises(ParameterError, match="resamples must be at least 1, got 0"):
-        bootstrap.resampled(count([1, 2], [0, 1]), rng=np.random.default_rng(1), resamples=0)
 
 
 def every_threshold(c, most):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from samples import ANY_TIME
 from sklearn import metrics
 
-from evalkit.arrays import InputError
 from evalkit.catalogue.lookup import find
 from evalkit.metrics import counts as k
 
@@ -177,17 +176,3 @@ def test_long_tables_are_summed_in_steps():
     assert k.twice_u(c) == 2 * np.dot(c.positive, below)
     assert k.average_precision(c) == pytest.approx(np.dot(c.positive, k.precision(c)) / c.positives, abs=1e-13)
     assert k.ks(c) == pytest.approx(np.abs(k.recall(c) - k.false_positive_rate(c)).max(), abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (([0.1, np.nan], [1, 0]), r"score must hold only finite numbers, got nan \(row 1\)"),
-        (([0.1, 0.2], [1, 2]), r"label must hold only 0 and 1, got 2 \(row 1\)"),
-        (([0.1, 0.2], [1]), "columns must have one length, got score 2, label 1"),
-        (([0.1], [-1], [0]), r"positive must hold weights of 0 or more, got -1.0 \(row 0\)"),
-    ],
-)
-def test_bad_input_is_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
-        k.count(*arguments)

@@ -121,12 +121,10 @@ def test_gini_is_half_the_relative_mean_difference(amounts):
 def test_gini_counts_the_items_that_no_list_shows():
     s = made([[0, 1], [0, 1]])
     assert d.exposure_gini(s) == pytest.approx(4 / 6)
-    assert d.gini([2, 2]) == 0
 
 
 def test_gini_without_exposure_and_coverage_without_catalogue_are_undefined():
     assert np.isnan(d.exposure_gini(made([[], [-1]])))
-    assert np.isnan(d.gini([]))
     assert np.isnan(d.catalogue_coverage(d.items([["a"]], [])))
     assert d.catalogue_coverage(made([[]])) == 0
 
@@ -176,27 +174,5 @@ def test_ids_are_text_and_keep_their_zeros():
     assert s.offset.tolist() == [0, 2, 2, 3]
     big = 2**63 - 1
     assert d.items([[], [big, big - 1]], [big - 1, big]).item.tolist() == [1, 0]
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: d.items([["a"]], ["a", "b", "a"]), "catalogue must hold each item once, got 'a' again"),
-        (lambda: d.items([["a"]], np.array(["a", None])), "catalogue must hold each item once, got None"),
-        (lambda: d.items([["a"], ["b", "c", "b"]], ["b", "c"]), r"got 'b' again \(list 1, row 3\)"),
-        (lambda: d.from_rows(["a", "b"], [0, 1], ["a"]), "offset must end at the number of rows, got 1 for 2 rows"),
-        (lambda: d.user_share([1, -2], 5), r"count must be at least 0, got -2 \(row 1\)"),
-        (lambda: d.user_share([1, 9], 5), r"count must be at most the 5 users, got 9 \(row 1\)"),
-        (lambda: d.interaction_share([1, np.nan]), r"count must hold only finite numbers, got nan \(row 1\)"),
-        (lambda: d.described([1.0, 2.0]), r"features must be a table of finite numbers, got shape \(2,\)"),
-        (lambda: d.intra_list_similarity(made([[0]]), [[np.inf]] * SIZE), "features must be a table of finite numbers"),
-        (
-            lambda: d.intra_list_similarity(made([[0]]), np.eye(5)),
-            r"one entry per item of the catalogue \(6\), got",
-        ),
-        (lambda: d.novelty(made([[0]]), [0.5]), r"one entry per item of the catalogue \(6\), got shape \(1,\)"),
-    ],
-)
-def test_refusals_say_what_is_wrong(call, message):
-    with pytest.raises(InputError, match=message):
-        call()
+    with pytest.raises(InputError, match="catalogue must hold each item once, got None"):
+        d.items([["a"]], np.array(["a", None]))

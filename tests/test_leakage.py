@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from samples import predictions
 
-from evalkit.arrays import InputError
 from evalkit.offline import fitting, leakage, splits
 
 VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
@@ -231,8 +230,3 @@ def test_unseen_categories_and_drift():
     assert [f.count for f in leakage.unseen_categories(folds, table)] == [17]
     drift = leakage.drift(splits.by_column([0] * 50 + [1] * 50), table, rng=np.random.default_rng(0))
     assert drift.severity == "warning"
-
-
-def test_a_column_of_another_length_is_refused():
-    with pytest.raises(InputError, match="columns must have one length, got rows 4, label 3"):
-        audit(splits.by_column([0, 0, 1, 1]), label=[0, 1, 0])

@@ -5,12 +5,10 @@ from hypothesis import strategies as st
 from samples import COMPARED, compared, outside, rng
 from scipy import stats
 
-from evalkit.arrays import InputError, ParameterError
 from evalkit.statistics import significance as sig
 from evalkit.statistics.intervals import by_unit, mean_t
 from evalkit.statistics.signflip import ranges
 
-SLEEP = [-1.2, -2.4, -1.3, -1.3, 0.0, -1.0, -1.8, -0.8, -4.6, -1.4]
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 
 
@@ -21,24 +19,13 @@ def flip(differences, counts=None, *, seed=0, **keywords):
 # The oracles
 
 
-def test_sleep():
-    c = sig.paired_t(SLEEP, unit="patient")
-    assert c.p_value == pytest.approx(0.0028329, abs=5e-8)
-    assert (c.difference.low, c.difference.high) == pytest.approx((-2.4598858, -0.7001142), abs=5e-8)
-    assert (c.method, c.unit, c.adjusted) == ("paired t", "patient", c.p_value)
-
-
 def test_darwin_by_t_and_by_all_sign_vectors_fall_on_opposite_sides():
     t, exact = sig.paired_t(DARWIN), flip(DARWIN)
-    assert t.p_value == pytest.approx(0.0497029, abs=5e-8)
-    assert exact.p_value == 1726 / 32768
-    assert outside(t)
-    assert not outside(exact)
+    assert (t.p_value, exact.p_value) == pytest.approx((0.0497029, 1726 / 32768), abs=5e-8)
+    assert (outside(t), outside(exact)) == (True, False)
 
 
-def test_lattice_of_darwin_without_enumeration_gives_the_same():
-    padded = DARWIN + [0] * 30
-    assert flip(padded).p_value == pytest.approx(1726 / 32768, abs=1e-12)
+def test_the_lattice_of_darwin_thrice_is_near_its_t():
     tripled = flip(np.repeat(DARWIN, 3))
     assert tripled.method == "sign flip, exact by Fourier transform"
     assert tripled.p_value == pytest.approx(stats.ttest_1samp(np.repeat(DARWIN, 3), 0).pvalue, rel=0.3)
@@ -48,7 +35,6 @@ def test_method_says_how():
     assert flip(rng().normal(size=20)).method == "sign flip, exact enumeration"
     assert flip(rng().normal(size=33)).method == "sign flip, 2,048 Walsh–Hadamard draws"
     assert flip(rng().integers(-1, 2, 50)).method == "sign flip, exact binomial"
-    assert flip(np.zeros(50)).method == "sign flip, no difference"
 
 
 # Duality, symmetry, traps
@@ -85,62 +71,6 @@ def test_an_exact_p_decides_over_drawn_limits(wins):
         assert {outside(c) for c in found} == {wins == 40}
     ranged = [ranges(d, np.ones(d.size), rng=rng(seed), draws=300) for seed in range(40)]
     assert {drawn.share() < 0.05 for drawn in ranged} == {True, False}  # the draws alone would waver
-
-
-@pytest.mark.parametrize("n", [6, 20, 21, 40, 1000])
-def test_no_difference_at_all(n):
-    c = flip(np.zeros(n))
-    assert (c.p_value, c.difference.value, c.difference.low, c.difference.high) == (1, 0, 0, 0)
-    t = sig.paired_t(np.zeros(n))
-    assert (t.p_value, t.difference.low, t.difference.high) == (1, 0, 0)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_too_few_units_to_reject_anything(n):
-    c = flip(np.ones(n))
-    assert c.p_value == 2 / 2**n
-    assert (c.difference.low, c.difference.high) == (-np.inf, np.inf)
-    assert sig.verdict(c) == "cannot tell"
-
-
-def test_equal_differences_are_judged_by_their_number():
-    assert flip(np.full(6, 0.1)).p_value == 2 / 64
-    many = flip(np.full(40, 0.1))
-    assert many.p_value == pytest.approx(2.0**-39)
-    assert (many.difference.low, many.difference.high) == pytest.approx((0.1, 0.1))
-    t = sig.paired_t([0.3 - 0.2, 0.8 - 0.7, 0.1])
-    assert np.isnan([t.p_value, t.difference.low, t.difference.high]).all()
-    assert sig.verdict(t, margin=1) == "cannot tell"
-
-
-def test_one_unit_has_no_t():
-    c = sig.paired_t([0.4])
-    assert np.isnan([c.p_value, c.difference.low, c.difference.high]).all()
-    assert sig.verdict(c, margin=9) == "cannot tell"
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: flip([]), "differences must hold at least one unit, got none"),
-        (lambda: sig.paired_t([]), "differences must hold at least one unit, got none"),
-        (lambda: sig.paired_bootstrap([], rng=rng()), "differences must hold at least one unit, got none"),
-        (
-            lambda: sig.paired_ratio_bootstrap([], [], [], [], rng=rng()),
-            "numerator_a must hold at least one unit, got none",
-        ),
-        (lambda: sig.max_t(np.empty((0, 3)), rng=rng()), "differences must have units × comparisons"),
-        (lambda: flip([1, np.nan]), r"differences must hold only finite numbers, got nan \(row 1\)"),
-        (lambda: flip([1, 2], [1]), "columns must have one length, got differences 2, counts 1"),
-        (lambda: flip([1, 2], level=0.5), "level must lie between 0.5 and 1, got 0.5"),
-        (lambda: flip([1, 2], [1, 0]), r"counts must be above 0, got 0.0 \(row 1\)"),
-        (lambda: sig.verdict(sig.paired_t(SLEEP), margin=0), "margin must be above 0, got 0"),
-        (lambda: sig.verdict(sig.paired_t(SLEEP), direction=0), "direction must be 1 or -1, got 0"),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises((InputError, ParameterError), match=message):
-        call()
 
 
 def test_the_seed_decides():
@@ -189,7 +119,7 @@ def test_bootstrap_p_value_agrees_with_its_interval(seed):
 
 
 def test_adjust_keeps_order_and_p():
-    comparisons = [sig.paired_t(d) for d in (SLEEP, DARWIN, [1.0, -1.0, 0.5])]
+    comparisons = [sig.paired_t(d) for d in ([2.0, -0.5, 1.5, 0.7], DARWIN, [1.0, -1.0, 0.5])]
     adjusted = sig.adjust(comparisons)
     assert [c.p_value for c in adjusted] == [c.p_value for c in comparisons]
     assert [c.adjusted for c in adjusted] == sig.holm([c.p_value for c in comparisons]).tolist()
@@ -209,6 +139,7 @@ def test_verdicts():
     assert sig.verdict(close) == "cannot tell"
     assert sig.verdict(close, margin=0.05) == "equivalent"
     assert sig.verdict(close, margin=0.001) == "cannot tell"
+    assert sig.verdict(flip(np.ones(5))) == sig.verdict(sig.paired_t([0.4]), margin=9) == "cannot tell"
 
 
 def test_equivalence_is_two_one_sided_tests():
@@ -230,9 +161,6 @@ def test_few_skewed_differences_are_equivalent_only_within_limits_that_allow_for
     limits = sorted([side * c.equivalence.low, side * c.equivalence.high])
     assert limits[1] > side * d.mean() + 1.2 * (side * d.mean() - limits[0])
     assert symmetric.difference.low < symmetric.equivalence.low < symmetric.equivalence.high < symmetric.difference.high
-
-
-# Level and coverage
 
 
 # Reference values of the data sets

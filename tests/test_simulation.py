@@ -91,8 +91,3 @@ def test_click_bait_wins_plays_and_loses_hours():
     line = np.polyfit(honest["share"], honest["plays"], 1)
     diverse = table[table["family"] == "diverse"].iloc[0]
     assert abs(diverse["plays"] - np.polyval(line, diverse["share"])) > 0.02
-
-
-def test_an_empty_world_is_refused():
-    with pytest.raises(ParameterError, match="users must be at least 2, got 0"):
-        simulation.people(simulation.World(), 0, rng=np.random.default_rng(0))
