@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,16 @@ def predictions(name: str) -> pd.DataFrame:
 @cache
 def expected(name: str) -> dict:
     return json.loads((ORACLES / f"{name}.json").read_text())
+
+
+def examples(name: str) -> dict:
+    """Cases that stand as data."""
+    return tomllib.loads((Path(__file__).parent / "examples" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def printed(text: str):
+    """Equal to a printed number to half of its last digit."""
+    return pytest.approx(float(text), abs=0.51 * 0.1 ** len(text.partition(".")[2]), nan_ok=True)
 
 
 COMPARED = ("digits_retrieval", "trec_covid_demo", "lgb_lambdarank")

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import TEXTS
 from evalkit.catalogue.unit_metrics import auc
 from evalkit.metrics import rankings
-from evalkit.metrics.rankings import Rankings, from_grades
+from evalkit.metrics.rankings import Rankings
 from evalkit.reading.inputs import runs
 
 NO_RELEVANT, NO_GAIN = "nothing is relevant", "no item has a grade above 0"
@@ -31,46 +30,10 @@ def test_every_metric_has_words_and_no_words_are_of_none():
     assert all(row.formula and row.undefined and row.equals and row.plain for row in rows.values())
 
 
-@pytest.mark.parametrize(
-    "name, label",
-    [
-        ("ndcg@10", "ndcg@10"),
-        ("map", "average_precision"),
-        ("MAP@100", "average_precision@100"),
-        ("mrr", "reciprocal_rank"),
-        (" P@5 ", "precision@5"),
-        ("Rprec", "r_precision"),
-        ("success@1", "hit_rate@1"),
-        ("gauc_impressions", "gauc"),
-    ],
-)
-def test_finds_names_and_aliases(name, label):
-    assert lookup.find(name, "rankings").label == label
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_label_finds_its_metric_again(name):
     chosen = CHOSEN[NAMES.index(name)]
     assert lookup.find(name, "rankings") == chosen
-
-
-@pytest.mark.parametrize(
-    "name, message",
-    [
-        ("ndgc@10", r"unknown metric 'ndgc@10', must be one of precision, .* \(with @k\); did you mean 'ndcg'\?"),
-        ("ndcg@", "a cut-off must be a whole number of at least 1, got 'ndcg@'"),
-        ("ndcg@-1", "a cut-off must be a whole number of at least 1, got 'ndcg@-1'"),
-        ("ndcg@2.5", "a cut-off must be a whole number of at least 1, got 'ndcg@2.5'"),
-        ("", "unknown metric ''"),
-        ("ndcg@0", "a cut-off must be at least 1, got 'ndcg@0'"),
-        ("bpref@10", "bpref has no cut-off, got 'bpref@10'"),
-        ("hit_ratio_k", "hit_ratio_k needs a cut-off, such as hit_ratio_k@10, got 'hit_ratio_k'"),
-    ],
-)
-def test_refuses_names(name, message):
-    with pytest.raises(ParameterError, match=message) as error:
-        lookup.find(name, "rankings")
-    assert "\n" not in str(error.value)
 
 
 # ---- AUC by query, GAUC ---------------------------------------------------------------------------------------------
@@ -233,9 +196,3 @@ def test_queries_do_not_touch_each_other(data):
             top = max(grade for _, _, grade in qrels)
             for name, values in every_value(replace(alone, top_grade=top)).items():
                 np.testing.assert_allclose(values[0], together[name][i], rtol=1e-12, atol=1e-15, err_msg=name)
-
-
-def test_mean_precision_of_hits_may_fall_in_a_better_order():
-    """Why the test above leaves average_precision_hits out."""
-    assert value("average_precision_hits@3", from_grades([[1, 0, 1]])) < 0.84
-    assert value("average_precision_hits@3", from_grades([[1, 0, 0, 1]])) == 1

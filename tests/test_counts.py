@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANY_TIME
+from samples import ANY_TIME, examples, printed
 from sklearn import metrics
 
 from evalkit.catalogue.lookup import find
@@ -29,61 +29,16 @@ def same(a: k.Counts, b: k.Counts) -> None:
 # Worked by hand -----------------------------------------------------------------------------------------------
 
 
-def test_auc_with_ties_four_ways():
-    score, label = map(np.array, TIES)
-    c = k.count(score, label)
-    assert k.auc(c) == pytest.approx(10 / 12, abs=1e-15)
-    assert k.twice_u(c) == 20
-    pairs = score[label == 1][:, None] - score[label == 0]
-    assert np.mean((pairs > 0) + (pairs == 0) / 2) == pytest.approx(k.auc(c), abs=1e-15)
-    trapezoid = np.trapezoid(np.append(0, c.tp / 4), np.append(0, c.fp / 3))
-    assert trapezoid == pytest.approx(k.auc(c), abs=1e-15)
-    loss = np.mean((pairs < 0) + (pairs == 0) / 2)
-    assert 1 - loss == pytest.approx(k.auc(c), abs=1e-15)
-
-
-REVIEW = ([1, 0], [140, 11], [40, 4809])  # scores, positive and negative rows at each
 NONE, EVERY = ([0.1], [1], [99]), ([0.9], [95], [5])
-NAN = float("nan")
+EXAMPLES = examples("counts")
 
 
-@pytest.mark.parametrize(
-    "table, name, expected",
-    [
-        (REVIEW, "recall", 0.927152),
-        (REVIEW, "precision", 0.777778),
-        (REVIEW, "accuracy", 0.9898),
-        (REVIEW, "f1", 0.845921),
-        (REVIEW, "f2", 0.892857),
-        (REVIEW, "f05", 0.803674),
-        (REVIEW, "error_rate", 0.0102),
-        (REVIEW, "youden", 140 / 151 - 40 / 4849),
-        (REVIEW, "negative_predictive_value", 4809 / 4820),
-        (REVIEW, "predicted_rate", 180 / 5000),
-        (([1, 0], [40, 60], [0, 0]), "recall", 0.4),
-        (([1, 0], [80, 0], [20, 0]), "precision", 0.8),
-        (([1, 0], [0, 3], [2, 0]), "f1", 0),
-        (NONE, "accuracy", 0.99),  # of a base rate of 1%
-        (NONE, "recall", 0),
-        (NONE, "precision", NAN),
-        (EVERY, "accuracy", 0.95),
-        (EVERY, "recall", 1),
-        (EVERY, "precision", 0.95),
-        (EVERY, "specificity", 0),
-        (EVERY, "balanced_accuracy", 0.5),
-    ],
-)
-def test_decisions_by_hand(table, name, expected):
-    assert find(name, "counts").at(k.count(*table), 0.5) == pytest.approx(expected, abs=5e-7, nan_ok=True)
-
-
-def test_imbalance_leaves_auc_and_moves_average_precision():
-    score, label = map(np.array, TIES)
-    once, tenfold = k.count(score, label), k.count(score, label, 10 * (1 - label))
-    assert k.auc(tenfold) == k.auc(once)
-    np.testing.assert_array_equal(k.false_positive_rate(tenfold), k.false_positive_rate(once))
-    assert k.average_precision(once) == pytest.approx(0.833333, abs=5e-7)
-    assert k.average_precision(tenfold) == pytest.approx(0.583333, abs=5e-7)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_decisions_by_hand(name):
+    said = EXAMPLES[name]
+    at = k.count(said["score"], said["positive"], said["negative"])
+    for metric, text in said["printed"].items():
+        assert find(metric, "counts").at(at, 0.5) == printed(text)
 
 
 @pytest.mark.parametrize("label", [[0, 0, 0], [1, 1, 1], []])
@@ -94,7 +49,7 @@ def test_one_class_only_and_no_rows_are_undefined(label):
     assert np.isnan(k.balanced_accuracy(c)).all()
     assert np.isnan(k.average_precision(c)) == (sum(label) == 0)
     assert np.isnan([k.base_rate(c), k.majority(c)]).all() == (not label)
-    assert (c.total, k.majority(k.count(*NONE))) == (len(label), 0.99)
+    assert (c.total, k.majority(k.count([0.1], [1], [99]))) == (len(label), 0.99)
 
 
 # Against scikit-learn -----------------------------------------------------------------------------------------

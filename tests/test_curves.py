@@ -11,29 +11,12 @@ from evalkit.metrics import curves as v
 from evalkit.metrics.counts import at, auc, average_precision, count, f_score, precision, recall
 
 EIGHT = count([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])
-CONSTANT = count([1, 1, 1, 1], [1, 0, 0, 0])
-TIES = count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
 
 
 def simulated(n, seed=3, base=0.3):
     generator = np.random.default_rng(seed)
     label = (generator.random(n) < base).astype(np.int64)
     return generator.normal(size=n) + label, label
-
-
-@pytest.mark.parametrize(
-    "area, eight, constant",
-    [
-        (average_precision, 0.747024, 0.25),
-        (v.pr_auc_trapezoid, 0.706845, 0.625),
-        (v.pr_auc_davis_goadrich, 0.711100, 0.25),
-        (v.average_precision_interpolated, 0.767857, 0.25),
-    ],
-)
-def test_each_area_under_the_pr_curve_has_its_own_value(area, eight, constant):
-    assert area(EIGHT) == pytest.approx(eight, abs=5e-7)
-    assert area(CONSTANT) == pytest.approx(constant, abs=1e-12)
-    assert np.isnan(area(count([1, 2], [0, 0])))
 
 
 def test_davis_goadrich_is_the_limit_of_fine_steps():
@@ -43,11 +26,6 @@ def test_davis_goadrich_is_the_limit_of_fine_steps():
     fine = v.at_depth(c, depth)
     area = np.sum(np.diff(fine.tp, prepend=0) * precision(fine)) / c.positives
     assert v.pr_auc_davis_goadrich(c) == pytest.approx(area, abs=1e-5)
-
-
-def test_break_even():
-    assert v.break_even(TIES) == 0.75
-    assert np.isnan(v.break_even(count([1, 2], [0, 0])))
 
 
 @ANY_TIME
@@ -173,8 +151,3 @@ def test_thresholds_are_chosen_by_their_rule():
     total = [5 * np.sum(label[score < t]) + np.sum(1 - label[score >= t]) for t in everything]
     assert v.cheapest(c, 1, 5) == everything[np.argmin(total)]
     assert v.cheapest(c, 1, 0) == np.inf
-
-
-def test_thresholds_that_do_not_exist_are_nan():
-    nobody = count([0.2, 0.8], [0, 0])
-    assert np.isnan([v.best_f(nobody), v.for_recall(nobody, 0.5), v.for_precision(nobody, 0.5)]).all()

@@ -2,19 +2,11 @@
 
 import inspect
 import pkgutil
-import tomllib
-from pathlib import Path
 
 import pytest
-from samples import rng
+from samples import examples, rng
 
 from evalkit.arrays import InputError
-
-EXAMPLES = Path(__file__).parent / "examples"
-
-
-def read(name: str) -> dict:
-    return tomllib.loads((EXAMPLES / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def call(of: str, args=(), given=None):
@@ -25,7 +17,9 @@ def call(of: str, args=(), given=None):
     return function(*arguments, **drawn | (given or {}))
 
 
-WORKED = [(of, *case, table.get("within", 1e-12)) for of, table in read("worked").items() for case in table["cases"]]
+WORKED = [
+    (of, *case, table.get("within", 1e-12)) for of, table in examples("worked").items() for case in table["cases"]
+]
 
 
 @pytest.mark.parametrize("of, args, more, within", [(of, a, more, w) for of, a, *more, w in WORKED])
@@ -39,7 +33,7 @@ def test_worked_examples(of, args, more, within):
         assert found == (value if isinstance(value, str) else pytest.approx(value, abs=within, rel=1e-9, nan_ok=True))
 
 
-REFUSED = [(of, *case) for of, cases in read("refusals")["arguments"].items() for case in cases]
+REFUSED = [(of, *case) for of, cases in examples("refusals")["arguments"].items() for case in cases]
 
 
 @pytest.mark.parametrize("of, args, more", [(of, args, more) for of, args, *more in REFUSED])

@@ -11,7 +11,7 @@ import pytest
 from evalkit.drawing import tables
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, measured, ordered
-from evalkit.pages import page, shared_findings
+from evalkit.pages import page
 from evalkit.parameters import REPORTS
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
@@ -100,19 +100,6 @@ def test_advice_names_parameters_that_exist():
     named = {name for kind in KINDS for name in re.findall(r"`(\w+)(?:=\w+)?`", kind.meaning + kind.advice)}
     assert len(named) > 10
     assert named - known == set()
-
-
-@pytest.mark.parametrize(
-    ("counts", "said"),
-    [((20, 20, 1), "20 used"), ((20, 20, 3), "each with predictions of 3 systems"), ((60, 20, 3), "20 of each system")],
-)
-def test_rows_read_are_counted_once(counts, said):
-    assert shared_findings.used(*counts) == f"{counts[0]} rows read, {said}"
-
-
-def test_a_bound_of_nothing_is_no_bound():
-    assert shared_findings.moves(4.2e-5) == "moves by less than 5e-5"
-    assert shared_findings.moves(0.0) == "is exact"
 
 
 def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):

@@ -30,7 +30,7 @@ LINES = {
     "top": 996,
 }
 MODULES = 164
-TESTS = 19_638
+TESTS = 19_269
 
 
 @cache
