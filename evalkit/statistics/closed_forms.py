@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, ratio
-from evalkit.statistics.intervals import Estimate, check_level, normal_quantile, wilson
+from evalkit.statistics.intervals import Estimate, check_level, normal_quantile, recovered, wilson
 from evalkit.statistics.spread import bisect
 
 SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}  # by how many ends of the range are infinite
@@ -101,9 +101,9 @@ def overlap(hits: float, missed: float, false: float, *, weight: float, times: f
     middle = q.value if errors else float(weight > 1)  # without errors the dearest kind stands in
     value = of(j.value, middle)
     ends = sorted(of(j.value, share) for share in (q.low, q.high)) if errors else [value, value]
-    low = value - np.hypot(value - of(j.low, middle), value - ends[0])
-    high = value + np.hypot(of(j.high, middle) - value, ends[1] - value)
-    return Estimate(value, max(float(low), 0.0), min(float(high), 1.0), level, int(rows), OVERLAP)
+    of_jaccard = np.array([value - of(j.low, middle), of(j.high, middle) - value])
+    low, high = recovered(value, of_jaccard, np.array([value - ends[0], ends[1] - value]))
+    return Estimate(value, max(low, 0.0), min(high, 1.0), level, int(rows), OVERLAP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def mover_mean(parts: Iterable[Part], *, n: int, level: float) -> Estimate:
     value, alone, sums = 0.0, np.zeros(2), None
     for part in parts:
         e = part.estimate
-        distance = part.share * np.array([e.value - e.low, e.high - e.value])
+        distance = part.share * e.reach
         spread = float(np.sqrt(np.dot(part.moved, part.moved)))
         value += part.share * e.value
         if spread > 0:
@@ -227,9 +227,10 @@ def at_rates(
     (0.8, 0.591, 0.936)
     """
     value = of(recall.value, false.value)
-    low = value - np.hypot(value - of(recall.low, false.value), value - of(recall.value, false.high))
-    high = value + np.hypot(of(recall.high, false.value) - value, of(recall.value, false.low) - value)
-    return Estimate(float(value), max(float(low), 0.0), min(float(high), 1.0), level, int(n), MOVER)
+    by_recall = np.array([value - of(recall.low, false.value), of(recall.high, false.value) - value])
+    by_false = np.array([value - of(recall.value, false.high), of(recall.value, false.low) - value])
+    low, high = recovered(value, by_recall, by_false)
+    return Estimate(float(value), max(low, 0.0), min(high, 1.0), level, int(n), MOVER)
 
 
 def gap(value: float, recall: Estimate, false: Estimate, rise: float, *, n: int, level: float) -> Estimate:
@@ -243,9 +244,8 @@ def gap(value: float, recall: Estimate, false: Estimate, rise: float, *, n: int,
     >>> round(e.low, 3), round(e.high, 3)
     (0.45, 0.694)
     """
-    above = np.hypot(recall.high - recall.value, false.value - false.low)
-    low, high = max(value - rise, 0.0), min(float(value + above), 1.0)
-    return Estimate(float(value), float(low), high, level, int(n), GAP)
+    high = recovered(value, recall.reach, false.reach[::-1])[1]
+    return Estimate(float(value), float(max(value - rise, 0.0)), min(high, 1.0), level, int(n), GAP)
 
 
 # An area under the ROC curve, from its standard error and the class sizes ---------------------------------------------
@@ -255,32 +255,20 @@ FEW = 50  # below this many of either class the logit interval covers too little
 
 
 def auc_interval(area: float, error: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
-    """The area with the logit interval of DeLong's error, or Newcombe's for small classes.
+    """The area with a normal interval of DeLong's error on the logit scale, or Newcombe's for small classes.
 
-    Newcombe's where a class has fewer than 50 or the error is 0; the result names the method. NaN where a class
+    Newcombe's where a class has fewer than 50 or the area is 0 or 1; the result names the method. NaN where a class
     is empty.
 
     >>> auc_interval(0.9, 0.02, 200, 800).method, auc_interval(1.0, 0.0, 200, 800).method
     ('logit DeLong', 'Newcombe 5')
-    """
-    if min(positives, negatives) < FEW or error == 0:
-        return auc_newcombe(area, positives, negatives, level=level)
-    return auc_logit(area, error, n=positives + negatives, level=level)
-
-
-def auc_logit(area: float, error: float, *, n: int, level: float = 0.95) -> Estimate:
-    """The area with a normal interval on the logit scale, logit(A) ± z error / A(1 − A); NaN limits where A is 0 or 1.
-
-    >>> e = auc_logit(0.9, 0.02, n=1000)
+    >>> e = auc_interval(0.9, 0.02, 200, 800)
     >>> round(e.low, 4), round(e.high, 4)
     (0.8534, 0.9329)
     """
-    z = normal_quantile(level)
-    if not 0 < area < 1:
-        return Estimate(float(area), np.nan, np.nan, level, int(n), "logit DeLong")
-    middle, half = np.log(area / (1 - area)), z * error / (area * (1 - area))
-    low, high = 1 / (1 + np.exp(-(middle + np.array([-half, half]))))
-    return Estimate(float(area), float(low), float(high), level, int(n), "logit DeLong")
+    if min(positives, negatives) < FEW or error == 0 or area in (0, 1):
+        return auc_newcombe(area, positives, negatives, level=level)
+    return ranged_t(area, error, freedom=np.inf, n=positives + negatives, level=level, method="logit DeLong")
 
 
 def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:

@@ -15,7 +15,7 @@ from evalkit.arrays import Floats, codes, finite, minus, ratio, same_length
 from evalkit.metrics.rows import Sums
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.proportions import ratio_score, two_proportions
-from evalkit.statistics.significance import Comparison, agree, compare, error_t, rejected
+from evalkit.statistics.significance import ByT, Comparison, agree, compare, rejected
 from evalkit.statistics.spread import Spread, bisect, satterthwaite
 
 
@@ -166,7 +166,7 @@ def _freedom(arms: Sequence[Arm]) -> float:
 def t_of_arms(value: float, arms: Sequence[Arm], level: float, unit: str, method: str) -> Comparison:
     """Compare two arms by t."""
     error, n = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, sum(arm.n for arm in arms)
-    return error_t(value, error, n=n, freedom=_freedom(arms), scale=0.0, level=level, unit=unit, method=method)
+    return ByT(value, error, n, _freedom(arms), method, scale=0.0).compared(level=level, unit=unit)
 
 
 def lift_of_arms(a: Arm, b: Arm, level: float, unit: str) -> Comparison:

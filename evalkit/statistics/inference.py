@@ -22,7 +22,7 @@ from evalkit.catalogue.metric import Chosen, Combined, Harmonic
 from evalkit.metrics.rows import both
 from evalkit.statistics import interval_methods, intervals, methods
 from evalkit.statistics.closed_forms import Part, mover_mean
-from evalkit.statistics.intervals import Estimate, z_interval
+from evalkit.statistics.intervals import Estimate, t_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, Piece
@@ -125,7 +125,8 @@ def _of_shares(statistic: Any, o: Options) -> Iterator[Part]:
     """The shares as one more part, where they are estimated."""
     moved = statistic.of_shares()
     if moved is not None:
-        yield Part(1.0, z_interval(0.0, float(np.sqrt(moved @ moved)), n=0, level=o.level, method=""), moved)
+        error = float(np.sqrt(moved @ moved))
+        yield Part(1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved)
 
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:

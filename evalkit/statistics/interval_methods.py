@@ -70,8 +70,7 @@ def mean_of_losses(statistic: Any, o: Options) -> Estimate:
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
     """`mean` of what was added up."""
-    moments = statistic.value, statistic.error(), statistic.skewness()
-    return intervals.of_moments(*moments, n=statistic.n, level=o.level, ends=statistic.chosen.metric.ends)
+    return intervals.of_spread(statistic.value, statistic.spread, level=o.level, ends=statistic.chosen.metric.ends)
 
 
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
@@ -80,9 +79,7 @@ def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
     label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
     loss, value = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k), kind.at(c, np.nan)
     spread = Spread.of((loss - value) / c.total, times=rows.astype(np.float64))
-    return intervals.of_moments(
-        value, spread.error, spread.skewness, n=int(c.total), level=level, ends=chosen.metric.ends
-    )
+    return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
 
 
 def jackknife(statistic: Any, o: Options) -> Estimate:
@@ -242,8 +239,7 @@ def table_spread(statistic: Any) -> Spread:
 
 def skewed(statistic: Any, o: Options) -> Estimate:
     """t with Hall's correction, of rows that count alike."""
-    spread = table_spread(statistic)
-    return intervals.hall(statistic.value, spread.error, spread.skewness, n=int(spread.n), level=o.level)
+    return intervals.of_spread(statistic.value, table_spread(statistic), level=o.level)
 
 
 def of_cells(statistic: Any, o: Options) -> Estimate:

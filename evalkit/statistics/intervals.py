@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +35,11 @@ class Estimate:
     level: float
     n: int
     method: str
+
+    @property
+    def reach(self) -> Floats:
+        """How far the limits lie below and above the value."""
+        return np.array([self.value - self.low, self.high - self.value])
 
     def __str__(self) -> str:
         """The value and its interval, as a page shows them."""
@@ -139,11 +145,8 @@ def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     (0.49016, 0.94332)
     """
     check_proportion(successes, n)
-    share, z2 = ratio(successes, n), normal_quantile(level) ** 2
-    middle = ratio(successes + z2 / 2, n + z2)
-    half = np.sqrt(z2) * ratio(np.sqrt(n * share * (1 - share) + z2 / 4), n + z2)
-    low = 0.0 if successes == 0 else middle - half
-    high = 1.0 if successes == n else middle + half
+    low, high = _score(float(ratio(successes, n)), n, normal_quantile(level))
+    low, high = 0.0 if successes == 0 else low, 1.0 if successes == n else high
     return _proportion(successes, n, low, high, level, "Wilson")
 
 
@@ -215,9 +218,17 @@ def mover(a: Estimate, b: Estimate) -> Estimate:
     (0.2, 0.0524, 0.3339)
     """
     value = a.value - b.value
-    below = float(np.hypot(a.value - a.low, b.high - b.value))
-    above = float(np.hypot(a.high - a.value, b.value - b.low))
-    return Estimate(value, value - below, value + above, a.level, a.n + b.n, "MOVER")
+    return Estimate(value, *recovered(value, a.reach, b.reach[::-1]), a.level, a.n + b.n, "MOVER")
+
+
+def recovered(value: float, *reach: Floats) -> tuple[float, float]:
+    """The limits of a value that parts move independently. reach: how far below and above each moves it at its limits.
+
+    >>> recovered(1.0, np.array([0.3, 3.0]), np.array([0.4, 4.0]))
+    (0.5, 6.0)
+    """
+    below, above = np.hypot.reduce(reach)
+    return float(value - below), float(value + above)
 
 
 # What the intervals above are made of; a study with its own replicates or influence values starts here
@@ -244,25 +255,17 @@ def check_level(level: float) -> None:
 def t_interval(
     value: float, error: float, *, n: int, level: float, method: str, freedom: float | None = None
 ) -> Estimate:
-    """value ± t error, on n − 1 degrees of freedom or those given. The limits are NaN where the value or the error is.
+    """value ± t error, on n − 1 degrees of freedom or those given: infinite for an error that is known.
 
-    >>> round(t_interval(0, 1, n=10**6, level=0.95, method="t").high, 4)
+    The limits are NaN where the value or the error is.
+
+    >>> round(t_interval(0, 1, n=9, level=0.95, method="z", freedom=np.inf).high, 4)
     1.96
     """
     from scipy.special import stdtrit
 
     check_level(level)
-    half = float(stdtrit(n - 1 if freedom is None else freedom, (1 + level) / 2)) * error if n > 1 else np.nan
-    return Estimate(float(value), float(value - half), float(value + half), level, int(n), method)
-
-
-def z_interval(value: float, error: float, *, n: int, level: float, method: str) -> Estimate:
-    """value ± z error: a standard error that is known, or estimated from very many.
-
-    >>> round(z_interval(0, 1, n=9, level=0.95, method="z").high, 4)
-    1.96
-    """
-    half = normal_quantile(level) * error
+    half = float(stdtrit(n - 1 if freedom is None else freedom, (1 + level) / 2)) * error
     return Estimate(float(value), float(value - half), float(value + half), level, int(n), method)
 
 
@@ -317,25 +320,34 @@ BEND, SLOPE = 0.5, 0.3  # below BEND the cube root in the inverse of Hall's g go
 ANY = (-np.inf, np.inf)  # the range of values that may be anything
 
 
-def mean(values: ArrayLike, *, level: float = 0.95, ends: tuple[float, float] = ANY) -> Estimate:
-    """The mean of the units: Wilson's interval where each is 0 or 1, else by `of_moments`.
+def mean(
+    values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: tuple[float, float] = ANY
+) -> Estimate:
+    """The mean of the units: Wilson's interval where each is 0 or 1, else by `of_spread`.
 
-    ends: the bounds of the values. The limits are NaN below two units. Raises InputError for a value that is not
-    finite.
+    rows: the number of times that each value occurs, None for once. ends: the bounds of the values. The limits are NaN
+    below two units. Raises InputError for a value that is not finite.
 
     >>> mean([0, 1, 1, 1]).method, mean([0, 1, 2, 3]).method, mean([0.2, 0.4], ends=(0, 1)).method
     ('Wilson', 't, corrected for skewness', 'Wilson, effective sample size')
+    >>> counted, alone = mean([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
+    >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
+    (True, 0.614065)
     """
-    return mean_of_counts(values, None, level=level, ends=ends)
+    units, times = finite("values", values), None if rows is None else finite("rows", rows)
+    if times is not None:
+        units, times = units[times > 0], times[times > 0]
+    total, n = (units.sum(), units.size) if times is None else (float(times @ units), float(times.sum()))
+    if n and ((units == 0) | (units == 1)).all():
+        return wilson(total if times is not None else int(total), n, level=level)
+    value = float(ratio(total, n))
+    return of_spread(value, Spread.of((units - value) / max(n, 1), times=times), level=level, ends=ends)
 
 
-def of_moments(
-    value: float, error: float, skew: float, *, n: int, level: float, ends: tuple[float, float] = ANY
-) -> Estimate:
-    """The mean of n units from its standard error and their skewness: `bounded` between two ends, else `hall`."""
-    if np.isfinite(ends[1] - ends[0]):
-        return bounded(value, error, skew, n=n, level=level, ends=ends)
-    return hall(value, error, skew, n=n, level=level)
+def of_spread(value: float, spread: Spread, *, level: float, ends: tuple[float, float] = ANY) -> Estimate:
+    """A mean from how much units move it: `bounded` between two ends, else `hall`."""
+    moments: Any = {"error": spread.error, "skew": spread.skewness, "n": int(spread.n), "level": level}
+    return bounded(value, ends=ends, **moments) if np.isfinite(ends[1] - ends[0]) else hall(value, **moments)
 
 
 def mean_of_losses(
@@ -357,9 +369,7 @@ def mean_of_losses(
         return rest
     share, times = wilson(int(wrong.sum()), int(sure.sum()), level=level), worst * float(sure.mean())
     value = rest.value + times * share.value
-    low = value - np.hypot(rest.value - rest.low, times * (share.value - share.low))
-    high = value + np.hypot(rest.high - rest.value, times * (share.high - share.value))
-    return Estimate(value, float(low), float(high), level, units.size, CERTAIN)
+    return Estimate(value, *recovered(value, rest.reach, times * share.reach), level, units.size, CERTAIN)
 
 
 def certain(units: Floats, worst: float) -> tuple[Bools, Bools]:
@@ -386,18 +396,13 @@ def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: 
     """
     n, sides = first.size, certain_alone(first, second, worst)
     rest = np.where(sides[0][0], 0.0, first) - np.where(sides[1][0], 0.0, second)
-    e = t_interval(float(rest.mean()), standard_error(rest - rest.mean()), n=n, level=level, method=SURE)
-    value, below, above = e.value, (e.value - e.low) ** 2, (e.high - e.value) ** 2
-    value += worst / n * (int(sides[0][0].sum()) - int(sides[1][0].sum()))
+    e = mean_t(rest, level=level)
+    value, reach = e.value + worst / n * (int(sides[0][0].sum()) - int(sides[1][0].sum())), [e.reach]
     for sign, (wrong, alone) in zip((1, -1), sides, strict=True):
         if alone.any():
-            share, times = (
-                wilson(int((wrong & alone).sum()), int(alone.sum()), level=level),
-                worst * float(alone.mean()),
-            )
-            down, up = (times * (share.value - share.low), times * (share.high - share.value))[::sign]
-            below, above = below + down**2, above + up**2
-    return Estimate(value, value - float(np.sqrt(below)), value + float(np.sqrt(above)), level, n, SURE)
+            share = wilson(int((wrong & alone).sum()), int(alone.sum()), level=level)
+            reach.append(worst * float(alone.mean()) * share.reach[::sign])
+    return Estimate(value, *recovered(value, *reach), level, n, SURE)
 
 
 def bounded(
@@ -433,10 +438,9 @@ def bounded(
 
 
 def _score(share: float, n: float, q: float) -> tuple[float, float]:
-    """Wilson's limits of a share of n units."""
-    middle = (share + q * q / (2 * n)) / (1 + q * q / n)
-    half = q / (1 + q * q / n) * np.sqrt(share * (1 - share) / n + (q / (2 * n)) ** 2)
-    return middle - half, middle + half
+    """Wilson's limits of a share of n units, at the quantile q."""
+    middle, half = n * share + q * q / 2, q * np.sqrt(n * share * (1 - share) + q * q / 4)
+    return float((middle - half) / (n + q * q)), float((middle + half) / (n + q * q))
 
 
 def _quantile(skew: float, n: int, level: float) -> float:
@@ -445,26 +449,6 @@ def _quantile(skew: float, n: int, level: float) -> float:
 
     freedom = np.clip(ratio(2 * n, skew**2), 1, n - 1) if skew else n - 1
     return float(stdtrit(freedom, (1 + level) / 2))
-
-
-def mean_of_counts(
-    values: ArrayLike, rows: ArrayLike | None, *, level: float = 0.95, ends: tuple[float, float] = ANY
-) -> Estimate:
-    """`mean` of values with the number of times that each occurs, None for once.
-
-    >>> counted, alone = mean_of_counts([0, 1, 5], [90, 7, 3]), mean([0] * 90 + [1] * 7 + [5] * 3)
-    >>> round(counted.low, 12) == round(alone.low, 12), round(counted.high, 6)
-    (True, 0.614065)
-    """
-    units, times = finite("values", values), None if rows is None else finite("rows", rows)
-    if times is not None:
-        units, times = units[times > 0], times[times > 0]
-    total, n = (units.sum(), units.size) if times is None else (float(times @ units), float(times.sum()))
-    if n and ((units == 0) | (units == 1)).all():
-        return wilson(total if times is not None else int(total), n, level=level)
-    value = float(ratio(total, n))
-    spread = Spread.of((units - value) / max(n, 1), times=times)
-    return of_moments(value, spread.error, spread.skewness, n=int(n), level=level, ends=ends)
 
 
 def hall(value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL) -> Estimate:

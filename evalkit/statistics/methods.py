@@ -14,8 +14,8 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Sums, both
 from evalkit.statistics import closed_forms, independent, intervals, power, proportions, significance
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.significance import Comparison
-from evalkit.statistics.spread import Spread, p_value, standard_error
+from evalkit.statistics.significance import ByT, Comparison
+from evalkit.statistics.spread import Spread, standard_error
 from evalkit.statistics.statistic import Layout
 
 AGAINST_KNOWN: dict[str, Callable[..., Comparison]] = {
@@ -113,24 +113,18 @@ def _one_denominator(a: Any, b: Any) -> bool:
 
 def t_test(a: Any, b: Any, o: Options) -> Comparison:
     """The difference of two means or ratios of sums: Student's paired t; by units, and of ratios, the jackknife's."""
-    return paired(a, b).tested(o)
+    return paired(a, b).compared(level=o.level, unit=o.unit)
 
 
 @dataclass(frozen=True)
-class Paired:
-    """The difference of two statistics of the same n units with its standard error; scale: of its rounding.
+class Paired(ByT):
+    """The difference of two statistics of the same n units.
 
     grows: the variance of the units' differences for each unit of the true difference, if units that are equal now take
     their share of it with differences like those of the others. What would show with 80% power then shows in 78 to 88%
     of simulations with values of 0 and 1; with the spread as it is in 38 to 65%.
     """
 
-    value: float
-    error: float
-    n: int
-    freedom: float
-    scale: float
-    method: str
     grows: float = 0.0
 
     @property
@@ -147,16 +141,6 @@ class Paired:
         """The smallest true difference that as many units would show with 80% power."""
         return power.minimum_detectable(self.spread_at(0.0), self.n, level=level, power=POWER, grows=self.grows)
 
-    def tested(self, o: Options) -> Comparison:
-        """The test of the difference by t."""
-        more: Any = {"n": self.n, "freedom": self.freedom, "scale": self.scale, "method": self.method}
-        return significance.error_t(self.value, self.error, level=o.level, unit=o.unit, **more)
-
-    @property
-    def p_value(self) -> float:
-        """The p-value of `t_test`."""
-        return p_value(self.value, self.error, freedom=self.freedom, scale=self.scale)
-
 
 def paired(a: Any, b: Any) -> Paired:
     """The difference of two means or ratios of sums over the units that have both."""
@@ -167,17 +151,16 @@ def paired(a: Any, b: Any) -> Paired:
         differ = int((d != 0).sum())
         grows = (1 - differ / d.size) * float(np.sqrt(d @ d / differ)) if differ else 0.0
         error = standard_error(d - value)
-        return Paired(value, error, d.size, d.size - 1, float(sizes.max()), "paired t", grows)
+        return Paired(value, error, d.size, d.size - 1, "paired t", float(sizes.max()), grows)
     first, second = (independent.ratio_of(Sums(*side.sums.by_unit(keep, a.unit))) for side in (a, b))
     n, freedom = first.effect.size, min(first.freedom, second.freedom)
     error = standard_error(first.effect - second.effect)
-    return Paired(first.value - second.value, error, n, freedom, 1.0, JACKKNIFE)
+    return Paired(first.value - second.value, error, n, freedom, JACKKNIFE)
 
 
 def by_t(a: Any, b: Any, o: Options, error: float, freedom: float, method: str) -> Comparison:
     """The difference by t, on so many degrees of freedom."""
-    of: Any = {"freedom": freedom, "level": o.level, "unit": o.unit, "method": method}
-    return significance.error_t(a.value - b.value, error, n=a.n, **of)
+    return ByT(a.value - b.value, error, a.n, freedom, method).compared(level=o.level, unit=o.unit)
 
 
 def influence(a: Any, b: Any, o: Options) -> Comparison:
@@ -209,8 +192,8 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     """
     squares, rows = a.by_stratum(b)
     if rows.size and rows.min() > 1:
-        variance = squares * rows / (rows - 1)
-        return significance.welch_t(a.value - b.value, variance, rows, level=o.level, unit=o.unit, method=BY_CLASS)
+        of_classes = significance.welch_t(a.value - b.value, squares * rows / (rows - 1), rows, BY_CLASS)
+        return of_classes.compared(level=o.level, unit=o.unit)
     error, freedom = a.of_few(b)
     return by_t(a, b, o, error, freedom, a.how)
 
@@ -233,7 +216,7 @@ def _row_more(a: Any, b: Any) -> Floats:
 
 def paired_t(a: Any, b: Any, o: Options) -> Comparison:
     value, error, n = a.against(b)
-    return significance.error_t(value, error, n=n, level=o.level, unit=o.unit, method="paired t")
+    return ByT(value, error, n, n - 1, "paired t").compared(level=o.level, unit=o.unit)
 
 
 def welch(a: Any, b: Any, o: Options, more: More = lambda rows: 0.0, method: str = significance.WELCH) -> Comparison:
@@ -242,8 +225,9 @@ def welch(a: Any, b: Any, o: Options, more: More = lambda rows: 0.0, method: str
     more: positive rows and negative ones -> what is added to the variance of each.
     """
     variance, rows = a.apart(b)
-    of: Any = {"level": o.level, "unit": o.unit, "method": method}
-    return significance.welch_t(a.value - b.value, variance + more(rows), rows, **of)
+    return significance.welch_t(a.value - b.value, variance + more(rows), rows, method).compared(
+        level=o.level, unit=o.unit
+    )
 
 
 def welch_of_decisions(a: Any, b: Any, o: Options) -> Comparison:

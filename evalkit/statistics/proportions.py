@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import Estimate, check_proportion, clopper_pearson, newcombe, normal_quantile, tango
-from evalkit.statistics.significance import Comparison, check_comparison_level, compare, error_z
+from evalkit.statistics.significance import ByT, Comparison, check_comparison_level, compare
 from evalkit.statistics.spread import bisect
 
 Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up to a constant
@@ -78,7 +78,8 @@ def predictive_values(
     together = float(apart @ shared @ apart) / whole
     variance = max(equal * (1 - equal) - 2 * together, 0.0) * (1 / rows + 1 / other_rows)
     value = hits / rows - other_hits / other_rows
-    return error_z(value, float(np.sqrt(variance + more)), n=n, level=level, unit=unit, method=PREDICTIVE)
+    test = ByT(value, float(np.sqrt(variance + more)), n, np.inf, PREDICTIVE, scale=0.0)
+    return test.compared(level=level, unit=unit)
 
 
 def two_proportions(

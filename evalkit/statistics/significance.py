@@ -5,9 +5,10 @@ units; `adjust` corrects a family of comparisons; `verdict` turns one into a wor
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from math import fsum
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,17 +16,18 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
 from evalkit.statistics import flip_tail, intervals
 from evalkit.statistics.bootstrap import bca_p_value, resampled_sums
-from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval, z_interval
+from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval
 from evalkit.statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
 from evalkit.statistics.multiplicity import holm as holm
 from evalkit.statistics.multiplicity import max_t as max_t
 from evalkit.statistics.multiplicity import unadjusted as unadjusted
 from evalkit.statistics.signflip import extremes
-from evalkit.statistics.spread import ROUNDING, beyond_rounding, bisect, p_value, satterthwaite, standard_error
+from evalkit.statistics.spread import bisect, satterthwaite, standard_error
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
 Adjustment = Callable[[ArrayLike], Floats]
 SMALLEST = 1e-12  # p of an interval that never reaches 0
+ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
 WELCH = "influence of rows, Welch t"
 
 
@@ -100,7 +102,8 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
     """
     units = _units(differences)
     value = _sum(units) / units.size
-    return influence_t(value, units - value, scale=np.abs(units).max(), level=level, unit=unit, method="paired t")
+    of = ByT(value, standard_error(units - value), units.size, units.size - 1, "paired t", float(np.abs(units).max()))
+    return of.compared(level=level, unit=unit)
 
 
 def paired_bootstrap(
@@ -149,77 +152,64 @@ def paired_ratio_bootstrap(
     return influence_bootstrap(value, replicates, effect, level=level, unit=unit)
 
 
-# Any statistic with influence values
+# Any difference with a standard error
 
 
-def influence_t(
-    value: float, effect: ArrayLike, *, level: float, unit: str, method: str, scale: float = 1.0
-) -> Comparison:
-    """A difference from the influence value of each unit (their mean is the error of the difference): t on n − 1.
+@dataclass(frozen=True)
+class ByT:
+    """A difference with its standard error: t on `freedom` degrees of freedom, normal where these are infinite.
 
-    A spread below rounding, against `scale`, leaves a difference other than 0 without p and limits, and one of 0 with
-    p = 1: the units carry no variance to judge it by.
+    n: units. scale: of the numbers, whose rounding is no variance. An error below it leaves a difference other than 0
+    without p and limits, and one of 0 with p = 1. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
 
-    >>> round(influence_t(1.0, [-1, 0, 1], level=0.95, unit="user", method="delta method").p_value, 4)
-    0.2254
+    >>> round(ByT(1.0, 0.5, 11, 10, "t").p_value, 4), ByT(1.0, 1e-15, 11, 10, "t").p_value
+    (0.0734, nan)
+    >>> round(ByT(0.02, 0.01, 500, np.inf, "DeLong").p_value, 4), ByT(0.0, 0.0, 11, 10, "t").p_value
+    (0.0455, 1.0)
     """
-    return error_t(value, standard_error(effect), n=np.size(effect), scale=scale, level=level, unit=unit, method=method)
+
+    value: float
+    error: float
+    n: int
+    freedom: float
+    method: str
+    scale: float = 1.0
+
+    @property
+    def known(self) -> float:
+        """The error; one that is only rounding is 0, or NaN beside a difference other than 0."""
+        if self.error > ROUNDING * self.scale or np.isnan(self.error):
+            return self.error
+        return 0.0 if abs(self.value) <= ROUNDING * self.scale else np.nan
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value."""
+        from scipy.special import stdtr
+
+        return 1.0 if self.known == 0 else float(2 * stdtr(self.freedom, -abs(self.value) / self.known))
+
+    def interval(self, level: float) -> Estimate:
+        """The difference with its limits."""
+        return t_interval(self.value, self.known, n=self.n, level=level, method=self.method, freedom=self.freedom)
+
+    def compared(self, *, level: float, unit: str) -> Comparison:
+        """The test of no difference, with the interval."""
+        return compare(self.interval, self.p_value, level=level, unit=unit, method=self.method)
 
 
-def error_t(
-    value: float,
-    error: float,
-    *,
-    n: int,
-    level: float,
-    unit: str,
-    method: str,
-    scale: float = 1.0,
-    freedom: float | None = None,
-) -> Comparison:
-    """A difference with the standard error that n units give: t on n − 1 or `freedom`, as `influence_t` has it."""
-    check_comparison_level(level)
-    p = p_value(value, error, freedom=max(n - 1, 1) if freedom is None else freedom, scale=scale)
-    error = beyond_rounding(value, error, scale)
-
-    def interval(at: float) -> Estimate:
-        return t_interval(value, error, n=n, level=at, method=method, freedom=freedom)
-
-    return compare(interval, p, level=level, unit=unit, method=method)
-
-
-def welch_t(value: float, variance: Floats, units: Ints, *, level: float, unit: str, method: str = WELCH) -> Comparison:
+def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) -> ByT:
     """A difference whose squared error is a sum over groups of units: t on Satterthwaite's degrees of freedom.
 
     variance: what each group adds to the squared error, estimated from so many units. The smaller group often adds the
     most, and fewer tell by how much. NaN where a group has one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
-    >>> c = welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100]), level=0.95, unit="row")
-    >>> round(c.p_value, 4)  # t = 3 on 4 degrees of freedom
+    >>> round(welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100])).p_value, 4)  # t = 3 on 4 degrees of freedom
     0.0399
     """
-    error, n = float(np.sqrt(variance.sum())), int(units.sum())
-    freedom = satterthwaite(variance, np.maximum(units - 1, 1))
+    n, freedom = int(units.sum()), satterthwaite(variance, np.maximum(units - 1, 1))
     freedom = n - 1.0 if np.isnan(freedom) else freedom  # nothing varies
-    return error_t(value, error, n=n, freedom=freedom, level=level, unit=unit, method=method)
-
-
-def error_z(value: float, error: float, *, n: int, level: float, unit: str, method: str) -> Comparison:
-    """A difference with a known standard error against the normal distribution: DeLong's test of two AUCs.
-
-    An error of 0 leaves a difference other than 0 without p and limits.
-
-    >>> round(error_z(0.02, 0.01, n=500, level=0.95, unit="row", method="DeLong").p_value, 4)
-    0.0455
-    """
-    from scipy.special import ndtr
-
-    if error == 0 and value != 0:
-        error = np.nan
-    p = 1.0 if error == 0 else float(2 * ndtr(-abs(value) / error))
-    return compare(
-        lambda at: z_interval(value, error, n=n, level=at, method=method), p, level=level, unit=unit, method=method
-    )
+    return ByT(value, float(np.sqrt(variance.sum())), n, freedom, method)
 
 
 def influence_bootstrap(
@@ -231,22 +221,16 @@ def influence_bootstrap(
     >>> round(c.p_value, 4), c.difference.low > 0
     (0.3333, True)
     """
-    check_comparison_level(level)
-    p, n = bca_p_value(value, replicates, effect), np.size(effect)
-    return compare(
-        lambda at: bca_interval(value, replicates, effect, n=n, level=at),
-        p if n > 1 else np.nan,
-        level=level,
-        unit=unit,
-        method="BCa bootstrap",
-    )
+    n = np.size(effect)
+    p = bca_p_value(value, replicates, effect) if n > 1 else np.nan
+    interval = partial(bca_interval, value, replicates, effect, n=n)
+    return compare(lambda at: interval(level=at), p, level=level, unit=unit, method="BCa bootstrap")
 
 
 def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str, method: str) -> Comparison:
     """A difference with the p at which its interval, as a function of the level, just reaches 0.
 
-    >>> c = by_limits(lambda at: z_interval(1.0, 0.5, n=9, level=at, method="z"), level=0.95, unit="row", method="z")
-    >>> round(c.p_value, 4)
+    >>> round(by_limits(ByT(1.0, 0.5, 9, np.inf, "z").interval, level=0.95, unit="row", method="z").p_value, 4)
     0.0455
     """
 
@@ -400,8 +384,7 @@ def nadeau_bengio(
         raise InputError("differences must hold at least one fold, got none")
     value, n = float(each.mean()), each.size
     error = standard_error(each - value) * float(np.sqrt(1 + n * test / train))
-    of: Any = {"n": n, "level": level, "unit": unit, "method": "Nadeau–Bengio corrected t"}
-    return error_t(value, error, scale=abs(value), **of)
+    return ByT(value, error, n, n - 1, "Nadeau–Bengio corrected t", abs(value)).compared(level=level, unit=unit)
 
 
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Spread: how far units move a statistic; from it error, skewness and degrees of freedom follow, and with these t.
+"""Spread: how far units move a statistic; from it error, skewness and degrees of freedom follow.
 
 An influence value says how far one unit moves the statistic, to first order; those of all units add up to 0. Their
 powers add up over units, so that it does not matter whether these are at hand or were added up.
@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints, codes, ratio
-
-ROUNDING = 1e-12  # a spread this small against the values is rounding, not variance
 
 
 def _unknown(power: int) -> float:
@@ -131,35 +129,6 @@ def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
         return rows
     code, names = codes(unit)
     return np.bincount(code, rows, names.size).astype(np.float64)
-
-
-# Student's t ----------------------------------------------------------------------------------------------------------
-
-
-def p_value(value: float, error: float, *, freedom: float, scale: float = 1.0) -> float:
-    """The two-sided p-value of a difference with this standard error, on so many degrees of freedom.
-
-    An error below rounding, against `scale`, leaves a difference other than 0 without a p, and one of 0 with p = 1.
-    Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
-
-    >>> round(p_value(1.0, 0.5, freedom=10), 4), p_value(1.0, 0.0, freedom=10), p_value(0.0, 0.0, freedom=10)
-    (0.0734, nan, 1.0)
-    """
-    from scipy.special import stdtr
-
-    error = beyond_rounding(value, error, scale)
-    return 1.0 if error == 0 else float(2 * stdtr(freedom, -abs(value) / error))
-
-
-def beyond_rounding(value: float, error: float, scale: float) -> float:
-    """The error; one that is only rounding of numbers of this scale is 0, or NaN beside a difference other than 0.
-
-    >>> beyond_rounding(0.5, 1e-15, 1.0), beyond_rounding(0.0, 1e-15, 1.0), beyond_rounding(0.5, 0.1, 1.0)
-    (nan, 0.0, 0.1)
-    """
-    if error > ROUNDING * scale or np.isnan(error):
-        return error
-    return 0.0 if abs(value) <= ROUNDING * scale else np.nan
 
 
 # Roots ----------------------------------------------------------------------------------------------------------------

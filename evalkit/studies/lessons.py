@@ -42,7 +42,7 @@ def hundred(n: int = FEW) -> Iterator[Row]:
     samples = np.random.default_rng(SEED).normal(MEAN, SIGMA, (SAMPLES, n))
     for i, sample in enumerate(samples, start=1):
         error = float(sample.std(ddof=1) / np.sqrt(n))
-        z = intervals.z_interval(sample.mean(), error, n=n, level=0.95, method="z with s")
+        z = intervals.t_interval(sample.mean(), error, n=n, level=0.95, method="z with s", freedom=np.inf)
         for name, e in (("t", intervals.mean_t(sample)), ("z with s", z)):
             yield {"method": name, "sample": i} | limits(e) | {"covers": e.low <= MEAN <= e.high}
 

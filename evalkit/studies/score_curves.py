@@ -21,7 +21,7 @@ from evalkit.metrics.curves import Curve, decision_curve, net_benefit, treat_all
 from evalkit.metrics.influence import widest
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import bootstrap, closed_forms
-from evalkit.statistics.intervals import Estimate, mean_of_counts, normal_quantile, wilson
+from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 from evalkit.statistics.statistic import HeldRows
 from evalkit.statistics.thresholds import Differences, MovingCut, differences, mean_cost
 from evalkit.studies.study import Row, cached, framed
@@ -348,7 +348,7 @@ class Plain:
             "recall": wilson(tp, tp + fn, level=at),
             "f1": closed_forms.overlap(tp, fn, fp, weight=1.0, times=2.0, level=at),
             "predicted_rate": wilson(tp + fp, float(c.total), level=at),
-            "cost": mean_of_counts([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
+            "cost": mean([0, costs.fp, costs.fn], [tp + tn, fp, fn], level=at),
         }
         return of if self.level else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
 
