@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Floats, Ints, ParameterError, codes, ratio
+from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables
 from evalkit.metrics.counts import Counts
@@ -16,7 +16,6 @@ from evalkit.metrics.influence import cells, ends, pool
 from evalkit.metrics.rows import Rows
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache
-ALONE = 2**19  # multiplications up to which BLAS stays on one thread
 MANY = 1_000  # rows from which Poisson counts are drawn first
 CODES = 2**16
 TINY = 1e-12  # where the acceleration would turn an extreme quantile around, it goes to the end instead
@@ -86,7 +85,7 @@ def _weighted_sums(tables: Mapping[int, Floats], rng: np.random.Generator, resam
     for samples in _blocks(resamples, n):
         weights = _weights(rng, room[:samples])
         for place, rows in tables.items():
-            sums[place].append(_product(weights, rows))
+            sums[place].append(product(weights, rows))
     return {place: np.concatenate(blocks) for place, blocks in sums.items()}
 
 
@@ -147,12 +146,6 @@ def _share_below(value: float, drawn: Floats) -> float:
     """The share of replicates below the value, half of the equal ones, kept half a replicate from 0 and 1."""
     below = np.sum(drawn < value) + np.sum(drawn == value) / 2
     return float(np.clip(below, 0.5, drawn.size - 0.5) / drawn.size)
-
-
-def _product(weights: Floats, rows: Floats) -> Floats:
-    """weights @ rows in slices so small that BLAS wakes no other threads: for a flat product they only wait."""
-    step = max(1, ALONE // rows.size)
-    return np.concatenate([weights[start : start + step] @ rows for start in range(0, len(weights), step)])
 
 
 def _weights(rng: np.random.Generator, room: Floats) -> Floats:

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
-from evalkit.statistics import flip_tail, intervals
+from evalkit.statistics import intervals, signflip
 from evalkit.statistics.bootstrap import bca_p_value, resampled_sums
 from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval
 from evalkit.statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
 from evalkit.statistics.multiplicity import holm as holm
 from evalkit.statistics.multiplicity import max_t as max_t
 from evalkit.statistics.multiplicity import unadjusted as unadjusted
-from evalkit.statistics.signflip import extremes
 from evalkit.statistics.spread import bisect, satterthwaite, standard_error
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]
@@ -63,8 +62,8 @@ def sign_flip(
     check_comparison_level(level)
     total = _units(differences)
     size = np.ones(total.size) if counts is None else _counts(counts, total)
-    drawn = extremes(total, size, rng=rng, draws=draws, level=equivalence_level(level))
-    p, how = flip_tail.p_value(total, drawn, rng=rng)
+    drawn = signflip.ranges(total, size, rng=rng, draws=draws)
+    p, how = signflip.p_value(total, drawn, rng=rng)
     value, limits = _sum(total) / float(size.sum()), drawn.limits(level, equivalence_level(level))
 
     def interval(level: float) -> Estimate:

@@ -21,12 +21,11 @@ from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.units import UnitValues
 from evalkit.statistics import intervals, methods, multiplicity, power, proportions, ranks, signflip, significance
 from evalkit.statistics.bootstrap import resampled_each
-from evalkit.statistics.flip_tail import TAIL
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options, Paired
 from evalkit.statistics.multiplicity import Pairs
 from evalkit.statistics.power import Effect, effect
-from evalkit.statistics.signflip import ranges
+from evalkit.statistics.signflip import TAIL, ranges
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.spread import standard_error
 from evalkit.statistics.statistic import Layout, OfUnits
