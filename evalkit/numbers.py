@@ -163,6 +163,16 @@ def percent(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
+def share(value: float) -> str:
+    """A share as a percentage, with more digits where it would else look like none or all.
+
+    >>> share(0.246), share(299 / 300), share(0.0)
+    ('25%', '99.7%', '0%')
+    """
+    rest = min(value, 1 - value)
+    return f"{value:.{max(0, -2 - math.floor(math.log10(rest))) if rest > 0 else 0}%}"
+
+
 # Counts and names in sentences ----------------------------------------------------------------------------------------
 
 NAMED = 12  # more names than a line holds

@@ -117,10 +117,11 @@ def _relative(study: Study, row: Mapping[str, Any]) -> str:
 
 
 def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
-    """The relative difference without its sign: of arms their lift; empty where it is undefined."""
+    """The relative difference without its sign: of arms their lift; empty where it is undefined or looks like 0."""
     by = diagnostics.relative(study, row)
     places = numbers.decimals([by], [row["lift_low"]], [row["lift_high"]]) if "lift_low" in row else None
-    return signed_percent(by, places).lstrip("+−") if by == by and by else ""
+    text = signed_percent(by, places).lstrip("+−") if by == by else ""
+    return text if any(digit in text for digit in "123456789") else ""
 
 
 def _margin(study: Study) -> str:

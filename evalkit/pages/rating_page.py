@@ -11,7 +11,7 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import counted, decimals, listed, number, plural, signed
+from evalkit.numbers import counted, decimals, listed, number, plural, share, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
@@ -157,7 +157,7 @@ def every_finding(study: Rating) -> list[Finding]:
 
 def _data(study: Rating) -> Iterator[Finding]:
     a, n = study.actual, study.units
-    facts = {"mean": number(a.mean), "deviation": number(a.deviation), "low": a.low, "high": a.high, "zeros": a.zeros}
+    facts = {"mean": number(a.mean), "deviation": number(a.deviation), "low": a.low, "high": a.high, "zeros": share(a.zeros)}
     yield kinds.TARGET_VALUES.note(len(study.account), "forecasts", **facts)
     if a.low == a.high:
         yield kinds.CONSTANT_TARGET.warning()

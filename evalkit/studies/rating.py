@@ -406,7 +406,7 @@ class Rating(RowStudy):
             d = of_system.parts
             gained = d.discrimination - d.miscalibration
             skill = float(ratio(gained, d.uncertainty))
-            yield {"system": name, "mse": d.uncertainty - gained} | asdict(d) | {"skill": skill}
+            yield {"system": name, "mse": max(d.uncertainty - gained, 0.0)} | asdict(d) | {"skill": skill}
 
 
 def edges(columns: Sequence[Counted], bins: int) -> Floats:
