@@ -22,7 +22,7 @@ LINES = {
     "offline": 774,
     "online": 986,
     "page": 183,
-    "pages": 3_680,
+    "pages": 3_681,
     "parameters": 822,
     "reading": 6_689,
     "statistics": 4_444,

@@ -157,7 +157,8 @@ def every_finding(study: Rating) -> list[Finding]:
 
 def _data(study: Rating) -> Iterator[Finding]:
     a, n = study.actual, study.units
-    facts = {"mean": number(a.mean), "deviation": number(a.deviation), "low": a.low, "high": a.high, "zeros": share(a.zeros)}
+    facts = {"mean": number(a.mean), "deviation": number(a.deviation), "low": a.low, "high": a.high}
+    facts |= {"zeros": share(a.zeros)}
     yield kinds.TARGET_VALUES.note(len(study.account), "forecasts", **facts)
     if a.low == a.high:
         yield kinds.CONSTANT_TARGET.warning()
