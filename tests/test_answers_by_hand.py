@@ -111,9 +111,3 @@ def test_a_score_on_the_border_of_two_bars_of_the_histogram_stands_in_the_upper(
     c = count(np.array([0.0, 0.2, 0.2, 1.0]), np.array([0, 0, 1, 1]))
     frame = reliability._spread("a", c)
     assert frame.loc[frame["rows"] > 0, ["low", "rows"]].to_numpy().tolist() == [[0.0, 1], [0.2, 2], [0.96, 1]]
-
-
-def test_ranks_from_0_are_refused_with_their_row():
-    runs = pd.DataFrame({"query": "q1", "item": ["a", "b", "c"], "rank": [1, 2, 0], "grade": [1, 0, 0]})
-    with pytest.raises(InputError, match=r"rank must be a whole number of at least 1, got 0.*row 3"):
-        ek.ranking(runs)

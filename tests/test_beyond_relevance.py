@@ -121,8 +121,3 @@ def test_without_items_or_without_lists_at_hand_there_is_none(monkeypatch):
 def test_refusals(items, options, error, message):
     with pytest.raises(error, match=message):
         beyond_relevance.measures(read(items, **options))
-
-
-def test_a_column_of_items_without_items_is_refused():
-    with pytest.raises(ParameterError, match="category is a column of the table of items; set items=TABLE"):
-        ranking.read(runs(), columns={"category": "genre"})

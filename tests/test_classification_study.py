@@ -6,7 +6,7 @@ import pytest
 from samples import scores
 from whole_pages import told
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError
 from evalkit.findings.kinds import NOTE
 from evalkit.metrics import counts
 from evalkit.pages import binary_page, classification_page, threshold_page
@@ -143,32 +143,6 @@ def test_rows_with_few_distinct_scores_are_ties_and_no_warning():
     study = classification.read(coarse[coarse["system"] == "good"])
     (finding,) = [one for one in binary_page.every_finding(study) if one.kind.code == "EK206"]
     assert (finding.severity, "ties are likely, for no system has more than" in finding.message) == (NOTE, True)
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        (
-            {"threshold": "high"},
-            r"threshold must be a number, best_f1, cost:fp=1,fn=5, precision>=0.9 or recall>=0.9, ",
-        ),
-        ({"precision_target": 0.9}, "precision_target: only for a multi-class table"),
-        ({"kind": "regression"}, "kind must be one of binary, multi-class, multi-label, got 'regression'"),
-        ({"metrics": "auroc"}, "unknown metric 'auroc', must be one of roc_auc"),
-        ({"baseline": "none"}, "baseline: there is no system 'none', the input has forest, gbm, logistic"),
-        ({"segments": "town"}, "has no column 'town'"),
-    ],
-)
-def test_refuses_parameters_by_one_line(options, message):
-    with pytest.raises((InputError, ParameterError), match=message) as error:
-        classification.read("data/german_credit/predictions.csv", **options)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("data, option", [(PENGUINS, "threshold"), (TRAITS, "precision_target"), (TRAITS, "costs")])
-def test_refuses_a_parameter_of_another_kind(data, option):
-    with pytest.raises(ParameterError, match=f"{option}: only for a"):
-        classification.read(data, **{option: "fp=1,fn=2" if option == "costs" else 0.5})
 
 
 def test_the_cost_curve_and_its_caption_have_the_least_cost_of_the_table():

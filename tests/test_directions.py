@@ -8,7 +8,6 @@ from engine_samples import compared
 from online_samples import SMALL, users
 
 import evalkit as ek
-from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
 from evalkit.findings.kinds import ASSUMED_DIRECTION
 from evalkit.pages import experiment_page, significance_page
@@ -112,8 +111,3 @@ def test_metrics_of_an_ab_test_have_the_direction_of_their_names(metric, first, 
     )
     less = interleaving.read(users=data, metrics=metric, best="low", **SMALL).users
     assert (better(less), [f for f in experiment_page.of_users(less) if f.kind is ASSUMED_DIRECTION]) == ("a", [])
-
-
-def test_a_metric_that_the_input_lacks_cannot_be_lower_is_better():
-    with pytest.raises(ParameterError, match="lower_is_better: there is no metric 'value', the input has wer"):
-        ek.significance(table("wer"), lower_is_better="value")

@@ -1,10 +1,16 @@
-"""What functions return and refuse, as data: `examples/worked.toml` and `examples/refusals.toml`."""
+"""What functions return and refuse, and which inputs reports refuse, as data: the files of the folder `examples`."""
 
 import inspect
 import pkgutil
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
-from samples import examples, rng
+from online_samples import log, users
+from samples import examples, forecasts, rng, scores
+from significance_tables import long, wide
+from test_sentences import study_of
 
 from evalkit.arrays import InputError
 
@@ -41,4 +47,33 @@ def test_arguments_that_cannot_be_meant_are_refused_by_one_line(of, args, more):
     *given, message = more
     with pytest.raises(InputError, match=message) as error:
         call(of, args, *given)
+    assert "\n" not in str(error.value)
+
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+TABLES = {
+    "significance": wide,
+    "users": users,
+    "interleaving": log,
+    "classification": scores,
+    "rating": forecasts,
+    "ranking": lambda: pd.DataFrame({"query": "q", "item": ["a", "b"], "score": [2.0, 1.0], "grade": [1, 0]}),
+    "validation": lambda: scores(fold=lambda f: f["id"] % 3).query("system == 'good'"),
+    "wide": wide,
+    "long": lambda: long(wide(), "m"),
+    "chances": lambda: pd.DataFrame({"id": ["x", "y"], "y_true": [1, 0], "y_score": [0.7, 0.2]}),
+    "penguins": lambda: pd.read_csv(DATA / "penguins" / "predictions.csv"),
+    "digit_traits": lambda: pd.read_csv(DATA / "digit_traits" / "predictions.csv"),
+}
+INPUTS = [(report, case) for report, cases in examples("refused_inputs").items() for case in cases]
+
+
+@pytest.mark.parametrize("report, case", INPUTS, ids=[f"{report}: {case['says']}" for report, case in INPUTS])
+def test_inputs_that_cannot_be_meant_are_refused_by_one_line(report, case):
+    named = case.get("table", report)
+    table = pd.DataFrame(named) if isinstance(named, dict) else TABLES[named]()
+    change = {name: np.resize(value, len(table)) for name, value in case.get("change", {}).items()}
+    table = table.drop(columns=case.get("without", [])).assign(**change)
+    with pytest.raises(InputError, match=case["says"]) as error:
+        _ = study_of(report, table, case.get("asked", {})).comparisons
     assert "\n" not in str(error.value)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.limits import Reading
 from evalkit.metrics import rankings
@@ -108,11 +108,6 @@ def test_a_rank_of_a_billion_costs_no_memory():
     assert "system: 1 list starts above rank 1" in ranking_page.findings(study).html
 
 
-def test_a_rank_that_a_double_cannot_hold_is_refused():
-    with pytest.raises(InputError, match=r"rank must be at most 9007199254740992, got 1e\+16 \(row 2\)"):
-        runs.read(table(("q", "a", 1), ("q", "b", 10**16)), grades(("q", "a", 1)))
-
-
 def test_the_page_tells_of_gaps_and_of_lists_that_start_above_1():
     frame = table(("1", "a", 9), ("2", "a", 1), ("2", "b", 3), ("3", "a", 1), ("3", "b", 2))
     judged = grades(("1", "a", 1), ("2", "a", 1), ("3", "b", 1))
@@ -128,8 +123,6 @@ def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
     study = ranking.read(frame, judged, metrics="mrr", ranks="renumber")
     assert study.per_query[study.primary.label, "system"].numerator.tolist() == [0, 0.5]
     assert "Ranks were renumbered" in ranking_page.findings(study).html
-    with pytest.raises(ParameterError, match="ranks must be one of as given, renumber, got 'close'"):
-        ranking.read(frame, judged, ranks="close")
 
 
 def test_significance_of_ranked_lists_takes_the_ranks_as_they_are():

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from samples import forecasts
 
-from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import Limits, Reading
 from evalkit.pages import page, rating_page
 from evalkit.parameters import Rating
@@ -47,32 +46,6 @@ def test_a_constant_that_is_better_than_every_system_stands_below_the_verdict():
     assert study.constant_median(study.primary) == np.abs(np.arange(60) % 9 - 4).mean()
     assert "EK332" in rating_page.verdict(study).html
     assert "EK332" not in rating_page.findings(study).html
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"actual": [np.nan] * 60}, r"actual must be a finite number, got n.* \(row 1\)"),
-        ({"forecast_far": ["x"] * 60}, r"forecast_far must be a number, got 'x' \(row 1\)"),
-        ({"id": [1] * 60}, r"id '1' must appear once, got it again"),
-    ],
-)
-def test_refuses_bad_input(change, message):
-    with pytest.raises(InputError, match=message):
-        rating.read(forecasts().assign(**change))
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"metrics": "pinball"}, "pinball needs a cut-off, such as pinball@10"),
-        ({"metrics": "accuracy"}, "unknown metric 'accuracy', must be one of mae, rmse"),
-        ({"systems": "a"}, "systems: .* has no system 'a', it has near, far"),
-    ],
-)
-def test_refuses_parameters(options, message):
-    with pytest.raises(ParameterError, match=message):
-        rating.read(forecasts(), **options)
 
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(reading=Reading(rows=100, shard=100, largest=100))])

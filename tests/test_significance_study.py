@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
-from significance_tables import long, rng, told, wide
+from significance_tables import rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import claim_plots, plots
@@ -222,15 +222,6 @@ def test_the_figures_of_the_lessons_are_in_the_results():
     assert recorded["looks"]["looks"] == [1, 2, 5, 10, 20]
 
 
-def coin() -> pd.DataFrame:
-    return pd.DataFrame({"successes": [8], "trials": [10]})
-
-
-def chances(**columns) -> pd.DataFrame:
-    """Two rows of one system."""
-    return pd.DataFrame({"id": ["x", "y"], "y_true": [1, 0], "y_score": [0.7, 0.2]} | columns)
-
-
 def uneven() -> pd.DataFrame:
     """Ten users of two rows who lose by 1, ten of forty rows who win by about 1."""
     size = np.repeat([2, 40], 10)
@@ -339,45 +330,3 @@ def test_independent_shares():
     assert (row["low"], row["high"]) == pytest.approx((0.0533, 0.3377), abs=5e-5)
     assert row["p_fisher"] == pytest.approx(proportions.fisher(56, 70, 48, 80).p_value)
     assert page.differences(significance.read(table)).caption.startswith("Differences")
-
-
-# Errors
-
-
-OF_UNITS = ({"looks": 2}, {"test_to_train": 0.1}, {"systems": "a"}, {"unit": "user"}, {"metrics": "m"})
-NO_B, NO_TRIAL = wide(b=np.nan), pd.DataFrame({"arm": ["A", "B"], "successes": [5, 0], "trials": [9, 0]})
-NO_FOLD = pd.DataFrame({"fold": range(5), "a": 0.1, "b": np.nan})
-
-
-@pytest.mark.parametrize(  # a bad cell of each column is refused by `bad_inputs`
-    "table, asked, message",
-    [
-        (wide()[["query"]], {}, "no column holds numbers"),
-        (wide(), {"systems": "a,c"}, "systems or unit: data frame has no column 'c'"),
-        (wide(), {"baseline": "c"}, "there is no system 'c'"),
-        (wide(), {"null": 0.5}, "null: only for successes and trials; preds holds a wide table of values"),
-        (wide(), {"alternative": "less"}, "alternative: only for successes and trials; preds holds a wide table"),
-        (wide(), {"qrels": "x.txt"}, "qrels: only for ranked lists; preds holds a wide table of values"),
-        (wide(), {"columns": "quary=query"}, "columns: unknown role 'quary', must be one of unit"),
-        (long(wide(), "m"), {"columns": "quary=query"}, "columns: unknown role 'quary', must be one of unit, system, "),
-        *((coin(), asked, "only for .*; preds holds successes and trials") for asked in OF_UNITS),
-        (coin(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has 'share of suc"),
-        (coin(), {"columns": "tries=trials"}, "unknown role 'tries', must be one of system, successes, trials"),
-        (chances(), {"test_to_train": 0.1}, "test_to_train: only for .*; preds holds predicted probabilities"),
-        (chances(), {"columns": "lable=y_true"}, "columns: unknown role 'lable'"),
-        (chances(), {"unit": "person"}, "has no column 'person'"),
-        (chances(), {"metrics": "auc"}, "metrics: for single rows there are brier, log_loss, got 'auc'"),
-        (chances(user=["u", None]), {"unit": "user"}, "row 2: user must not be empty where it is the unit"),
-        (wide(), {"metrics": "x,y"}, "a wide table holds one.*got 2"),
-        (wide(), {"lower_is_better": "loss"}, "there is no metric 'loss', the input has value"),
-        (long(wide(), "m"), {"metrics": "n"}, "metrics: the input has no column 'n'"),
-        (pd.DataFrame({"successes": [3], "trials": [0]}), {"null": 0.5}, r"got 3 of 0 \(row 1\)"),
-        (pd.DataFrame({"successes": [1], "trials": [2]}), {"alternative": "less"}, "needs a null share"),
-        (NO_B, {"systems": "a,b"}, "no query has a value for both"),
-        (NO_FOLD, {"systems": "a,b", "test_to_train": 0.25}, "value: no fold has a value for both 'a' and 'b'"),
-        (NO_TRIAL, {}, r"got 0 of 0 \(row 2\)"),
-    ],
-)
-def test_refusals(table, asked, message):
-    with pytest.raises((InputError, ParameterError), match=message):
-        _ = significance.read(table, **asked).comparisons

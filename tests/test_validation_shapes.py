@@ -98,22 +98,6 @@ def test_the_validation_rows_beside_a_test_set_are_left_out_and_counted():
 
 
 @pytest.mark.parametrize(
-    "names, message",
-    [
-        (["train", "dev", "valid"], "fold must name one test set, got 'dev' and 'valid'"),
-        (["train", "test", "holdout"], "fold must name one test set, got 'holdout' and 'test'"),
-        (["train", "1", "2"], "either folds or the training and test rows of one holdout, got '1', '2' and 'train'"),
-        (["test", "valid"], "must name one set of training rows beside the test set, got 'test' and 'valid'"),
-        (["train", "training", "test"], "must name one set of training rows"),
-    ],
-)
-def test_several_evaluation_sets_are_refused_by_name(names, message):
-    frame = scored().assign(fold=np.array(names)[np.arange(200) % len(names)])
-    with pytest.raises(InputError, match=message):
-        validation.read(frame)
-
-
-@pytest.mark.parametrize(
     "train, test", [("tr", "te"), ("in-sample", "out-of-sample"), ("train", "OOT"), ("seen", "unseen"), ("fit", "oos")]
 )
 def test_a_holdout_by_other_names_is_one_test_set(train, test):
@@ -122,12 +106,6 @@ def test_a_holdout_by_other_names_is_one_test_set(train, test):
     study, usual = validation.read(named), validation.read(frame)
     assert study.holdout
     assert study.training_gap == usual.training_gap
-
-
-def test_a_fold_column_of_true_and_false_is_refused():
-    for fold in (np.arange(200) > 139, np.where(np.arange(200) > 139, "yes", "no")):
-        with pytest.raises(InputError, match="fold must name folds, or training and test rows as train and test"):
-            validation.read(scored().assign(fold=fold))
 
 
 @pytest.mark.parametrize("name", ["seed", "iteration", "Random State", "draw"])

@@ -6,7 +6,6 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import evalkit as ek
-from evalkit.arrays import ParameterError
 from evalkit.metrics.counts import auc_by_group, weighted_auc_by_group
 from evalkit.pages import binary_page
 from evalkit.studies import classification as diagnostics
@@ -69,14 +68,6 @@ def test_rows_of_weight_are_read():
     assert values(frame)["value"].tolist() == pytest.approx(
         values(frame.drop(columns="weight"))["value"].tolist(), abs=1e-14
     )
-
-
-def test_without_units_it_is_refused():
-    with pytest.raises(ParameterError, match="gauc needs units to rank rows within; set unit="):
-        ek.classification(table(), metrics="gauc")
-    folds = table().assign(fold=lambda f: f["id"] % 5, score=lambda f: f["score_a"])[["label", "fold", "score"]]
-    with pytest.raises(ParameterError, match="'gauc' is undefined for folds, which name no units"):
-        ek.validation(folds, metrics="gauc")
 
 
 def test_a_page_tells_where_users_carry_the_area():
