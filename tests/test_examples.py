@@ -11,8 +11,10 @@ from online_samples import log, users
 from samples import examples, forecasts, rng, scores
 from significance_tables import long, wide
 from test_sentences import study_of
+from validation_tables import FAST, estimators, noise
 
 from evalkit.arrays import InputError
+from evalkit.studies import validation
 
 
 def call(of: str, args=(), given=None):
@@ -58,7 +60,8 @@ TABLES = {
     "classification": scores,
     "rating": forecasts,
     "ranking": lambda: pd.DataFrame({"query": "q", "item": ["a", "b"], "score": [2.0, 1.0], "grade": [1, 0]}),
-    "validation": lambda: scores(fold=lambda f: f["id"] % 3).query("system == 'good'"),
+    "validation": lambda: pd.DataFrame({"label": [0, 1] * 30, "score": np.arange(60) / 59, "fold": np.arange(60) % 3}),
+    "fitted": lambda: noise(60),
     "wide": wide,
     "long": lambda: long(wide(), "m"),
     "chances": lambda: pd.DataFrame({"id": ["x", "y"], "y_true": [1, 0], "y_score": [0.7, 0.2]}),
@@ -68,12 +71,20 @@ TABLES = {
 INPUTS = [(report, case) for report, cases in examples("refused_inputs").items() for case in cases]
 
 
+def read(report: str, table: pd.DataFrame, asked: dict):
+    if report != "fitted":
+        return study_of(report, table, asked)
+    estimators()
+    return validation.read(features=table, **{"k": 5} | FAST | asked)
+
+
 @pytest.mark.parametrize("report, case", INPUTS, ids=[f"{report}: {case['says']}" for report, case in INPUTS])
 def test_inputs_that_cannot_be_meant_are_refused_by_one_line(report, case):
     named = case.get("table", report)
     table = pd.DataFrame(named) if isinstance(named, dict) else TABLES[named]()
-    change = {name: np.resize(value, len(table)) for name, value in case.get("change", {}).items()}
+    change = {name: call(**one) if isinstance(one, dict) else one for name, one in case.get("change", {}).items()}
+    change = {name: np.resize(values, len(table)) for name, values in change.items()}
     table = table.drop(columns=case.get("without", [])).assign(**change)
     with pytest.raises(InputError, match=case["says"]) as error:
-        _ = study_of(report, table, case.get("asked", {})).comparisons
+        _ = read(report, table, case.get("asked", {})).comparisons
     assert "\n" not in str(error.value)

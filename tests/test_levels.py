@@ -1,4 +1,4 @@
-"""How often tests reject a true null and intervals hold the truth: exactly where outcomes can be listed, else briefly.
+"""How often tests reject a true null and intervals hold the truth, briefly.
 
 `make trust` simulates the reports at length; here stands one short simulation of each way to test and to estimate.
 """
@@ -18,62 +18,6 @@ from evalkit.statistics.statistic import OfRows
 from evalkit.studies import lessons
 
 ALPHA = 0.05
-
-
-# Outcomes that can be listed: the level to all digits
-
-
-def binomial(test, n, share):
-    """The chance that the test rejects the true share."""
-    k = np.arange(n + 1)
-    rejects = np.array([test(int(i), n).p_value < ALPHA for i in k])
-    return float(stats.binom.pmf(k, n, share) @ rejects)
-
-
-def two_arms(test, n, share):
-    chance = stats.binom.pmf(np.arange(n + 1), n, share)
-    rejects = [[test(i, n, j, n).p_value < ALPHA for j in range(n + 1)] for i in range(n + 1)]
-    return float(chance @ np.array(rejects) @ chance)
-
-
-def discordant(test, n, share):
-    """McNemar: n units, of which this share is won by one side, and equally by the other."""
-    total = 0.0
-    for both in range(n + 1):
-        wins = stats.binom.pmf(np.arange(both + 1), both, 0.5)
-        rejects = [test(k, both - k, n).p_value < ALPHA for k in range(both + 1)]
-        total += stats.binom.pmf(both, n, 2 * share) * float(wins @ np.array(rejects))
-    return total
-
-
-CONSERVATIVE = {
-    "exact binomial, n = 10": (lambda: binomial(proportions.binomial_test, 10, 0.5), 0.0215),
-    "exact binomial, n = 100": (lambda: binomial(proportions.binomial_test, 100, 0.5), 0.0352),
-    "exact binomial, one-sided, n = 10": (lambda: binomial(proportions.binomial_greater, 10, 0.5), 0.0107),
-    "Fisher, 20 and 20": (lambda: two_arms(proportions.fisher, 20, 0.3), 0.0248),
-}
-
-
-@pytest.mark.parametrize("name", CONSERVATIVE)
-def test_conservative_by_construction(name):
-    level, figure = CONSERVATIVE[name]
-    assert level() == pytest.approx(figure, abs=5e-4)
-    assert level() < ALPHA
-
-
-@pytest.mark.parametrize(
-    "level",
-    [
-        lambda: discordant(proportions.mcnemar_asymptotic, 40, 0.15),
-        lambda: discordant(proportions.mcnemar_asymptotic, 40, 0.3),
-        lambda: two_arms(proportions.two_proportions, 20, 0.4),
-    ],
-)
-def test_listed_outcomes_keep_the_level(level):
-    assert 0.025 < level() <= 0.06
-
-
-# Simulated
 
 
 def skewless(g, n):

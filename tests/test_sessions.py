@@ -7,11 +7,9 @@ import pytest
 from evalkit.arrays import codes
 from evalkit.catalogue import unit_metrics
 from evalkit.metrics.rows import Sums
-from evalkit.online import sessions, simulation
+from evalkit.online import sessions
 from evalkit.reading.tables.table import Coded
-from evalkit.statistics import interval_methods, proportions
-from evalkit.statistics.significance import paired_t
-from evalkit.studies import planning
+from evalkit.statistics import interval_methods
 
 LOG = {
     "session": ["s", "s", "t", "t"],
@@ -108,79 +106,3 @@ def test_the_real_rankings_with_simulated_clicks():
         }
         assert got == pytest.approx(want, rel=1e-9)
         assert len(kept.users) == 30
-
-
-# Sessions are no units
-
-
-def p_values(first, second):
-    """p by session (each credit a session of its own, as in a cascade), by the users' shares and by their signs."""
-    side = first, second
-    share = first[first + second > 0] / (first + second)[first + second > 0]
-    wins, losses = int((side[0] > side[1]).sum()), int((side[0] < side[1]).sum())
-    by_session = proportions.binomial_test(int(side[0].sum()), int(side[0].sum() + side[1].sum()))
-    by_sign = proportions.binomial_test(wins, wins + losses)
-    return [by_session.p_value, paired_t(share - 0.5).p_value, by_sign.p_value]
-
-
-def taste(rng, spread, users=2000):
-    """Credit of users who differ in use (lognormal, sigma 1.5) and, with this standard deviation, in taste."""
-    plays = 1 + rng.poisson(8 * np.exp(rng.normal(-1.125, 1.5, users)))
-    shape = (1 / (4 * spread**2) - 1) / 2
-    first = rng.binomial(plays, rng.beta(shape, shape, users))
-    return first, plays - first
-
-
-def equal_rankers(rng, users=2000):
-    """Plays credited in the planning's own default world, where both rankers are equally good."""
-    world = simulation.World()
-    who = simulation.people(world, users, rng=rng)
-    lists = np.stack([simulation.ranking(world, who, planning.PRODUCTION, rng=rng) for _ in range(2)])
-    return simulation.preference(world, who, lists, rng=rng).T
-
-
-def rejections(draw, repeats, seed):
-    """Share of p < 0.05 by session, user share, user sign."""
-    rng = np.random.default_rng(seed)
-    return (np.array([p_values(*draw(rng)) for _ in range(repeats)]) < 0.05).mean(axis=0)
-
-
-def by_formula(spread):
-    """The sign test's false positives where use is 1 + Poisson(8 times a lognormal): wider by √(1 + 4 sd² (m − 1)).
-
-    m = Σ plays² / Σ plays is how many plays the user of the average play has.
-    """
-    from scipy.special import ndtr
-
-    m = (81 + 8 + 64 * (np.exp(1.5**2) - 1)) / 9
-    return 2 * ndtr(-1.959964 / np.sqrt(1 + 4 * spread**2 * (m - 1)))
-
-
-def test_sessions_are_no_units_under_the_null():
-    session, share, sign = rejections(lambda rng: taste(rng, 0.15), 150, seed=1)
-    assert session == pytest.approx(by_formula(0.15), abs=0.13)
-    assert max(share, sign) < 0.12
-
-
-SPREADS = (0.05, 0.1, 0.15, 0.2, 0.25)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("spread", SPREADS)
-def test_users_hold_the_level_however_much_tastes_differ(spread):
-    session, share, sign = rejections(lambda rng: taste(rng, spread), 4000, seed=2)
-    told = by_formula(spread)
-    print(f"sd of taste {spread}: sessions {session:.3f} (formula {told:.3f}), share {share:.3f}, sign {sign:.3f}")
-    assert session > 0.1
-    assert session == pytest.approx(told, abs=0.04)
-    assert 0.04 <= share <= 0.06
-    assert 0.04 <= sign <= 0.06
-
-
-@pytest.mark.slow
-def test_users_hold_the_level_in_the_default_world():
-    session, share, sign = rejections(equal_rankers, 4000, seed=3)
-    print(f"default world, equal rankers: sessions {session:.3f}, share {share:.3f}, sign {sign:.3f}")
-    assert session == pytest.approx(0.46, abs=0.05)
-    assert 0.04 <= share <= 0.06
-    assert 0.04 <= sign <= 0.06

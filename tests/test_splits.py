@@ -94,17 +94,6 @@ def test_pairs_of_a_table_in_parts_are_those_of_its_rows():
         assert sizes.tolist() == [train.size, test.size]
 
 
-def test_leave_one_out_with_the_majority_class_is_never_right():
-    from sklearn.dummy import DummyClassifier
-    from sklearn.model_selection import cross_val_score
-
-    label = np.repeat([0, 1], 10)
-    scores = cross_val_score(
-        DummyClassifier(strategy="most_frequent"), np.zeros((20, 1)), label, cv=splits.leave_out(20)
-    )
-    assert scores.mean() == 0.0
-
-
 @pytest.mark.parametrize("rows, share", [(10, 0.34868), (100, 0.36603), (3000, 0.36782)])
 def test_out_of_bag_share(rows, share):
     folds = splits.out_of_bag(rows, rng=np.random.default_rng(0), repeats=400)
@@ -118,58 +107,3 @@ def test_out_of_bag_share(rows, share):
 
 def test_632_plus_lies_between_out_of_bag_and_632():
     assert fitting.error_632(0.05, 0.2) < fitting.error_632_plus(0.05, 0.2, 0.5) < 0.2
-
-
-def test_folds_serve_scikit_learn_as_cv():
-    from sklearn.datasets import load_breast_cancer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import cross_val_score
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    x, y = load_breast_cancer(return_X_y=True)
-    model = make_pipeline(StandardScaler(), LogisticRegression())
-    scores = cross_val_score(model, x, y, cv=splits.k_fold(y, seed=0, k=5))
-    assert scores.size == 5
-    assert scores.mean() > 0.95
-
-
-def spread(rows, estimates):
-    """Standard deviations on 100 rows of breast cancer: 200 holdouts, one 10-fold, the mean of 10 × 10-fold."""
-    from sklearn.datasets import load_breast_cancer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import cross_val_score
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from threadpoolctl import threadpool_limits
-
-    x, y = load_breast_cancer(return_X_y=True)
-    rows = np.random.default_rng(rows).permutation(y.size)[:100]
-    model = make_pipeline(StandardScaler(), LogisticRegression())
-    x, y = x[rows], y[rows]
-    with threadpool_limits(1):  # on small tables threads wait for each other
-        single = cross_val_score(model, x, y, cv=splits.holdout(y, seed=1, repeats=200))
-        drawn = cross_val_score(model, x, y, cv=splits.k_fold(y, seed=1, k=10, repeats=10 * estimates))
-    drawn = drawn.reshape(estimates, 10, 10).mean(axis=2)
-    return single.std(ddof=1), drawn.std(ddof=1), drawn.mean(axis=1).std(ddof=1)
-
-
-# Why 4 times, before any measurement: let rows err on their own, each right with a chance whose mean is p. Then 30 of
-# 100 rows vary by p(1 − p)/30, less the factor 70/99 for what of it is the row's own. A 10-fold tests every row once
-# and varies by p(1 − p)/100 at most, when no row is surer than another; the mean of 10 of them by a tenth of that. So
-# holdout against repeated is √(1000/30) = 5.8 or more, the more the surer the rows, against one 10-fold √(100/30) =
-# 1.8 or more. A standard deviation of five estimates is known to 35%: hence 3 there.
-
-
-@pytest.mark.slow
-def test_one_holdout_varies_several_times_as_much_as_repeated_k_fold():
-    single, _, repeated = spread(0, 5)
-    assert single > 3 * repeated
-
-
-@pytest.mark.slow
-def test_spread_of_200_holdouts_and_of_repeated_k_fold():
-    single, once, repeated = np.mean([spread(rows, 10) for rows in range(5)], axis=0)
-    print(f"standard deviation: holdout {single:.4f}, 10-fold {once:.4f}, mean of 10 × 10-fold {repeated:.4f}")
-    assert single > 4 * repeated
-    assert single > 1.8 * once

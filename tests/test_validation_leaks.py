@@ -166,10 +166,6 @@ def planted(*, seed: int, rows: int = 100, columns: int = 1000, kept: int = 10) 
     return frame, [f"g{i}" for i in np.argsort(apart)[-kept:]]
 
 
-def selection(frame, selected, **more):
-    return labelled(frame, selected=selected, **more).selection.set_index("columns")["value"]
-
-
 def test_a_selection_outside_the_folds_fails_and_the_page_shows_both():
     frame, kept = planted(seed=4)
     study = labelled(frame, selected=kept)
@@ -220,14 +216,6 @@ def test_a_selection_on_clean_data_is_no_severe_finding(asked):
     study = validation.read(**asked, **FAST)
     assert not severe(study)
     assert len(validation_page.selection(study).html) > 100
-
-
-@pytest.mark.slow
-def test_how_much_a_selection_outside_the_folds_flatters():
-    found = np.mean([selection(*planted(seed=seed, rows=200, kept=20)) for seed in range(20)], axis=0)
-    print(f"accuracy on noise, 20 of 1,000 columns, 200 rows: {found[0]:.3f} selected outside, {found[2]:.3f} inside")
-    assert found[0] > 0.65
-    assert found[2] == pytest.approx(0.5, abs=0.05)
 
 
 # Every bundled set

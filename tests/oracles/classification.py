@@ -9,6 +9,7 @@ read beside the project, or from this folder those that may be committed; one th
 
 import json
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ BINARY = ("german_credit", "breast_cancer", "fivethirtyeight_games")
 CLASSES = ("digits", "wine", "penguins")
 THRESHOLD = 0.5
 UNNAMED = "without a name here"
+NAMES = tomllib.loads((HERE.parent / "examples" / "tool_names.toml").read_text(encoding="utf-8"))
 TIE = "a tie at the border, which the tool cuts by row order"
 
 
@@ -49,38 +51,6 @@ OWN: dict[str, Callable[[Counts], float]] = {  # numbers that are no metrics of 
     "prevalence": counts.base_rate,
     "n": lambda c: c.total,
     "n_pos": lambda c: c.positives,
-}
-NAMES = {  # the catalogue's, where it has another
-    "brier_skill_score": "brier_skill",
-    "cohen_kappa": "kappa",
-    "fbeta2": "f2",
-    "ks_statistic": "ks",
-    "partial_auc_mcclish_fpr0.1": "partial_auc_mcclish_10",
-    "positive_rate": "predicted_rate",
-}
-MULTI = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced_accuracy",
-    "brier_multiclass_sum": "brier",
-    "cohen_kappa": "kappa",
-    "cohen_kappa_quadratic": "kappa_quadratic",
-    "f1_macro": "macro_f1",
-    "f1_micro": "accuracy",
-    "precision_micro": "accuracy",
-    "recall_micro": "accuracy",
-    "recall_weighted": "accuracy",
-    "precision_weighted": "weighted_precision",
-    "roc_auc_ovr_weighted": "roc_auc_ovr_weighted",
-    "roc_auc_ovo_weighted": "roc_auc_ovo_weighted",
-    "f1_weighted": "weighted_f1",
-    "precision_macro": "macro_precision",
-    "recall_macro": "macro_recall",
-    "log_loss": "log_loss",
-    "mcc": "mcc",
-    "roc_auc_ovo_macro": "roc_auc_hand_till",
-    "roc_auc_ovr_macro": "roc_auc_ovr",
-    "top_2_accuracy": "top@2",
-    "top_3_accuracy": "top@3",
 }
 
 
@@ -127,7 +97,7 @@ def binary(frame: pd.DataFrame, tools: dict) -> Tally:
 
 
 def _metric(found: Tally, where: str, rows: Rows, name: str, value: float, values: dict) -> None:
-    c, here = rows.counts, NAMES.get(name, name)
+    c, here = rows.counts, NAMES["binary"].get(name, name)
     here = lookup.ALIASES.get(here, here)
     if name in OWN:
         found.check(where, float(OWN[name](c)), value)
@@ -205,8 +175,8 @@ def multi(frame: pd.DataFrame, tools: dict) -> Tally:
     for where, rows, values in parts(frame, tool):
         s = _classified(rows, classes)
         for name, value in values.items():
-            if name in MULTI:
-                chosen = lookup.find(MULTI[name], "classes")
+            if name in NAMES["classes"]:
+                chosen = lookup.find(NAMES["classes"][name], "classes")
                 found.check(f"{where} {name}", chosen.value(s), value, _rule(name, s, value))
             elif name == "confusion_matrix":
                 found.check(f"{where} {name}", float(np.abs(s.confusion.table - np.array(value)).sum()), 0.0)
@@ -237,7 +207,7 @@ def _classified(rows: pd.DataFrame, classes: list[str]) -> Rows:
 def _rule(name: str, s: Rows, value: float) -> str:
     """Why the tool may differ: a class without a row, ties at the border, ties that the last bit splits."""
     if name.startswith("roc_auc") and any(len(np.unique(p)) > len(np.unique(p.round(12))) for p in s.score.T):
-        ours = lookup.find(MULTI[name], "classes").value(s)
+        ours = lookup.find(NAMES["classes"][name], "classes").value(s)
         if abs(ours - (value or 0)) <= 2e-5:
             return "votes that tied before they were written, and differ in the last bit since"
     if name.startswith("top_") and np.any(labels.in_top(s.actual, s.score, int(name[4])) % 1):

@@ -5,8 +5,10 @@ listed by hand.
 """
 
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from evalkit.metrics.rankings import Rankings
 
 Measure = Callable[[Rankings, float], np.ndarray]
 Bounds = tuple[np.ndarray, np.ndarray]
+NAMES = tomllib.loads((Path(__file__).parents[1] / "examples" / "tool_names.toml").read_text(encoding="utf-8"))
 POINTS = tuple(np.arange(11) / 10)
 
 
@@ -65,15 +68,12 @@ def interpolated(points: tuple[float, ...], *, rounding: bool = False) -> Measur
 
 def trec_name(name: str, *, rounding: bool = False) -> Measure | None:
     """A measure as trec_eval names it."""
-    plain = {"map": "map", "recip_rank": "mrr", "Rprec": "r_precision", "bpref": "bpref", "ndcg": "ndcg"}
-    plain |= {"set_P": "precision", "set_recall": "recall", "Rprec_mult_1.00": "r_precision"}
-    cut = {"P": "precision", "recall": "recall", "map_cut": "map", "ndcg_cut": "ndcg", "success": "hit_rate"}
     count = {"num_rel": rankings.relevant, "num_rel_ret": lambda r, level: rankings.hits(r, None, level)}
     count |= {"num_ret": lambda r, level: r.retrieved.length.astype(float), "num_q": lambda r, level: np.ones(len(r))}
-    if name in plain:
-        return named(plain[name])
+    if name in NAMES["trec_eval"]:
+        return named(NAMES["trec_eval"][name])
     if found := re.fullmatch(r"(P|recall|map_cut|ndcg_cut|success)_(\d+)", name):
-        return named(f"{cut[found[1]]}@{found[2]}")
+        return named(f"{NAMES['trec_eval_cut'][found[1]]}@{found[2]}")
     if found := re.fullmatch(r"iprec_at_recall_(\d\.\d+)", name):
         return interpolated((float(found[1]),), rounding=rounding)
     if found := re.fullmatch(r"11pt_avg(?:_([.,\d]+))?", name):
@@ -86,8 +86,7 @@ def ir_measures_name(name: str) -> Measure | None:
     found = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@([\d.]+))?", name)
     assert found is not None, name
     base, options, cut = found[1], found[2] or "", f"@{found[3]}" if found[3] else ""
-    known = {"AP": "map", "P": "precision", "R": "recall", "RR": "mrr", "Rprec": "r_precision", "Bpref": "bpref"}
-    known |= {"Success": "hit_rate", "Judged": "judged", "nDCG": "ndcg_exp" if "exp" in options else "ndcg"}
+    known = NAMES["ir_measures"] | {"nDCG": "ndcg_exp" if "exp" in options else "ndcg"}
     if base == "IPrec":
         return interpolated((float(found[3]),))
     if base == "ERR":
@@ -102,9 +101,7 @@ def ranx_name(name: str) -> Measure | None:
     """A measure as ranx names it, with its suffix -l2 for the relevance level."""
     name = re.sub(r"-l\d$", "", name)
     base, _, cut = name.partition("@")
-    known = {"bpref": "bpref", "dcg": "dcg", "dcg_burges": "dcg_exp", "hit_rate": "hit_rate", "map": "map"}
-    known |= {"mrr": "mrr", "ndcg": "ndcg", "ndcg_burges": "ndcg_exp", "precision": "precision"}
-    known |= {"r-precision": "r_precision", "recall": "recall"}
+    known = NAMES["ranx"]
     if base.startswith("rbp."):
         return persistent(float(base.removeprefix("rbp")))
     return named(known[base] + ("@" + cut if cut else "")) if base in known else None
