@@ -24,7 +24,7 @@ from evalkit.limits import Limits, Reading
 from evalkit.studies import units
 
 SCORES = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
-CLOSED = "average_precision,ks,f1,f2,mcc,balanced_accuracy,lift,partial_auc_mcclish_10,brier_skill"
+CLOSED = "average_precision,ks,f1,fbeta@2,mcc,balanced_accuracy,lift,partial_auc_mcclish_10,brier_skill"
 DECIDED = (
     "accuracy,macro_f1,macro_precision,macro_recall,macro_f1_of_means,weighted_f1,weighted_precision,"
     "balanced_accuracy,mcc,kappa,kappa_quadratic"

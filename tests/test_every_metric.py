@@ -54,7 +54,7 @@ SAMPLES = {
     "labels": (labelled(1), labelled(2)),
     "forecasts": (forecasts(1), forecasts(2)),
 }
-CUTS = {"top": 2, "pinball": 90}
+CUTS = {"top": 2, "pinball": 90, "fbeta": 0.5}
 EVERY = [
     lookup.Chosen(metric, CUTS.get(name))
     for structure in SAMPLES

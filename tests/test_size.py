@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_457,
+    "catalogue": 1_474,
     "commands": 442,
     "drawing": 1_380,
     "findings": 78,

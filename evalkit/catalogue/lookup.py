@@ -5,6 +5,7 @@ tests are made from this table. A convention is a name: two definitions are two 
 """
 
 import difflib
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +19,7 @@ from evalkit.catalogue.own import OwnMetric, load
 from evalkit.catalogue.own_functions import INPUTS
 from evalkit.catalogue.row_metrics import COUNTS, FORECASTS
 from evalkit.catalogue.unit_metrics import INTERLEAVING, RANKINGS
-from evalkit.parameters.kinds import did_you_mean
+from evalkit.parameters.kinds import NUMBER, did_you_mean
 
 TABLES: dict[str, dict[str, Metric]] = {
     "rankings": RANKINGS,
@@ -69,7 +70,7 @@ def find(name: Any, structure: str) -> Chosen:
             hint = f"; it is a metric of {kinds}{READ_AS.get(structure, '')}"
         cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
         raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
-    return _checked(known[base], _cut(match[2], name), name)
+    return _checked(known[base], _cut(match[2], name, known[base]), name)
 
 
 def columns(names: Iterable[Any]) -> dict[str, str]:
@@ -83,7 +84,11 @@ def of_catalogue(name: Any) -> bool:
     return isinstance(name, str) and not OF_FILE.fullmatch(name)
 
 
-def _cut(text: str | None, name: str) -> int | None:
+def _cut(text: str | None, name: str, metric: Metric | None = None) -> float | None:
+    """The cut-off behind the @, or the number of a metric that has one; NaN where it is none."""
+    if text and metric is not None and metric.kind_at is not None:
+        number = float(text) if NUMBER.fullmatch(text) else math.nan
+        return int(number) if number.is_integer() else number
     if text is not None and not text.isdecimal():
         raise ParameterError(f"metrics: a cut-off must be a whole number of at least 1, got {name!r}")
     return int(text) if text else None
@@ -121,7 +126,10 @@ def _near(names: Iterable[str], known: Iterable[str]) -> str:
     return "".join(did_you_mean(name, known) for name in names if name not in known)
 
 
-def _checked(metric: Metric, k: int | None, name: str) -> Chosen:
+def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
+    if metric.kind_at is not None and not (k is not None and 0 < k <= metric.most):
+        between = f"a number above 0 and at most {metric.most:,}"
+        raise ParameterError(f"metrics: {metric.name} needs {between}, such as {metric.name}@0.5, got {name!r}")
     if k == 0:
         raise ParameterError(f"metrics: a cut-off must be at least 1, got {name!r}")
     if k is not None and k > metric.most:

@@ -6,7 +6,8 @@ import pkgutil
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,8 @@ class Metric:
     "scores of units". columns: further columns of the input that it is computed from. plain: what it measures in plain
     words, with {k} or {top} for the cut-off; empty where the formula says it. unit: of measurement: "1" for a pure
     number, "actual" for that of the actual values, "nats", a column; empty where it is not known. assumed: nothing says
-    which values are better.
+    which values are better. kind_at: the kind at the number above 0 behind the @, such as 0.5, of a metric that has one
+    instead of a cut-off.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Metric:
     plain: str = ""
     unit: str = "1"
     assumed: bool = False
+    kind_at: Callable[[float], Kind] | None = None
 
     def __hash__(self) -> int:
         """That of its name: one results' key is made of it for each pair of systems."""
@@ -68,6 +71,13 @@ class Metric:
         return self.kind.summed and not self.columns
 
 
+@cache
+def _at_number(metric: Metric, number: float) -> Metric:
+    """The metric at a number; the same object each time, as kinds are compared by their functions."""
+    assert metric.kind_at is not None
+    return replace(metric, kind=metric.kind_at(number))
+
+
 TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").decode())  # in a Spark worker no file
 
 
@@ -84,12 +94,21 @@ def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Met
     }
 
 
+def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Metric:
+    """The row of a metric with a number behind its @, which is 1 where none is named."""
+    return replace(described(name, structure, kind_at(1)), kind_at=kind_at)
+
+
 @dataclass(frozen=True)
 class Chosen:
-    """A metric at its cut-off, as `ndcg@10` names it; `label` is what is printed."""
+    """A metric at its cut-off or number, as `ndcg@10` and `fbeta@0.5` name it; `label` is what is printed."""
 
     metric: Metric
-    k: int | None = None
+    k: Any = None
+
+    def __post_init__(self) -> None:
+        if self.k is not None and self.metric.kind_at is not None:
+            object.__setattr__(self, "metric", _at_number(self.metric, self.k))
 
     @property
     def label(self) -> str:
@@ -130,10 +149,6 @@ class Chosen:
         """The metric of a table of labels 0 and 1, at the threshold where one decides."""
         assert isinstance(self.metric.kind, OfTable)
         return self.metric.kind.at(c, threshold)
-
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)

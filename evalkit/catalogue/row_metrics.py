@@ -7,7 +7,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
 from evalkit.catalogue.kinds import Centre, Loss, OwnShare, Ratio, RatioOfRows, Share, Transformed
-from evalkit.catalogue.metric import Metric, described, rows_of
+from evalkit.catalogue.metric import Metric, described, numbered, rows_of
 from evalkit.catalogue.score_kinds import (
     Area,
     AtRate,
@@ -125,6 +125,7 @@ COUNTS = rows_of(
         "f1": F1,
         "f2": _f(2),
         "f05": _f(0.5),
+        "fbeta": numbered("fbeta", "counts", _f),
         "jaccard": Overlap(counts.jaccard),
         "mcc": Decision(counts.mcc),
         "kappa": Decision(counts.kappa),
