@@ -148,9 +148,9 @@ FAULTS = (
     ),
     Fault(
         "statistics/significance.py",
-        "columns[:, 3], totals[3] / n)",
-        "columns[:, 3], totals[1] / n)",
-        "delta method: the other denominator",
+        "drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value * size",
+        "drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value",
+        "BCa of clusters: rows of a cluster do not count",
     ),
     Fault(
         "statistics/significance.py",

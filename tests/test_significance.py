@@ -98,13 +98,10 @@ def test_repeating_the_rows_of_each_unit_leaves_the_clustered_test():
     assert once.difference.n == 30
 
 
-def test_a_unit_moves_a_difference_of_ratios_as_leaving_it_out_does():
-    g = rng(4)
-    a, many, b, few = g.poisson(60, 200), 1 + g.poisson(300, 200), g.poisson(5, 200), 1 + g.poisson(20, 200)
-    columns = np.column_stack([a, many, b, few]).astype(float)
-    value, effect = sig._ratio_difference(columns)
-    without = [sig._ratio_difference(np.delete(columns, i, axis=0))[0] for i in range(200)]
-    assert effect == pytest.approx(199 * (value - np.array(without)), rel=0.02, abs=1e-3)
+def test_a_bootstrap_of_units_of_two_rows_each_is_that_of_their_means():
+    d, options = rng(4).gamma(1, 1, 60) - 0.7, {"rng": rng(5), "resamples": 500}
+    twice = sig.paired_bootstrap(2 * d, np.full(60, 2), **options)
+    assert twice.p_value == pytest.approx(sig.paired_bootstrap(d, **options | {"rng": rng(5)}).p_value, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -34,6 +34,12 @@ class Counts:
     positives: Any
     negatives: Any
 
+    @staticmethod
+    def of(threshold: Floats, tp: Weights, fp: Weights) -> "Counts":
+        """The table whose last threshold counts everything; no table counts nothing."""
+        positives, negatives = (column[-1].item() if column.size else 0 for column in (tp, fp))
+        return Counts(threshold, tp, fp, positives, negatives)
+
     def __repr__(self) -> str:
         """The totals and the number of thresholds."""
         sides = f"{np.sum(self.positives):,} positives, {np.sum(self.negatives):,} negatives"
@@ -126,7 +132,7 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
         tp, key = tp[last], key[last]
     last += 1
     last -= tp
-    return _table(keys.decode(key, exponent, out=key), tp, last)
+    return Counts.of(keys.decode(key, exponent, out=key), tp, last)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
@@ -134,12 +140,7 @@ def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Count
     order = order[(positive + negative)[order] > 0]
     score = score[order] + 0.0  # -0.0 becomes 0.0
     last = keys.run_ends(score)
-    return _table(score[last], np.cumsum(positive[order])[last], np.cumsum(negative[order])[last])
-
-
-def _table(threshold: Floats, tp: Weights, fp: Weights) -> Counts:
-    positives, negatives = (column[-1].item() if column.size else 0 for column in (tp, fp))
-    return Counts(threshold, tp, fp, positives, negatives)
+    return Counts.of(score[last], np.cumsum(positive[order])[last], np.cumsum(negative[order])[last])
 
 
 def _weights(name: str, values: ArrayLike) -> Weights:

@@ -197,8 +197,7 @@ def counts(g: Grid, scale: float = 1.0) -> Counts:
     tp, fp = np.cumsum(g.positive[filled]), np.cumsum(g.negative[filled])
     if scale != 1:
         tp, fp = tp * scale, fp * scale
-    positives, negatives = (column[-1].item() if len(column) else 0 for column in (tp, fp))
-    return Counts(np.ascontiguousarray(scores(g.low[filled])), tp, fp, positives, negatives)
+    return Counts.of(np.ascontiguousarray(scores(g.low[filled])), tp, fp)
 
 
 def _filled(g: Grid) -> Ints | slice:

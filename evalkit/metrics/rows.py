@@ -107,7 +107,7 @@ class Rows:
         predicted, label = self.decision == 1, self.actual == 1
         rows = self.weights if self.weight is not None else np.ones(len(self), np.int64)
         positive, negative = ([rows[side & predicted].sum(), rows[side & ~predicted].sum()] for side in (label, ~label))
-        return Counts(np.array([1.0, 0.0]), np.cumsum(positive), np.cumsum(negative), sum(positive), sum(negative))
+        return Counts.of(np.array([1.0, 0.0]), np.cumsum(positive), np.cumsum(negative))
 
     @cached_property
     def place(self) -> Ints:

@@ -292,9 +292,7 @@ def _draw(size: NDArray, rng: np.random.Generator, resamples: int) -> NDArray:
 
 def _table(threshold: Floats, positive: NDArray, negative: NDArray) -> Counts:
     filled = (positive + negative) > 0
-    tp, fp = np.cumsum(positive[filled]), np.cumsum(negative[filled])
-    positives, negatives = (column[-1].item() if column.size else 0 for column in (tp, fp))
-    return Counts(threshold[filled], tp, fp, positives, negatives)
+    return Counts.of(threshold[filled], np.cumsum(positive[filled]), np.cumsum(negative[filled]))
 
 
 # Samples on each of which the threshold is chosen again ---------------------------------------------------------------
@@ -333,8 +331,7 @@ def redrawn(rows: Rows, choose: Callable[[Counts], float], *, rng: np.random.Gen
 
 def _at_choice(threshold: Floats, positive: Floats, negative: Floats, choose: Callable[[Counts], float]) -> Floats:
     """The threshold that is chosen, with the two counts there, and those of all rows."""
-    tp, fp = np.cumsum(positive), np.cumsum(negative)
-    c = Counts(threshold, tp, fp, tp[-1], fp[-1])
+    c = Counts.of(threshold, np.cumsum(positive), np.cumsum(negative))
     at = tables.at(c, choose(c))
     missing = np.nan if np.isnan(at.threshold) else 0.0
     return np.array([at.threshold, at.tp, at.fp, c.positives, c.negatives]) + missing

@@ -69,18 +69,13 @@ def band(
     """
     from scipy.optimize import isotonic_regression
 
-    table = _fine(c, most)
+    table = pool(c, fine(c.positive + c.negative, most))
     score = table.threshold[::-1]
     rows = (table.positive + table.negative)[::-1]
     hits = rng.binomial(rows, np.clip(score, 0, 1), size=(draws, len(rows)))
     shares = [isotonic_regression(drawn / rows, weights=rows).x for drawn in hits]
     low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return score, low, high
-
-
-def _fine(c: Counts, most: int) -> Counts:
-    """The table in at most so many cells, by the scores alone."""
-    return c if len(c.threshold) <= most else pool(c, fine(c.positive + c.negative, most))
 
 
 def fine(weight: Floats, most: int = FINE) -> Ints:
@@ -109,8 +104,7 @@ def by_rank(c: Counts) -> Counts:
 
 
 def _labelled(table: Counts, rows: Floats, hits: Floats) -> Counts:
-    tp, fp = np.cumsum(hits), np.cumsum(rows - hits)
-    return Counts(table.threshold, tp, fp, tp[-1].item(), fp[-1].item())
+    return Counts.of(table.threshold, np.cumsum(hits), np.cumsum(rows - hits))
 
 
 # Of forecasts ---------------------------------------------------------------------------------------------------------

@@ -145,16 +145,9 @@ def ratio_of(values: Sums) -> Arm:
     top, bottom = finite("numerator", values.numerator), finite("denominator", values.size)
     n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
     value = float(ratio(top.sum(), whole))
-    return arm_of(value, left_out(top, bottom, value, whole, n), float(ratio(whole**2, bottom @ bottom)))
-
-
-def left_out(top: Floats, bottom: Floats, value: float | Floats, whole: float | Floats, n: int | Floats) -> Floats:
-    """(n − 1) times the drop of a ratio of sums if each of these of its n users is left out.
-
-    value: of the ratio. whole: its sum of denominators. Each may also be an array: users of several ratios.
-    """
     without = np.where(bottom == whole, 0.0, whole - bottom)
-    return ratio((n - 1) * minus(top, value * bottom), without)
+    effect = ratio((n - 1) * minus(top, value * bottom), without)
+    return arm_of(value, effect, float(ratio(whole**2, bottom @ bottom)))
 
 
 def _freedom(arms: Sequence[Arm]) -> float:
@@ -250,25 +243,16 @@ def pooled_skewness(first: Floats, second: Floats) -> float:
 
 def fits(first: Floats, second: Floats) -> bool:
     """True if Welch's t is unreliable, because the arms are skewed and differ, and there are at most 16,000 units."""
-    if min(first.size, second.size) < 2 or many_unlike(first, second):
+    if min(first.size, second.size) < 2 or _unlike(np.concatenate([first, second])) * FEWEST > WORK:
         return False
-    if max(abs(difference_skewness(first, second)), abs(pooled_skewness(first, second))) <= SKEWED:
-        return False
-    times = np.unique(np.concatenate([first, second]), return_counts=True)[1]
-    return int(times.sum() - times.max()) * FEWEST <= WORK
+    return max(abs(difference_skewness(first, second)), abs(pooled_skewness(first, second))) > SKEWED
 
 
-def many_unlike(first: Floats, second: Floats) -> bool:
-    """True if of many units too many have another value than the most frequent one, for which no sort is needed.
-
-    If not, that value is the middle one of any 2 m + 1 units, where up to m may have another.
-    """
-    most = WORK // FEWEST
-    head = first[: 2 * most + 1]
-    if head.size <= 2 * most:
-        return False
-    middle = np.partition(head, most)[most]
-    return int(np.count_nonzero(first != middle) + np.count_nonzero(second != middle)) > most
+def _unlike(values: Floats) -> int:
+    """How many of the values are not the most frequent one; of many, where these are most of them, half or more."""
+    if values.size > 2 * (WORK // FEWEST):  # more than half are the middle one, which takes no sort
+        return int(np.count_nonzero(values != np.partition(values, values.size // 2)[values.size // 2]))
+    return int(values.size - np.unique(values, return_counts=True)[1].max())
 
 
 def studentised(
@@ -352,22 +336,22 @@ FARTHEST = 30.0  # a ratio of e^30, or its inverse, beyond which nothing changes
 
 @dataclass(frozen=True, eq=False)
 class Deals:
-    """Sums over the units in the first arm of each deal: strata × deals; the first column is the data as observed.
+    """Sums over the units of each deal's first arm, `sums`, and of both arms, `whole`: sums × strata × deals.
 
-    own, own_sum, own_square: number, sum and sum of squares of those units that were observed in the first arm. total,
-    square: sum and sum of squares of all of them. whole: own_sum, own_square, total and square over both arms, by
-    stratum. n, m: units of the two arms by stratum. usual: the most frequent value, which was subtracted from all.
+    The first deal is the data as observed. The sums are: the number, the sum and the sum of squares of those units that
+    were observed in the first arm, the sum and the sum of squares of all. m: units of the second arm by stratum. usual:
+    the most frequent value, which was subtracted from all.
     """
 
-    own: Floats
-    own_sum: Floats
-    own_square: Floats
-    total: Floats
-    square: Floats
+    sums: Floats
     whole: Floats
-    n: Floats
     m: Floats
     usual: float
+
+    @property
+    def n(self) -> Floats:
+        """Units of the first arm by stratum."""
+        return self.whole[0]
 
     @property
     def weight(self) -> Floats:
@@ -385,30 +369,21 @@ class Deals:
         """The p-value of no difference: twice the smaller tail."""
         return min(1.0, 2 * min(self.along(lambda x: (x, 1.0), 0.0, 1.0).tails(0.0)))
 
-    def _first(self, theta: float, times: float) -> tuple[Floats, Floats]:
-        """Sum and sum of squares of the first arms: own units less θ, the others multiplied by `times`."""
-        total = self.own_sum - theta * self.own + times * (self.total - self.own_sum)
-        own = self.own_square - 2 * theta * self.own_sum + theta**2 * self.own
-        return total, own + times**2 * (self.square - self.own_square)
-
-    def _all(self, theta: float, times: float) -> tuple[Floats, Floats]:
-        """The same sums over both arms of each stratum."""
-        own_sum, own_square, total, square = self.whole[:, :, None]
-        own = own_square - 2 * theta * own_sum + theta**2 * self.n
-        return own_sum - theta * self.n + times * (total - own_sum), own + times**2 * (square - own_square)
-
-    def _gap(self, first: Floats, _: Floats, total: Floats, __: Floats) -> Floats:
-        return (self.weight * (first / self.n - (total - first) / self.m)).sum(axis=0)
+    def _arms(self, theta: float, times: float) -> list[tuple[Floats, Floats]]:
+        """Sum and sum of squares of both arms."""
+        first, whole = _changed(self.sums, theta, times), _changed(self.whole, theta, times)
+        return [first, (whole[0] - first[0], whole[1] - first[1])]
 
     def gap(self, theta: float, times: float = 1.0) -> Floats:
         """The difference of the means in each deal."""
-        return self._gap(*self._first(theta, times), *self._all(theta, times))
+        (first, _), (second, _) = self._arms(theta, times)
+        return (self.weight * (first / self.n - second / self.m)).sum(axis=0)
 
     def variance(self, theta: float, times: float = 1.0) -> Floats:
         """The squared standard error of the difference in each deal."""
-        (first, squares), (total, square) = self._first(theta, times), self._all(theta, times)
-        variance = _error(squares, first, self.n, self.weight)
-        return variance + _error(square - squares, total - first, self.m, self.weight)
+        arms = zip(self._arms(theta, times), (self.n, self.m), strict=True)
+        first, second = (_error(squares, total, n, self.weight) for (total, squares), n in arms)
+        return first + second
 
     def along(self, path: Callable[[float], tuple[float, float]], centre: float, step: float) -> Line:
         """The deals as functions of one number x, in which θ and `times` are linear."""
@@ -416,6 +391,13 @@ class Deals:
         gap, variance = self.gap(*here), [self.variance(*at) for at in (below, here, above)]
         slope, bend = (variance[2] - variance[0]) / 2, (variance[2] + variance[0]) / 2 - variance[1]
         return Line(centre, step, (gap, self.gap(*above) - gap), (variance[1], slope, bend))
+
+
+def _changed(sums: Floats, theta: float, times: float) -> tuple[Floats, Floats]:
+    """Sum and sum of squares where own units are less θ, and the others multiplied by `times`."""
+    own, own_sum, own_square, total, square = sums
+    squares = own_square - 2 * theta * own_sum + theta**2 * own + times**2 * (square - own_square)
+    return own_sum - theta * own + times * (total - own_sum), squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -461,10 +443,9 @@ def _deals(
     draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST, DRAWS))
     draw = _every if strata is None and comb(x.size, a.size) <= dealt else _drawn
     parts = [_with_the_data(draw, x[of == at], mine[of == at], draws, rng) for at in range(of.max(initial=0) + 1)]
-    whole = np.array([_sums(x[of == at], mine[of == at]).sum(axis=0)[1:] for at in range(len(parts))]).T
-    n, m = (np.bincount(of[side], minlength=len(parts)).astype(np.float64)[:, None] for side in (mine, ~mine))
-    own, own_sum, own_square, total, square = np.stack(parts, axis=1)
-    return Deals(own, own_sum, own_square, total, square, whole, n, m, float(usual))
+    whole = np.array([_sums(x[of == at], mine[of == at]).sum(axis=0) for at in range(len(parts))]).T
+    m = np.bincount(of[~mine], minlength=len(parts)).astype(np.float64)[:, None]
+    return Deals(np.stack(parts, axis=1), whole[:, :, None], m, float(usual))
 
 
 def _with_the_data(draw: Callable[..., Floats], x: Floats, mine: np.ndarray, draws: int, rng: Any) -> Floats:

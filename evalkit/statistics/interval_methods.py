@@ -250,7 +250,7 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     """
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
     (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
-    more = Counts(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]), tp + fn, fp + tn)
+    more = Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
     spread, metric = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])), statistic.chosen.metric
     ends: Any = {"low": metric.low, "high": metric.high, "method": OF_CELLS}
     freedom, n = spread.freedom(more.total - 1), int(c.total)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 from evalkit import numbers
 from evalkit.arrays import Bools, Floats, InputError, ParameterError, codes, finite, ratio, same_length
 from evalkit.statistics.bootstrap import bca_shares, defined
-from evalkit.statistics.spread import Spread, bisect, standard_error
+from evalkit.statistics.spread import Spread, inverted, standard_error
 
 # Results
 
@@ -198,10 +199,8 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
     value = float(ratio(first_only - second_only, n))
     if n == 0:
         return Estimate(value, np.nan, np.nan, level, 0, "Tango")
-    z = normal_quantile(level)
-    low, _ = bisect(lambda d: _tango_score(first_only, second_only, n, d) > z, -1.0, value)
-    high, _ = bisect(lambda d: _tango_score(first_only, second_only, n, d) > -z, value, 1.0)
-    return Estimate(value, low, high, level, int(n), "Tango")
+    limits = inverted(partial(_tango_score, first_only, second_only, n), normal_quantile(level), -1.0, value, 1.0)
+    return Estimate(value, *limits, level, int(n), "Tango")
 
 
 # Differences of independent values

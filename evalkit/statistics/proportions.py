@@ -16,7 +16,7 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, rat
 from evalkit.statistics import signflip
 from evalkit.statistics.intervals import Estimate, check_proportion, clopper_pearson, newcombe, normal_quantile, tango
 from evalkit.statistics.significance import ByT, Comparison, check_comparison_level, compare
-from evalkit.statistics.spread import bisect
+from evalkit.statistics.spread import bisect, inverted
 
 Chance = Callable[[Any], Any]  # the logarithm of the chance of each outcome, up to a constant
 EXACT = 1_000_000_000  # trials up to which doubles hold the logarithm of a chance to six digits
@@ -184,16 +184,7 @@ def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query
     (0.25, 0.625)
     """
     units = finite("differences", differences)
-    return sign_test_of_counts(int(np.sum(units > 0)), int(np.sum(units < 0)), level=level, unit=unit)
-
-
-def sign_test_of_counts(wins: int, losses: int, *, level: float = 0.95, unit: str = "query") -> Comparison:
-    """The same from how many differences are above and below 0.
-
-    >>> round(sign_test_of_counts(3, 1).p_value, 6)
-    0.625
-    """
-    moved = wins + losses
+    wins, moved = int(np.sum(units > 0)), int(np.sum(units != 0))
     if moved == 0:
         raise InputError("differences must hold at least one that is not 0, got none")
     p = signflip.fair_coin(wins, moved)
@@ -322,16 +313,13 @@ def difference_score(
     a, b = float(ratio(successes_a, n_a)), float(ratio(successes_b, n_b))
     if not n_a or not n_b:
         return Estimate(a - b, np.nan, np.nan, level, int(n_a + n_b), "score")
-    z = normal_quantile(level)
 
     def score(difference: float) -> float:
         p = _likeliest(a, n_a, b, n_b, difference)
         q = p - difference
         return _standardised(a - b - difference, p * (1 - p) / n_a + q * (1 - q) / n_b)
 
-    low = bisect(lambda d: score(d) > z, -1.0, a - b)[0]
-    high = bisect(lambda d: score(d) > -z, a - b, 1.0)[0]
-    return Estimate(a - b, low, high, level, int(n_a + n_b), "score")
+    return Estimate(a - b, *inverted(score, normal_quantile(level), -1.0, a - b, 1.0), level, int(n_a + n_b), "score")
 
 
 def ratio_score(successes_a: float, n_a: float, successes_b: float, n_b: float, *, level: float = 0.95) -> Estimate:

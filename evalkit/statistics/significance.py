@@ -107,6 +107,7 @@ def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query"
 
 def paired_bootstrap(
     differences: ArrayLike,
+    counts: ArrayLike | None = None,
     *,
     rng: np.random.Generator,
     level: float = 0.95,
@@ -116,39 +117,22 @@ def paired_bootstrap(
 ) -> Comparison:
     """The mean difference by a bootstrap of units: BCa interval, and the level at which it would just reach 0 as p.
 
-    sums: of its samples, (resamples, 1), where `resampled_each` has drawn them.
+    counts: as of `sign_flip`. sums: of its samples, of the differences and the counts, where `resampled_each` has
+    drawn them.
 
     >>> c = paired_bootstrap([1, 2, 3, 4, -1], rng=np.random.default_rng(1))
     >>> c.p_value < 0.1, c.difference.method
     (True, 'BCa bootstrap')
     """
     units = _units(differences)
-    sums = resampled_sums(units[:, None], rng=rng, resamples=resamples) if sums is None else sums
-    value = _sum(units) / units.size
-    return influence_bootstrap(value, sums[:, 0] / units.size, units - value, level=level, unit=unit)
-
-
-def paired_ratio_bootstrap(
-    numerator_a: ArrayLike,
-    denominator_a: ArrayLike,
-    numerator_b: ArrayLike,
-    denominator_b: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    unit: str = "user",
-    sums: Floats | None = None,
-) -> Comparison:
-    """The difference of two ratios of sums on the same units by a BCa bootstrap of the units.
-
-    sums: of its samples, (resamples, 4), where `resampled_each` has drawn them.
-    """
-    columns = _ratio_columns(numerator_a, denominator_a, numerator_b, denominator_b)
-    value, effect = _ratio_difference(columns)
+    size = np.ones(units.size) if counts is None else _counts(counts, units)
+    columns = np.column_stack([units] if counts is None else [units, size])
     sums = resampled_sums(columns, rng=rng, resamples=resamples) if sums is None else sums
-    replicates = ratio(sums[:, 0], sums[:, 1]) - ratio(sums[:, 2], sums[:, 3])
-    return influence_bootstrap(value, replicates, effect, level=level, unit=unit)
+    value, n = _sum(units) / float(size.sum()), units.size
+    drawn, moved = ratio(sums[:, 0], n if counts is None else sums[:, 1]), units - value * size
+    p = bca_p_value(value, drawn, moved) if n > 1 else np.nan
+    interval = partial(bca_interval, value, drawn, moved, n=n)
+    return compare(lambda at: interval(level=at), p, level=level, unit=unit, method="BCa bootstrap")
 
 
 # Any difference with a standard error
@@ -209,21 +193,6 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     n, freedom = int(units.sum()), satterthwaite(variance, np.maximum(units - 1, 1))
     freedom = n - 1.0 if np.isnan(freedom) else freedom  # nothing varies
     return ByT(value, float(np.sqrt(variance.sum())), n, freedom, method)
-
-
-def influence_bootstrap(
-    value: float, replicates: ArrayLike, effect: ArrayLike, *, level: float, unit: str
-) -> Comparison:
-    """A difference from its bootstrap replicates and influence values: BCa interval and the p-value dual to it.
-
-    >>> c = influence_bootstrap(2, [1, 2, 3], [-1, 0, 1], level=0.95, unit="query")
-    >>> round(c.p_value, 4), c.difference.low > 0
-    (0.3333, True)
-    """
-    n = np.size(effect)
-    p = bca_p_value(value, replicates, effect) if n > 1 else np.nan
-    interval = partial(bca_interval, value, replicates, effect, n=n)
-    return compare(lambda at: interval(level=at), p, level=level, unit=unit, method="BCa bootstrap")
 
 
 def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str, method: str) -> Comparison:
@@ -342,23 +311,6 @@ def agree(value: float, limits: tuple[float, float], p: float, level: float) -> 
         return min(low, 0.0), max(high, 0.0)
     smallest = np.nextafter(0.0, 1.0)
     return (max(low, smallest), high) if value > 0 else (low, min(high, -smallest))
-
-
-def _ratio_columns(*columns: ArrayLike) -> Floats:
-    names = ("numerator_a", "denominator_a", "numerator_b", "denominator_b")
-    checked = {name: finite(name, column) for name, column in zip(names, columns, strict=True)}
-    if same_length(**checked) == 0:
-        raise InputError("numerator_a must hold at least one unit, got none")
-    return np.column_stack(list(checked.values()))
-
-
-def _ratio_difference(columns: Floats) -> tuple[float, Floats]:
-    """The difference of the two ratios, and each unit's influence on it."""
-    totals, n = columns.sum(axis=0), len(columns)
-    first, second = ratio(totals[0], totals[1]), ratio(totals[2], totals[3])
-    effect = ratio(columns[:, 0] - first * columns[:, 1], totals[1] / n)
-    effect = effect - ratio(columns[:, 2] - second * columns[:, 3], totals[3] / n)
-    return float(first - second), effect
 
 
 # Over folds, whose scores share training rows -------------------------------------------------------------------------

@@ -147,3 +147,12 @@ def bisect(holds: Callable[[float], bool], inside: float, outside: float, *, ste
             break
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
     return float(inside), float(outside)
+
+
+def inverted(score: Callable[[float], float], z: float, low: float, value: float, high: float) -> tuple[float, float]:
+    """Where a score that falls, and is 0 at `value`, passes z and −z: between there and `low`, and `high`.
+
+    >>> [round(limit, 9) for limit in inverted(lambda x: -x, 1.0, -4.0, 0.0, 4.0)]
+    [-1.0, 1.0]
+    """
+    return bisect(lambda x: score(x) > z, low, value)[0], bisect(lambda x: score(x) > -z, value, high)[0]

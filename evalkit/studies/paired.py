@@ -1,6 +1,6 @@
 """The study of paired values: several systems on the same units, and what may be claimed of their differences."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -165,16 +165,14 @@ class Significance(Shown, Study):
 
     def _bootstrap(self, summed: list[tuple[Floats, Floats]]) -> list[float]:
         """The p-values of differences of units, each with its number of rows."""
-        test: Callable[..., Comparison]
         if self.unit is None:
-            test = significance.paired_bootstrap
             rows = [np.sort(total / count, kind="stable")[:, None] for total, count in summed]
         else:
-            test = significance.paired_ratio_bootstrap
-            rows = [np.column_stack([total, count, np.zeros(total.size), count]) for total, count in summed]
+            rows = [np.column_stack(of) for of in summed]
         options: dict[str, Any] = {"rng": self.rng(5), "resamples": RESAMPLES}
         drawn = resampled_each(rows, rng=lambda: self.rng(5), resamples=RESAMPLES)
-        return [test(*columns.T, sums=sums, **options).p_value for columns, sums in zip(rows, drawn, strict=True)]
+        pairs = zip(rows, drawn, strict=True)
+        return [significance.paired_bootstrap(*of.T, sums=sums, **options).p_value for of, sums in pairs]
 
     @property
     def unit_name(self) -> str:
