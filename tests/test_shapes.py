@@ -3,7 +3,8 @@
 `shapes/REPORT.toml` has the tables with what an expert colleague would want of them, written before any was run. A line
 `[from:to] {Q},{A}` stands for one line per row, with that row's values of the columns Q and A. A table is refused by a
 line that holds the pattern `refused`, or it has a page with these systems, this unit, the number n of units behind the
-primary metric, and its value, computed by other means. Where a table `may_refuse`, a refusal will do as well.
+primary metric, its value, and findings that hold the texts `told`. Where a table `may_refuse`, a refusal will do as
+well. Read block by block it is the same, but for the words of a refusal where it `names_no_row`.
 """
 
 import gzip
@@ -11,20 +12,23 @@ import io
 import math
 import re
 import tomllib
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from frozen.needs import SMALL
+from significance_tables import told
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.pages import significance_page
+from evalkit.limits import USUAL
 from evalkit.parameters import REPORTS
 from evalkit.studies import inspection
 from evalkit.studies.paired import Significance
 
+BLOCKS = replace(SMALL, reading=replace(SMALL.reading, rows=5, shard=25))
 FILES = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in (Path(__file__).parent / "shapes").iterdir()}
 COLUMN, ROWS = re.compile(r"\{([A-Z]\w*)\}"), re.compile(r"\[(\d*):(\d*)\] (.*\n?)")
 
@@ -67,18 +71,17 @@ def given(report, case, folder):
     return {into: list(tops) if len(tops) > 1 else next(iter(tops))} | dict(judged) | case.get("given", {})
 
 
-def refusal(act):
-    """The one line of a refusal, None where there is none."""
+def attempt(act, *arguments):
+    """What an act returns, or the one line of its refusal, and None for the other."""
     try:
-        act()
+        return act(*arguments), None
     except (InputError, ParameterError) as error:
-        return str(error)
-    return None
+        return None, str(error)
 
 
-def read(report, parameters):
-    """The study of a report; of the interleaving report the one that it holds."""
-    study = import_module(f"evalkit.studies.{report}").read(**parameters)
+def read(report, parameters, limits):
+    """The study of a report within limits; of the interleaving report the one that it holds."""
+    study = import_module(f"evalkit.studies.{report}").study_of(REPORTS[report].of(parameters), limits)
     study = (study.log or study.users) if report == "interleaving" else study
     _ = study.estimates
     return study
@@ -93,8 +96,9 @@ def check(study, case):
     for system, value in case.get("value", {}).items():
         assert math.isclose(primary["value"][system], value, abs_tol=2e-12)
     if isinstance(study, Significance):
-        codes = {finding.kind.code for finding in significance_page.every_finding(study)}
-        assert set(case.get("findings", ())) == codes & {"EK117"}
+        findings = told(study)
+        assert ("EK117" in findings) == case.get("unlike", False)
+        assert [text for text in case.get("told", ()) if text not in findings] == []
 
 
 CASES = [pytest.param(name, case, id=f"{name}: {case['name']}") for name in FILES for case in FILES[name]["case"]]
@@ -103,15 +107,18 @@ CASES = [pytest.param(name, case, id=f"{name}: {case['name']}") for name in FILE
 @pytest.mark.parametrize("report, case", CASES)
 def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(report, case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    parameters, studies = given(report, case, tmp_path), []
-    refused = refusal(lambda: studies.append(read(report, parameters)))
-    if "refused" in case or (refused and case.get("may_refuse")):
-        assert refused is not None, studies[0]
-        assert "\n" not in refused
-        assert re.search(case.get("refused", ""), refused), refused
-    else:
-        assert refused is None, refused
-        check(studies[0], case)
+    parameters, lines = given(report, case, tmp_path), []
+    for limits in (USUAL, BLOCKS):
+        study, line = attempt(read, report, parameters, limits)
+        lines.append(line)
+        if "refused" in case or (line and case.get("may_refuse")):
+            assert line is not None, study
+            assert "\n" not in line
+            assert re.search(case.get("refused", ""), line), line
+        else:
+            assert line is None, line
+            check(study, case)
+    assert lines[0] == lines[1] or case.get("names_no_row")
     known = {field.name for field in fields(REPORTS[report])}
     asked = REPORTS[report].of({name: value for name, value in parameters.items() if name in known})
-    assert refusal(lambda: inspection.inspect(asked)) == refused
+    assert attempt(inspection.inspect, asked)[1] == lines[0]
