@@ -23,6 +23,7 @@ from evalkit.reading.inputs import unit_kinds
 from evalkit.reading.inputs import units as reading_units
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.unit_columns import Cells
+from evalkit.reading.inputs.unit_roles import Columns, Roles
 from evalkit.reading.inputs.units import Trials, UnitValues
 from evalkit.reading.reductions import losses
 from evalkit.reading.tables import columns as roles_of
@@ -178,15 +179,15 @@ def values_of(kind: str, cells: Cells, p: parameters.Significance, reading: Read
     elif kind == "trec_eval":
         data = unit_kinds.read(parts, systems=p.systems, metrics=p.metrics)
     elif kind == "long":
-        asked = {"systems": p.systems, "metrics": p.metrics}
-        data = reading_units.read_long(cells, p.columns, unit=p.unit, reading=reading, **asked)
+        roles = Roles.of_long(Columns.of(cells), p.columns, p.unit)
+        data = reading_units.read(roles, p.systems, p.metrics, reading)
     else:
         if len(p.metrics) > 1:
             raise ParameterError(
                 f"metrics: a wide table holds one metric, got {len(p.metrics)}; a long table has a metric column"
             )
-        metric = p.metrics[0] if p.metrics else reading_units.VALUE
-        data = reading_units.read_wide(cells, p.columns, unit=p.unit, systems=p.systems, metric=metric, reading=reading)
+        roles = Roles.of_wide(Columns.of(cells), p.columns, p.unit, p.systems)
+        data = reading_units.read(roles, p.systems, p.metrics, reading)
     usual = dict.fromkeys(data.metrics, "high") if kind == "trec_eval" else {}
     stated = {name: best for part in parts for name, best in part.directions.items()}  # by a file
     stated |= {**usual, **data.directions}

@@ -17,7 +17,7 @@ from evalkit.reading.tables import formats
 from evalkit.reading.tables.parts import Part, Source, at
 
 ROW = "row"  # what the unit is called where no column names it
-ID, CLUSTER = "id", "cluster"
+ID, CLUSTER, SYSTEM, METRIC = "id", "cluster", "system", "metric"  # what a column of text is
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,51 +157,26 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """What tells units apart: the columns of ids, none where each row is one; the cluster where another names it."""
+class Roles:
+    """The columns of a table by role, and the rest, which has none.
+
+    ids: what tells units apart, none where each row is one. cluster: the column that varies, where that is another one.
+    values: of a wide table one a system; of a long one a single column, whose rows say their `system` and perhaps
+    `metric`. stated: whether the user says what the unit is. guess: a sentence where the cells alone tell the value.
+    """
 
     ids: Sequence[Column]
     cluster: Column | None
-
-    @property
-    def texts(self) -> dict[str, Sequence[Column]]:
-        """The columns that tell rows of different units apart, by what they are."""
-        return ({ID: self.ids} if self.ids else {}) | ({CLUSTER: [self.cluster]} if self.cluster else {})
-
-    @property
-    def name(self) -> str:
-        """What a value of the input is about."""
-        return self.ids[-1].name if self.ids else self.cluster.name if self.cluster else ROW
-
-    @property
-    def varying(self) -> str:
-        """What varies: the cluster, where there is one."""
-        return self.cluster.name if self.cluster else self.name
-
-    @property
-    def printed(self) -> dict[str, str]:
-        """The columns as the page lists them."""
-        own = {"unit": " and ".join(column.name for column in self.ids)} if self.ids else {}
-        return own | ({"cluster" if self.ids else "unit": self.cluster.name} if self.cluster else {})
-
-
-@dataclass(frozen=True, eq=False)
-class Long:
-    """The columns of a long table by role. guess: a sentence where the cells alone say what the value is.
-
-    rest: columns without a role.
-    """
-
-    units: Units
-    system: Column
-    metric: Column | None
-    value: Column
-    guess: str
+    values: Sequence[Column]
     rest: Columns
+    stated: bool
+    system: Column | None = None
+    metric: Column | None = None
+    guess: str = ""
 
     @classmethod
-    def of(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Long":
-        """The roles; raises InputError where a column for one is lacking or several could be meant."""
+    def of_long(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Roles":
+        """Those of a long table; raises InputError where a column for one is lacking or several could be meant."""
         named = {role: columns.named(name, f"columns: {role}") for role, name in chosen.items()}
         system = named.get("system") or columns.system()
         if system is None:
@@ -221,27 +196,12 @@ class Long:
         if not ids:
             raise roles_of.unresolved(["unit"], columns.names, columns.where)
         refuse_totals(ids)
-        units = Units(ids, None if cluster in ids else cluster)
-        return cls(units, system, metric, value, guess, free.without(*ids))
-
-    @property
-    def printed(self) -> dict[str, str]:
-        """The columns as the page lists them."""
-        own = self.units.printed | {"system": self.system.name, "value": self.value.name}
-        return own | ({"metric": self.metric.name} if self.metric else {})
-
-
-@dataclass(frozen=True, eq=False)
-class Wide:
-    """The columns of a wide table: what tells its units apart, one column of values a system, and the rest."""
-
-    units: Units
-    systems: Sequence[Column]
-    rest: Columns
+        cluster = None if cluster in ids else cluster
+        return cls(ids, cluster, [value], free.without(*ids), "unit" in chosen, system, metric, guess)
 
     @classmethod
-    def of(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Wide":
-        """The roles; every column of numbers that can be one is a system, or those that `systems` names."""
+    def of_wide(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Roles":
+        """Those of a wide table: every column of numbers that can be one is a system, or those that `systems` names."""
         named = [columns.named(name, "systems or unit") for name in dict.fromkeys(systems)]
         cluster = columns.named(unit, "systems or unit") if unit else None
         free = columns.without(cluster, *named)
@@ -266,8 +226,44 @@ class Wide:
             for column in ids if "unit" not in chosen else []:
                 refuse_other_rows(column, measured, columns.where)
             refuse_bookkeeping(measured, free.numbers, columns.where)
-        units = Units(ids, None if cluster in ids else cluster)
-        return cls(units, measured, free.without(*measured))
+        cluster = None if cluster in ids else cluster
+        return cls(ids, cluster, measured, free.without(*measured), "unit" in chosen)
+
+    @property
+    def texts(self) -> dict[str, Sequence[Column]]:
+        """The columns of text, by what they are: those that tell the unit, the system and the metric of a value."""
+        one = {CLUSTER: self.cluster, SYSTEM: self.system, METRIC: self.metric}
+        return ({ID: self.ids} if self.ids else {}) | {role: [column] for role, column in one.items() if column}
+
+    @property
+    def keys(self) -> list[Column]:
+        """The columns that tell rows of different units apart."""
+        return [*self.ids, *([self.cluster] if self.cluster else [])]
+
+    @property
+    def cell(self) -> list[Column]:
+        """The columns that tell rows of different values apart."""
+        return [column for columns in self.texts.values() for column in columns]
+
+    @property
+    def name(self) -> str:
+        """What a value of the input is about."""
+        return self.ids[-1].name if self.ids else self.varying
+
+    @property
+    def varying(self) -> str:
+        """What varies: the cluster, where there is one."""
+        return self.cluster.name if self.cluster else self.ids[-1].name if self.ids else ROW
+
+    @property
+    def printed(self) -> dict[str, str]:
+        """The columns as the page lists them."""
+        own = {"unit": " and ".join(column.name for column in self.ids)} if self.ids else {}
+        own |= {"cluster" if self.ids else "unit": self.cluster.name} if self.cluster else {}
+        if self.system is None:
+            return own | {"systems": ", ".join(column.name for column in self.values)}
+        own |= {"system": self.system.name, "value": self.values[0].name}
+        return own | ({"metric": self.metric.name} if self.metric else {})
 
 
 # Tables that could be meant in two ways, refused ----------------------------------------------------------------------
@@ -278,25 +274,23 @@ TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
 _SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
 
 
-def refuse_other_units(
-    rest: Sequence[Column], cell: Sequence[Column], cells: int, unit: str, alone: int | None = None
-) -> None:
-    """Raises InputError where rows of one unit are told apart by columns of few texts, and none counts draws.
+def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> None:
+    """Raise InputError where rows of one unit are told apart by columns of few texts, and none counts draws.
 
     Question 3 of one data set is another question than question 3 of the next, and no draw of it.
-    rest: columns without another role. cell: those that tell unit, system and metric. cells: how many systems and
-    metrics there are. alone: how many differ in these, where it is known.
+    cells: how many systems and metrics there are. alone: how many rows differ in what tells unit, system and metric,
+    where it is known.
     """
-    of = cell[0].of
+    of, rest = roles.rest.cells, roles.rest.every
     if any(column.draws for column in rest) or not (groups := [column for column in rest if column.groups]):
         return
-    alone = of.distinct(cell) if alone is None else alone
+    alone = of.distinct(roles.cell) if alone is None else alone
     if alone == of.rows:
         return
     few = [column for column in groups if 2 * of.distinct([column]) * cells <= of.rows]
-    apart = [column for column in few if of.distinct([*cell, column]) > alone]
-    if apart and of.distinct([*cell, *apart]) == of.rows:
-        raise other_units([column.name for column in apart], unit, of.parts[0].name)
+    apart = [column for column in few if of.distinct([*roles.cell, column]) > alone]
+    if apart and of.distinct([*roles.cell, *apart]) == of.rows:
+        raise other_units([column.name for column in apart], roles.name, roles.rest.where)
 
 
 def other_units(columns: Sequence[str], unit: str, where: str) -> InputError:
@@ -386,7 +380,7 @@ def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
         )
 
 
-def refuse_summaries(ids: Any, columns: Sequence[Floats], unit: str, where: str) -> None:
+def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:
     """Raises InputError for a unit called `all` or `macro` whose values are the means of the others. ids: of Arrow."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -399,8 +393,8 @@ def refuse_summaries(ids: Any, columns: Sequence[Floats], unit: str, where: str)
         own = np.array([column[place] for column in columns])
         if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             raise InputError(
-                f"{where}: {unit} {ids[int(place)].as_py()!r} holds the means of the others and would count as a unit; "
-                "remove its rows"
+                f"{roles.rest.where}: {roles.name} {ids[int(place)].as_py()!r} holds the means of the others and would "
+                "count as a unit; remove its rows"
             )
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.limits import USUAL, Reading
+from evalkit.limits import Reading
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import aligned, unit_roles
 from evalkit.reading.inputs.unit_columns import Cells, Column
-from evalkit.reading.inputs.unit_roles import CLUSTER, ID, Columns, Long, Units, Wide
+from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, SYSTEM, Columns, Roles
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules
 from evalkit.reading.tables import table as tables
@@ -32,7 +33,6 @@ NAMED = 8  # columns or measures that a note names
 COUNTED = ("successes", "trials")
 MOST = 2**53 - 1  # the largest whole number that a double holds apart from the next one
 VALUE = "value"  # what the numbers of a wide table are called where nobody says
-SYSTEM, METRIC = "system", "metric"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,15 @@ class UnitValues:
     known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of_table(cls, table: Any, keys: Iterable[tuple[str, str]], **about: Any) -> "UnitValues":
+        """Those of an Arrow table of id, cluster and values v0, v1, …, which are of these metrics and systems."""
+        id, of = (tables.whole(table[name]) if name in table.column_names else None for name in (ID, CLUSTER))
+        id, cluster = (id, None) if of is None else clustered(id, of)
+        values = {key: Sums(table[f"v{i}"].to_numpy()) for i, key in enumerate(keys)}
+        metrics, systems = (tuple(dict.fromkeys(names)) for names in zip(*values, strict=True))
+        return cls(id=id, cluster=cluster, metrics=metrics, systems=systems, values=values, **about)
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())).numerator)
@@ -104,8 +113,9 @@ class Trials:
 
 @dataclass(frozen=True, eq=False)
 class Shaped:
-    """Units of some blocks as Arrow tables of id, cluster and values v0, v1, .... rows: the fewest and the most of a
-    unit, or of a unit, system and metric that has any, and all.
+    """Units of some blocks as Arrow tables of id, cluster, values v0, v1, … and texts t0, t1, ….
+
+    rows: the fewest and the most of a unit, or of a unit, system and metric that has any, and all.
     """
 
     tables: tuple[Any, ...]
@@ -115,71 +125,81 @@ class Shaped:
         (least, most, every), (low, high, more) = self.rows, other.rows
         return Shaped(self.tables + other.tables, (min(least, low), max(most, high), every + more))
 
+    def whole(self, order: Sequence[str], most: int) -> Any:
+        """All units: in the order of these columns where they are at most so many, else as they come.
+
+        Those of a cluster without names of their own are numbered.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        table = pa.concat_tables(self.tables)
+        if CLUSTER in table.column_names and ID not in table.column_names:
+            table = table.append_column(ID, numbered(np.arange(1, len(table) + 1), len(table)))
+        keys = [(name, "ascending") for name in order if name in table.column_names]
+        return table.take(pc.sort_indices(table, sort_keys=keys)) if keys and len(table) <= most else table
+
 
 @dataclass(frozen=True)
 class Shape:
     """How the rows of a block, which has all rows of each of its units, are values of these; fit to be sent elsewhere.
 
-    A wide table has the columns v0, v1, .... A long one has value, system and perhaps metric. drawn: whether several
-    rows may be one unit. width: values of a unit.
+    values: how many a row has, v0, v1, …; texts: how many further texts, t0, t1, …. names: of each column that says
+    which value a row has all that it says. kept: of each value of a unit its place among these. drawn: whether several
+    rows may be one unit.
     """
 
-    width: int
+    values: int
+    texts: int = 0
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    kept: Sequence[tuple[int, ...]] = ((),)
     drawn: bool = True
+
+    @property
+    def width(self) -> int:
+        """The values of a unit."""
+        return self.values * len(self.kept)
 
     def __call__(self, block: Any, before: int = 0) -> Shaped:
         """The units in the order of their first rows; in clusters by cluster."""
         import pyarrow as pa
 
         keys = {name: block[name] for name in (ID, CLUSTER) if name in block.column_names}
+        texts = {f"t{i}": block[f"t{i}"].fill_null(aligned.NONE) for i in range(self.texts)}
         if not self.drawn:
-            columns = {f"v{i}": block[f"v{i}"].to_numpy() + 0.0 for i in range(self.width)}
-            return Shaped((pa.table(keys | columns),), (1, 1, len(block)))
+            columns = {f"v{i}": block[f"v{i}"].to_numpy() + 0.0 for i in range(self.values)}
+            return Shaped((pa.table(keys | columns | texts),), (1, 1, len(block)))
         number = {name: tables.indexed(column) for name, column in keys.items()}
-        unit, texts = number[ID]
-        pair = np.arange(len(texts))
+        unit, names = number[ID]
+        pair = np.arange(len(names))
         if CLUSTER in number:
-            pair, unit = np.unique(number[CLUSTER][0] * len(texts) + unit, return_inverse=True)
-        names = {ID: texts.take(pa.array(pair % max(len(texts), 1)))}
-        if CLUSTER in number:
-            names[CLUSTER] = number[CLUSTER][1].take(pa.array(pair // max(len(texts), 1)))
+            pair, unit = np.unique(number[CLUSTER][0] * len(names) + unit, return_inverse=True)
+            keys[CLUSTER] = number[CLUSTER][1].take(pa.array(pair // max(len(names), 1)))
+        keys[ID] = names.take(pa.array(pair % max(len(names), 1)))
         means, rows = self.means(block, unit, len(pair))
         some = rows[rows > 0]
         spread = int(some.min(initial=np.iinfo(np.int64).max)), int(rows.max(initial=0)), len(block)
-        return Shaped((pa.table(names | {f"v{i}": column for i, column in enumerate(means)}),), spread)
+        columns = {f"v{i}": column for i, column in enumerate(means)}
+        return Shaped((pa.table(keys | columns | _of_units(texts, unit, len(pair))),), spread)
 
     def means(self, block: Any, unit: Ints, units: int) -> tuple[Sequence[Floats], Ints]:
-        """The mean of each column by unit, and the rows of each unit."""
-        every = [cell_means(unit, block[f"v{i}"].to_numpy(), units) for i in range(self.width)]
-        return [means for means, _ in every], every[0][1]
+        """The means of each unit, and the rows of each value that any row has."""
+        places = [tables.places_of(block[name], texts).astype(np.int64) for name, texts in self.names.items()]
+        shape = (*map(len, self.names.values()), units)
+        cell = np.asarray(np.ravel_multi_index((*places, unit), shape), np.int64)
+        every = [cell_means(cell, block[f"v{i}"].to_numpy(), int(np.prod(shape))) for i in range(self.values)]
+        return [means.reshape(shape)[place] for place in self.kept for means, _ in every], every[0][1]
 
 
-@dataclass(frozen=True)
-class LongShape(Shape):
-    """every: all systems and metrics. wanted: those that are compared, a metric after the other."""
-
-    every: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    wanted: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-
-    def means(self, block: Any, unit: Ints, units: int) -> tuple[Sequence[Floats], Ints]:
-        """The mean of each unit, system and metric, and the rows of each."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        systems, metrics = self.every
-        places = [unit]
-        for name, texts in ((SYSTEM, systems), (METRIC, metrics)):
-            if name in block.column_names:
-                column = block[name]
-                places.append(pc.index_in(column, value_set=pa.array(texts, column.type)).to_numpy().astype(np.int64))
-            else:
-                places.append(np.zeros(len(unit), np.int64))
-        shape = (units, len(systems), len(metrics))
-        cell = np.asarray(np.ravel_multi_index(tuple(places), shape), np.int64)
-        means, rows = cell_means(cell, block["value"].to_numpy(), int(np.prod(shape)))
-        each = means.reshape(shape)
-        of = [each[:, systems.index(s), metrics.index(m)] for m in self.wanted[1] for s in self.wanted[0]]
-        return of, rows
+def _of_units(texts: Mapping[str, Any], unit: Ints, units: int) -> dict[str, np.ndarray]:
+    """The columns of texts that are the same on all rows of a unit, one text a unit."""
+    same = {}
+    for name, column in texts.items():
+        own, text = column.to_numpy(), np.empty(units, dtype=object)
+        text[unit] = own
+        if (text[unit] == own).all():
+            same[name] = text
+    return same
 
 
 def cell_means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
@@ -200,47 +220,55 @@ def cell_means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Made:
-    """The units of a table: names, those of their clusters, columns of values. rows: as of `Shaped`."""
+def read(roles: Roles, systems: Sequence[str], metrics: Sequence[str], reading: Reading) -> UnitValues:
+    """The values of a wide table, one row a unit, or of a long one, one row a unit, system and perhaps metric.
 
-    id: Any
-    cluster: Any
-    columns: Sequence[Floats]
-    rows: tuple[int, int, int]
+    Rows that say the same are draws, whose mean is the value. Raises InputError where a cell of values is text or
+    infinite, or rows may be of other units; ParameterError where a system or metric that was asked for is absent.
+    """
+    cells, long = roles.rest.cells, roles.system is not None
+    cells.check(roles.cell, roles.values)
+    there = {name: cells.names(roles.texts[name][0]) for name in (METRIC, SYSTEM) if name in roles.texts}
+    alone = None if long else cells.distinct(roles.keys) if roles.ids else cells.rows
+    if not roles.stated:
+        unit_roles.refuse_other_units(roles, int(np.prod([*map(len, there.values())])), alone)
+    if roles.system and not systems:
+        roles_of.refuse_names(there[SYSTEM], f"{roles.rest.where}: {roles.system.name}", "systems")
+    own = [column.name for column in roles.values]
+    asked = {
+        METRIC: wanted(there.get(METRIC, own if long else metrics or [VALUE]), metrics, "metrics"),
+        SYSTEM: wanted(there.get(SYSTEM, own), systems, "systems"),
+    }
+    kept = product(*([texts.index(name) for name in asked[role]] for role, texts in there.items()))
+    clusters = [] if long else _possible_clusters(roles.rest.every)
+    looked_at = clusters if cells.engine.at_hand else []
+    shape = Shape(len(own), len(looked_at), there, tuple(kept), drawn=alone != cells.rows)
+    shaped = _shaped(roles, looked_at, shape, reading.kept)
+    if not (roles.stated or long):
+        unit_roles.refuse_files(cells.parts, shaped.rows[1], roles.rest.every, roles.name)
+    table = shaped.whole((CLUSTER, ID), reading.listed)
+    texts = {c.name: table[f"t{i}"].to_numpy() for i, c in enumerate(looked_at) if f"t{i}" in table.column_names}
+    unseen = [] if long or cells.engine.at_hand else clusters
+    findings = _findings(roles, shaped.rows, unseen)
+    about: dict[str, Any] = {"columns": roles.printed, "sources": roles.rest.sources(), "texts": texts}
+    keys = product(asked[METRIC], asked[SYSTEM])
+    values = UnitValues.of_table(table, keys, name=roles.varying, findings=findings, **about)
+    if roles.ids:
+        unit_roles.refuse_summaries(tables.whole(table[ID]), [side.numerator for side in values.values.values()], roles)
+    return values
 
-    @classmethod
-    def of(cls, shaped: Shaped, order: Sequence[str], width: int, most: int) -> "Made":
-        """In the order of these columns where units are at most so many, else as they come; width: values of a unit."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
-        table = pa.concat_tables(shaped.tables)
-        if CLUSTER in table.column_names and ID not in table.column_names:
-            table = table.append_column(ID, numbered(np.arange(1, len(table) + 1), len(table)))
-        if order and len(table) <= most:
-            table = table.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order]))
-        names = {name: tables.whole(table[name]) for name in (ID, CLUSTER) if name in table.column_names}
-        columns = [table[f"v{i}"].to_numpy() for i in range(width)]
-        return cls(names.get(ID), names.get(CLUSTER), columns, shaped.rows)
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
-
-
-def _made(
-    cells: Cells, units: Units, numbers: Mapping[str, Column], shape: Shape, reading: Reading, **more: Sequence[Column]
-) -> Made:
-    """The units of a table; raises InputError where there are more values than are kept. more: texts beside units'."""
-    texts = units.texts
-    if cells.rows * shape.width > reading.kept:
-        keys = [column for columns in texts.values() for column in columns]
-        n = cells.distinct(keys) if shape.drawn else cells.rows
-        if n * shape.width > reading.kept:
-            raise too_many(cells.parts[0].name, n, shape.width, reading.kept)
-    shaped = cells.engine.total(cells.query(texts | more, numbers, ID if shape.drawn else None), shape)
-    order = [name for name in (CLUSTER, ID) if name in texts]
-    return Made.of(shaped, order + [ID] * (order == [CLUSTER]), shape.width, reading.listed)
+def _shaped(roles: Roles, others: Sequence[Column], shape: Shape, most: int) -> Shaped:
+    """The units of a table; raises InputError where there are more values than are kept. others: further texts."""
+    cells = roles.rest.cells
+    if cells.rows * shape.width > most:
+        n = cells.distinct(roles.keys) if shape.drawn else cells.rows
+        if n * shape.width > most:
+            raise too_many(roles.rest.where, n, shape.width, most)
+    texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(others)}
+    numbers = {f"v{i}": column for i, column in enumerate(roles.values)}
+    shaped: Shaped = cells.engine.total(cells.query(texts, numbers, ID if shape.drawn else None), shape)
+    return shaped
 
 
 def too_many(where: str, units: int, each: int, most: int) -> InputError:
@@ -251,161 +279,28 @@ def too_many(where: str, units: int, each: int, most: int) -> InputError:
     )
 
 
-def read_wide(
-    cells: Cells,
-    chosen: Mapping[str, str],
-    *,
-    unit: str | None = None,
-    systems: Sequence[str] = (),
-    metric: str = VALUE,
-    reading: Reading = USUAL.reading,
-) -> UnitValues:
-    """One row a unit; every column of numbers, or those named by `systems`, is a system.
-
-    Ids, repetitions, ranks and positions are systems only where `systems` names them. Rows with the same unit are
-    draws, whose mean is its value. unit: the cluster; without another column that names them its rows are the units.
-    Raises InputError where no column holds numbers, a cell of them is text, or a value is infinite.
-    """
-    roles = Wide.of(Columns.of(cells), chosen, unit, systems)
-    units, names = roles.units, tuple(column.name for column in roles.systems)
-    keys = [column for columns in units.texts.values() for column in columns]
-    cells.check(keys, roles.systems)
-    alone = cells.distinct(keys) if units.ids else cells.rows
-    if alone < cells.rows and "unit" not in chosen:
-        unit_roles.refuse_other_units(roles.rest.every, keys, 1, units.name, alone)
-    numbers = {f"v{i}": column for i, column in enumerate(roles.systems)}
-    made = _made(cells, units, numbers, Shape(len(names), drawn=alone < cells.rows), reading)
-    if "unit" not in chosen:
-        unit_roles.refuse_files(cells.parts, made.rows[1], roles.rest.every, units.name)
-    each = units.name if len(names) > 1 else f"{units.name} and system"
-    empty = [column.name for column in roles.rest.every if column.kind == "empty"]
-    unseen = [] if cells.engine.at_hand else _possible_clusters(roles.rest.every)
-    findings = (
-        *draws_of(made.rows, each),
-        *left_out(roles.rest),
-        *unused("Columns without any value", empty),
-        *unused("Columns that may name clusters, not looked at in so long a table", [c.name for c in unseen]),
-    )
-    return _values(made, roles, ((metric,), names), units.printed | {"systems": ", ".join(names)}, findings)
-
-
-def read_long(
-    cells: Cells,
-    chosen: Mapping[str, str],
-    *,
-    unit: str | None = None,
-    systems: Sequence[str] = (),
-    metrics: Sequence[str] = (),
-    reading: Reading = USUAL.reading,
-) -> UnitValues:
-    """One row a unit, system and, where that column is there, metric.
-
-    Several rows of one unit, system and metric are draws, whose mean is the value. unit: the cluster, where another
-    column names the units. Raises InputError if the columns do not show which holds the value, the unit or the system,
-    ParameterError where a system or metric that was asked for is absent.
-    """
-    roles = Long.of(Columns.of(cells), chosen, unit)
-    units, named = roles.units, {SYSTEM: roles.system} | ({METRIC: roles.metric} if roles.metric else {})
-    keys = [column for columns in units.texts.values() for column in columns]
-    cells.check([*keys, *named.values()], [roles.value])
-    every = cells.names(roles.system), cells.names(roles.metric) if roles.metric else (roles.value.name,)
-    if "unit" not in chosen:
-        cell = [*keys, *named.values()]
-        unit_roles.refuse_other_units(roles.rest.every, cell, len(every[0]) * len(every[1]), units.name)
-    if not systems:
-        roles_of.refuse_names(every[0], f"{cells.parts[0].name}: {roles.system.name}", "systems")
-    compared = wanted(every[0], systems, "systems"), wanted(every[1], metrics, "metrics")
-    shape = LongShape(len(compared[0]) * len(compared[1]), every=every, wanted=compared)
-    texts = {name: [column] for name, column in named.items()}
-    made = _made(cells, units, {"value": roles.value}, shape, reading, **texts)
-    findings = (
-        *draws_of(made.rows, f"{units.name} and system"),
-        *([kinds.GUESSED_VALUES.warning(guess=roles.guess)] if roles.guess else []),
-        *left_out(roles.rest),
-    )
-    return _values(made, roles, (compared[1], compared[0]), roles.printed, findings)
-
-
-def _values(
-    made: Made,
-    roles: Long | Wide,
-    names: tuple[tuple[str, ...], tuple[str, ...]],
-    columns: Mapping[str, str],
-    findings: tuple[Finding, ...],
-) -> UnitValues:
-    """The values of a table. names: of the metrics and of the systems."""
-    units, cells = roles.units, roles.rest.cells
-    if units.ids:
-        unit_roles.refuse_summaries(made.id, made.columns, units.name, cells.parts[0].name)
-    id, cluster = (made.id, None) if made.cluster is None else clustered(made.id, made.cluster)
-    keys = [(metric, name) for metric in names[0] for name in names[1]]
-    return UnitValues(
-        id=id,
-        cluster=cluster,
-        name=units.varying,
-        metrics=names[0],
-        systems=names[1],
-        values={key: Sums(column) for key, column in zip(keys, made.columns, strict=True)},
-        columns=columns,
-        sources=roles.rest.sources(),
-        texts=_texts(cells, units, made, roles.rest.every) if isinstance(roles, Wide) else {},
-        findings=findings,
-    )
-
-
-def _texts(cells: Cells, units: Units, made: Made, rest: Sequence[Column]) -> dict[str, np.ndarray]:
-    """Columns that could name clusters, one text a unit: of text or ids, the same on all rows of a unit.
-
-    None of a table that is not at hand.
-    """
-    possible = _possible_clusters(rest)
-    if not possible or not cells.engine.at_hand:
-        return {}
-    others = {f"other{i}": [column] for i, column in enumerate(possible)}
-    rows = cells.engine.table(cells.query(units.texts | others, {}, None))
-    code, texts = _units_of_rows(rows, made), {}
-    for i, column in enumerate(possible):
-        own = rows[f"other{i}"].fill_null(aligned.NONE).to_numpy()
-        text = np.empty(len(made), dtype=object)
-        text[code] = own
-        if (text[code] == own).all():
-            texts[column.name] = text
-    return texts
-
-
 def _possible_clusters(rest: Sequence[Column]) -> list[Column]:
     return [column for column in rest if column.kind == "text" or column.identifies]
 
 
-def _units_of_rows(rows: Any, made: Made) -> Ints:
-    """The unit of each row."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if made.id is None:
-        return np.arange(len(made))
-    names = {ID: made.id} | ({} if made.cluster is None else {CLUSTER: made.cluster})
-    own = [rows[n] if n in rows.column_names else numbered(np.arange(1, len(rows) + 1), len(rows)) for n in names]
-    sides = ([tables.whole(column) for column in side] for side in (own, names.values()))
-    here, there = (pc.binary_join_element_wise(*side, pa.scalar("\0", pa.large_string())) for side in sides)
-    return pc.index_in(here, value_set=there).to_numpy().astype(np.int64)
-
-
-def draws_of(spread: tuple[int, int, int], each: str) -> tuple[Finding, ...]:
-    """A finding on the rows that are draws of the same unit, if there are any.
-
-    spread: the fewest and the most rows of a unit or cell that has any, and all rows.
-    """
-    least, most, total = spread
-    if most < 2:
-        return ()
-    number = f"{most:,}" if least == most else f"up to {most:,}"
-    return (kinds.DRAWS.warning(total, total=total, number=number, each=each),)
-
-
-def left_out(rest: Columns) -> tuple[Finding, ...]:
-    """A finding on the numeric columns whose name is not that of a system."""
-    return unused("Numeric columns that were not compared", [column.name for column in rest.numbers])
+def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]) -> tuple[Finding, ...]:
+    """What was decided or left out. rows: as of `Shaped`. unseen: columns that may name clusters, not looked at."""
+    least, most, total = rows
+    findings = []
+    if most > 1:
+        number = f"{most:,}" if least == most else f"up to {most:,}"
+        each = f"{roles.name} and system" if roles.system or len(roles.values) == 1 else roles.name
+        findings.append(kinds.DRAWS.warning(total, total=total, number=number, each=each))
+    if roles.guess:
+        findings.append(kinds.GUESSED_VALUES.warning(guess=roles.guess))
+    empty = [] if roles.system else [column for column in roles.rest.every if column.kind == "empty"]
+    for what, columns in (
+        ("Numeric columns that were not compared", roles.rest.numbers),
+        ("Columns without any value", empty),
+        ("Columns that may name clusters, not looked at in so long a table", unseen),
+    ):
+        findings += unused(what, [column.name for column in columns])
+    return tuple(findings)
 
 
 def read_trials(parts: Sequence[Part], chosen: Mapping[str, str]) -> Trials:
