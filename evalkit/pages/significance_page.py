@@ -145,9 +145,9 @@ def _data(study: Significance) -> Iterator[Finding]:
     yield from assumed(study, f"set lower_is_better={study.primary.label!r}")
     yield from [
         *study.data.findings,
-        *shared_findings.unmatched(study.alone),
-        *unshared(study.accounts),
-        *gaps(study.accounts),
+        *shared_findings.unmatched(study.data.alone),
+        *unshared(study.data.accounts),
+        *gaps(study.data.accounts),
     ]
     if study.data.known:
         yield kinds.EARLIER_REPORT.note()

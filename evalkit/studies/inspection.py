@@ -160,14 +160,11 @@ def _significance(p: Significance, of: Opened) -> Inspection:
         return Inspection("a table of results or of predictions")
     from evalkit.studies import significance  # which no check of headers needs
 
-    cells = Cells.held(parts)
-    kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
-    what = significance.KINDS[kind]
-    significance.check(kind, parts, p)
-    if kind == "trials" or (listed and p.qrels is None):
-        return Inspection(what)
-    values = significance.values_of(kind, cells, p, USUAL.reading).values
-    return Inspection(what, values.columns, values.systems, counted(len(values), "unit"))
+    given = unit_kinds.Given.of(parts, p)
+    if given.name == "trials" or (listed and p.qrels is None):
+        return Inspection(given.kind.what)
+    values, _ = significance.values_of(given, p, USUAL.reading)
+    return Inspection(given.kind.what, values.columns, values.systems, counted(len(values), "unit"))
 
 
 def _validation(p: Validation, of: Opened) -> Inspection:
@@ -211,7 +208,7 @@ def _users(p: Interleaving, parts: list[Part]) -> Inspection:
         experiment.check_metrics(parts, p)
         return Inspection(what)
     if not p.metrics:
-        numbers = [column.name for column in Columns.of(Cells.held(parts)).numbers if not column.no_value]
+        numbers = [column.name for column in Columns.of(Cells.of(parts)).numbers if not column.no_value]
         what += f", which metrics= must name to compare: {', '.join(numbers)}"
         p = replace(p, metrics=tuple(numbers))
     experiment.check_metrics(parts, p)

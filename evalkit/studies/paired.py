@@ -17,7 +17,6 @@ from evalkit.drawing.shown import Shown
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
 from evalkit.numbers import plural, unit_noun
-from evalkit.reading.inputs.runs import Account
 from evalkit.reading.inputs.units import UnitValues
 from evalkit.statistics import intervals, methods, multiplicity, power, proportions, ranks, signflip, significance
 from evalkit.statistics.bootstrap import resampled_each
@@ -48,8 +47,7 @@ SEVERAL = "test_to_train: needs one row per fold, the input has several"
 class Significance(Shown, Study):
     """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first.
 
-    test_to_train: the units are folds over the same rows, this many test rows for each training row. accounts, alone:
-    what was left out, see `significance.Input`.
+    test_to_train: the units are folds over the same rows, this many test rows for each training row.
     """
 
     report: ClassVar[str] = "significance"
@@ -57,8 +55,6 @@ class Significance(Shown, Study):
     data: UnitValues
     test_to_train: float | None
     looks: int
-    accounts: Mapping[str, Account]
-    alone: int
 
     value_is: ClassVar[str] = "Mean"
     adjusted_over: ClassVar[str] = "all pairs and metrics"

@@ -1,32 +1,24 @@
 """Reads what the significance study is about: values of several systems on the same units, or trials."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from evalkit import parameters
-from evalkit.arrays import Bools, Floats, InputError, ParameterError
+from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import PerUnit, Proportion
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import plural
-from evalkit.reading.engines import backends
-from evalkit.reading.engines.backends import Budget
-from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import unit_kinds
 from evalkit.reading.inputs import units as reading_units
-from evalkit.reading.inputs.runs import Account
-from evalkit.reading.inputs.unit_columns import Cells
-from evalkit.reading.inputs.unit_roles import Columns, Roles
+from evalkit.reading.inputs.unit_kinds import Given
 from evalkit.reading.inputs.units import Trials, UnitValues
-from evalkit.reading.reductions import losses
-from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import proportions
@@ -50,47 +42,6 @@ SAMPLE: dict[str, Any] = {
 
 
 LOSSES = ("brier", "log_loss")
-KINDS = {
-    "ranking": "ranked lists",
-    "trials": "successes and trials",
-    "long": "a long table of values",
-    "wide": "a wide table of values",
-    "classification": "predicted probabilities",
-    "report": "an earlier report",
-    "trec_eval": "the output of trec_eval -q",
-}
-OWN = {  # parameters that only some kinds of input can follow
-    "qrels": ("ranking",),
-    "unit": ("ranking", "long", "wide", "classification"),
-    "systems": ("ranking", "long", "wide", "trec_eval"),
-    "metrics": ("ranking", "long", "wide", "classification", "trec_eval"),
-    "ranks": ("ranking",),
-    "null": ("trials",),
-    "alternative": ("trials",),
-    "test_to_train": ("long", "wide", "report"),
-    "looks": ("ranking", "long", "wide", "classification", "report", "trec_eval"),
-}
-ROLES = {  # what `columns` can name; ranked lists check their own
-    "trials": ("system", "successes", "trials"),
-    "long": ("unit", "system", "value", "metric"),
-    "wide": ("unit",),
-    "classification": ("system", "id", "label", "score"),
-    "report": (),
-    "trec_eval": (),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Input:
-    """The values, their metrics, and what was left out on the way.
-
-    accounts: what became of each system's ranked rows. alone: rows of chances whose id another system lacks.
-    """
-
-    values: UnitValues
-    metrics: tuple[Chosen, ...]
-    accounts: Mapping[str, Account] = field(default_factory=dict)
-    alone: int = 0
 
 
 @sources.naming_files
@@ -106,47 +57,18 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
     {'first': ['new'], 'p': [0.03125], 'verdict': ['better']}
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    parts = sources.parts(p.preds, p.header, limits.reading)
-    budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
-    with _engine_for(parts, budget) as engine:
-        cells = Cells(parts, engine) if engine else Cells.held(parts)
-        kind = unit_kinds.kind(parts, p.columns, p.systems, cells)
-        check(kind, parts, p)
-        if kind == "trials":
-            return Shares.of(reading_units.read_trials(parts, p.columns), p)
-        return _study(values_of(kind, cells, p, limits.reading), p, limits)
+    with unit_kinds.opened(p, limits.reading) as given:
+        if given.name == "trials":
+            return Shares.of(reading_units.read_trials(given.cells, p.columns), p)
+        data, metrics = values_of(given, p, limits.reading)
+    return _study(data, metrics, p, limits)
 
 
 read = parameters.reader(parameters.Significance)(study_of)
 
 
-def _engine_for(parts: Sequence[Part], budget: Budget) -> AbstractContextManager[Engine | None]:
-    """The engine of tables of more rows than are kept; none for what is no table of values by its header."""
-    first = unit_kinds.Header(parts[0], {}, ())
-    listed = parts[0].layout is not None or first.is_report or unit_kinds.is_output(parts[0])
-    return nullcontext() if listed else backends.needed(parts, budget)
-
-
-def check(kind: str, parts: Sequence[Part], p: parameters.Significance) -> None:
-    """Raises for what cannot be meant of this kind of input."""
-    if kind == "wide" and p.header is None:
-        for part in parts:
-            roles_of.refuse_data(part.columns, part.name)
-    for name in p.given:
-        if kind not in OWN.get(name, (kind,)):
-            known = ", ".join(KINDS[other] for other in OWN[name])
-            raise ParameterError(f"{name}: only for {known}; preds holds {KINDS[kind]}")
-    if p.columns and kind in ("report", "trec_eval"):
-        raise ParameterError(f"columns: {KINDS[kind]} has no columns to name")
-    if kind in ROLES:
-        roles_of.check_roles(p.columns, ROLES[kind])
-    if kind != "ranking":
-        unit_kinds.check_named(parts, p.columns, p.unit)
-
-
-def _study(values: Input, p: parameters.Significance, limits: Limits) -> Significance:
+def _study(data: UnitValues, chosen: tuple[Chosen, ...], p: parameters.Significance, limits: Limits) -> Significance:
     """The study of values; of metrics of which less is named as better, more of the others is."""
-    data, chosen = values.values, values.metrics
     for name in p.lower_is_better:
         if name not in (labels := [metric.label for metric in chosen]):
             raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
@@ -158,43 +80,32 @@ def _study(values: Input, p: parameters.Significance, limits: Limits) -> Signifi
     study.check_systems(shared, data.systems)
     if p.test_to_train and unit:
         raise ParameterError(SEVERAL)
-    return Significance(
-        shared, data.systems, {}, p.given, data.sources, data, p.test_to_train, p.looks, values.accounts, values.alone
-    )
+    return Significance(shared, data.systems, {}, p.given, data.sources, data, p.test_to_train, p.looks)
 
 
 # Kinds of input -------------------------------------------------------------------------------------------------------
 
 
-def values_of(kind: str, cells: Cells, p: parameters.Significance, reading: Reading) -> Input:
-    """The values and their metrics; `kind` is the kind of input that `unit_kinds.kind` saw."""
-    parts = cells.parts
-    if kind == "ranking":
-        return _ranking(parts, p)
-    if kind == "classification":
-        return _losses(cells, p, reading)
-    _refuse_own(kind, p.metrics)
-    if kind == "report":
-        data = _report(parts)
-    elif kind == "trec_eval":
-        data = unit_kinds.read(parts, systems=p.systems, metrics=p.metrics)
-    elif kind == "long":
-        roles = Roles.of_long(Columns.of(cells), p.columns, p.unit)
-        data = reading_units.read(roles, p.systems, p.metrics, reading)
-    else:
-        if len(p.metrics) > 1:
-            raise ParameterError(
-                f"metrics: a wide table holds one metric, got {len(p.metrics)}; a long table has a metric column"
-            )
-        roles = Roles.of_wide(Columns.of(cells), p.columns, p.unit, p.systems)
-        data = reading_units.read(roles, p.systems, p.metrics, reading)
-    usual = dict.fromkeys(data.metrics, "high") if kind == "trec_eval" else {}
-    stated = {name: best for part in parts for name, best in part.directions.items()}  # by a file
-    stated |= {**usual, **data.directions}
-    return Input(data, tuple(Chosen(named(name, stated.get(name))) for name in data.metrics))
+def values_of(given: Given, p: parameters.Significance, reading: Reading) -> tuple[UnitValues, tuple[Chosen, ...]]:
+    """The values of an input, and their metrics."""
+    if given.name == "ranking":
+        return _ranking(given.cells.parts, p)
+    if given.name == "classification":
+        metrics = _of_rows(p.metrics)
+        losses = reading_units.read_losses(given.cells, p.columns, metrics, p.unit, reading)
+        return losses, tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in metrics)
+    if own := [name for name in p.metrics if not lookup.of_catalogue(name)]:
+        raise ParameterError(
+            f"metrics: {own[0]} has nothing to be computed from, preds holds {given.kind.what}; "
+            "name the metric of these values"
+        )
+    data = given.read(p, reading)
+    stated = {name: best for part in given.cells.parts for name, best in part.directions.items()}  # by a file
+    stated |= data.directions
+    return data, tuple(Chosen(named(name, stated.get(name))) for name in data.metrics)
 
 
-def _ranking(parts: Sequence[Part], p: parameters.Significance) -> Input:
+def _ranking(parts: Sequence[Part], p: parameters.Significance) -> tuple[UnitValues, tuple[Chosen, ...]]:
     asked = ("columns", "systems", "metrics", "unit", "ranks", "header", "memory", "threads", "spill")
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
     id, cluster = (
@@ -209,27 +120,9 @@ def _ranking(parts: Sequence[Part], p: parameters.Significance) -> Input:
         values=lists.per_query,
         columns=lists.runs.columns,
         sources=lists.runs.sources,
+        accounts=lists.runs.accounts,
     )
-    return Input(data, lists.settings.metrics, lists.runs.accounts)
-
-
-def _report(parts: Sequence[Part]) -> UnitValues:
-    """The differences of an earlier report; raises InputError where they are of rows, and its units held several."""
-    data = reading_units.read_report(parts)
-    several = min(int(estimate["n"]) for estimate in data.known.values())
-    if len(data) > several:
-        raise InputError(
-            f"{parts[0].name}: a report on {several:,} units ({data.name}) must hold one difference per unit, got "
-            f"{len(data):,}; use its original input, with unit"
-        )
-    return data
-
-
-def _losses(cells: Cells, p: parameters.Significance, reading: Reading) -> Input:
-    """The Brier score and log loss of each row, of systems joined on the id."""
-    metrics = _of_rows(p.metrics)
-    data, alone = losses.read(cells, p.columns, metrics, p.unit, reading)
-    return Input(data, tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in metrics), alone=alone)
+    return data, lists.settings.metrics
 
 
 def _of_rows(names: Sequence[Any]) -> list[Metric]:
@@ -250,15 +143,6 @@ def _of_rows(names: Sequence[Any]) -> list[Metric]:
 def _is_loss(metric: Metric) -> bool:
     """True for a mean over rows with a better direction."""
     return metric.kind.totalled and metric.kind.of_rows and metric.best != "neither"
-
-
-def _refuse_own(content: str, names: Iterable[Any]) -> None:
-    """Raises ParameterError for an own metric where the input holds its values already."""
-    if own := [name for name in names if not lookup.of_catalogue(name)]:
-        raise ParameterError(
-            f"metrics: {own[0]} has nothing to be computed from, preds holds {KINDS[content]}; "
-            "name the metric of these values"
-        )
 
 
 # Successes of trials --------------------------------------------------------------------------------------------------

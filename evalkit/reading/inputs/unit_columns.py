@@ -4,27 +4,33 @@ Names decide first (a column `seed` is no system), then the cells: a column that
 and a cell of text in it is an error and never a reason to drop the column.
 """
 
+import pkgutil
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from fnmatch import fnmatch
 from functools import cached_property
 from typing import Any, Literal
+
+import numpy as np
 
 from evalkit.arrays import Floats, InputError
 from evalkit.catalogue import lookup
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, checked
-from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, rules
 from evalkit.reading.tables.duck import NUMBER
 from evalkit.reading.tables.parts import Part, Selection, at, explained
 from evalkit.reading.tables.rules import Field
 
-_NOUNS = ("query", "question", "prompt", "example", "instance", "task", "problem", "item", "doc", "document", "topic")
-_PEOPLE = ("user", "subject", "patient", "participant")
-_SYSTEMS = roles_of.SYNONYMS["system"]
-_FOLDS, _REPEATS = ("fold", "split"), ("repeat", "repetition", "rep", "seed", "run", "trial", "iteration")
+_NAMES = tomllib.loads((pkgutil.get_data("evalkit.reading", "unit_names.toml") or b"").decode())  # also in a worker
+_USES: Mapping[str, Sequence[str]] = _NAMES["uses"]
+_NO_SYSTEMS: Mapping[str, Sequence[str]] = _NAMES["no_systems"]
+TOTALS = _NO_SYSTEMS["successes"], _NO_SYSTEMS["trials"]  # counts, as tables of totals call them
+SAMPLE = 10_000  # rows whose values say what a column is
+ENOUGH = 8  # values that are not equally spaced by chance
 MISSING = ("n/a", "na", "#n/a", "nan", "null", "none", "-", "--", "–", ".", "?", "missing", "inf", "-inf")
 TRUTH = {"true": 1.0, "false": 0.0}
 SHOWN = 3  # wrong cells that a message lists
@@ -37,26 +43,17 @@ _ID = re.compile(r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: 
 class Use(Enum):
     """What a column can be by its name: the usual names as `key` gives them, the surest first."""
 
-    UNIT = ("unit", *(name for noun in (*_NOUNS, *_PEOPLE) for name in (noun, f"{noun}_id")), "qid", "id", "fold")
-    SYSTEM = (
-        *_SYSTEMS,
-        *(f"{name}_{what}" for name in _SYSTEMS for what in ("id", "name")),
-        *("method", "algorithm", "variant", "arm"),
-    )
-    METRIC = ("metric", "measure", "metric_name")
-    VALUE = (
-        *("value", "score", "correct", "is_correct", "accuracy", "metric_value", "exact_match", "f1", "reward"),
-        "result",
-    )
-    FOLD = _FOLDS
-    REPEAT = _REPEATS
-    DRAW = (*_FOLDS, *_REPEATS, "sample", "draw", "attempt", "replicate", "epoch")
-    DRAWN_AGAIN = (
-        *("seed", "trial", "iteration", "iter", "replicate", "draw", "random_state", "repeat_id", "cv", "cv_run"),
-    )
-    PLACE = ("rank", "position", "pos", "index", "idx", "row", "row_number", "number", "num", "no", "id")
-    TRUTH = ("label", "y_true", "target", "gold", "ground_truth")
-    TIME_OR_WEIGHT = ("timestamp", "year", *roles_of.SYNONYMS["weight"])
+    UNIT = tuple(_USES["unit"])
+    SYSTEM = tuple(_USES["system"])
+    METRIC = tuple(_USES["metric"])
+    VALUE = tuple(_USES["value"])
+    FOLD = tuple(_USES["fold"])
+    REPEAT = tuple(_USES["repeat"])
+    DRAW = tuple(_USES["draw"])
+    DRAWN_AGAIN = tuple(_USES["drawn_again"])
+    PLACE = tuple(_USES["place"])
+    TRUTH = tuple(_USES["truth"])
+    TIME_OR_WEIGHT = tuple(_USES["time_or_weight"])
 
 
 _NO_VALUE = {Use.DRAW, Use.PLACE, Use.TIME_OR_WEIGHT, Use.UNIT}
@@ -81,23 +78,7 @@ def identifies(name: str) -> bool:
     return bool(_ID.fullmatch(key(name)))
 
 
-_METRICS = {
-    *(
-        *lookup.ALIASES,
-        "acc",
-        "loss",
-        "score",
-        "f1_score",
-        "support",
-        "bleu",
-        "rouge",
-        "rouge1",
-        "rouge2",
-        "rougel",
-        "chrf",
-    ),
-    *("meteor", "wer", "cer", "perplexity", "bertscore", "faithfulness", "relevancy", "correctness", "toxicity"),
-}
+_METRICS = {*lookup.ALIASES, *_NO_SYSTEMS["metrics"]}
 
 
 def measure_of(name: str) -> str:
@@ -118,6 +99,56 @@ def without_stage(name: str) -> str:
 
 def _is_metric(name: str) -> bool:
     return len(name) > 1 and (name in _METRICS or any(name in table for table in lookup.TABLES.values()))
+
+
+def _is(name: str, patterns: Sequence[str]) -> bool:
+    plain = name.strip().lower()
+    return any(fnmatch(form, pattern) for form in (plain, re.sub(r"[ _./-]+", "_", plain)) for pattern in patterns)
+
+
+def aside(name: str) -> bool:
+    """Whether a name says that a column describes the unit or is computed from the others.
+
+    >>> aside("Num_Rel"), aside("zip code"), aside("p"), aside("bm25")
+    (True, True, True, False)
+    """
+    return _is(name, _NO_SYSTEMS["aside"])
+
+
+def tracked(names: Sequence[str]) -> list[str]:
+    """The columns of a tracker or a search; none where all names follow one pattern, as old_time and new_time do.
+
+    >>> tracked(["Step", "a", "a__MIN"]), tracked(["old_time", "new_time"])
+    (['Step', 'a__MIN'], [])
+    """
+    several = [pattern for pattern in _NO_SYSTEMS["tracked"] if not all(_is(name, [pattern]) for name in names)]
+    return [name for name in names if _is(name, several)]
+
+
+def statistics(names: Sequence[str], every: Sequence[str]) -> list[str]:
+    """The columns that sum up others, if there are several; one may be a constant prediction. every: of numbers.
+
+    >>> statistics(["bm25", "mean"], ["bm25", "mean", "count"]), statistics(["mean", "poisson"], ["mean", "poisson"])
+    (['mean'], [])
+    """
+    several = sum(_is(name, _NO_SYSTEMS["statistics"]) for name in every) > 1
+    return [name for name in names if several and _is(name, _NO_SYSTEMS["statistics"])]
+
+
+def counted(values: Floats) -> str:
+    """What whole numbers count that are no values: "dates" as 20240131, "a running number"; else nothing.
+
+    >>> counted(np.arange(20240101.0, 20240110.0)), counted(np.arange(0.0, 100.0, 10.0)), counted(np.ones(9))
+    ('dates', 'a running number', '')
+    """
+    numbers = np.sort(values[np.isfinite(values)])
+    if len(numbers) < ENOUGH or (numbers != np.rint(numbers)).any():
+        return ""
+    year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    if ((year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
+        return "dates"
+    steps = np.diff(numbers)
+    return "a running number" if steps[0] and (steps == steps[0]).all() else ""
 
 
 # Columns and their cells ----------------------------------------------------------------------------------------------
@@ -185,7 +216,7 @@ class Column:
         named = Use.UNIT in self.uses or self.identifies
         return self.kind != "empty" and not self.draws and (named or (self.kind == "text" and not self.no_value))
 
-    def sample(self) -> Floats:
+    def head(self) -> Floats:
         """Numbers of its first rows."""
         return self.of.sample[f"number {self.name}"].to_numpy()
 
@@ -218,9 +249,9 @@ class Cells:
     engine: Engine
 
     @classmethod
-    def held(cls, parts: Sequence[Part]) -> "Cells":
-        """Of parts that fit into memory."""
-        return cls(parts, AtHand.opened())
+    def of(cls, parts: Sequence[Part], engine: Engine | None = None) -> "Cells":
+        """Of parts that an engine reads; without one they fit into memory."""
+        return cls(parts, engine or AtHand.opened())
 
     def refuse_unlike(self) -> None:
         """Raises InputError where a part has other columns than the first."""
@@ -333,7 +364,7 @@ class Cells:
     def sample(self) -> Any:
         """The numbers of some first rows, of all columns by one query."""
         cells = [self.engine.dialect.quote(f"number {name}") for name in self._names]
-        return self.engine.table(self._query(cells).around("*", f"LIMIT {roles_of.SAMPLE}"))
+        return self.engine.table(self._query(cells).around("*", f"LIMIT {SAMPLE}"))
 
     def distinct(self, columns: Sequence[Column]) -> int:
         """How many rows differ in these columns as texts; an empty cell is one."""

@@ -4,19 +4,25 @@ And the output of `trec_eval -q`: lines of measure, query and value, of one syst
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError
+from evalkit.arrays import Floats, InputError, ParameterError
 from evalkit.findings import kinds
+from evalkit.limits import Reading
 from evalkit.metrics.rows import Sums
+from evalkit.parameters import Significance
+from evalkit.reading.engines import backends
+from evalkit.reading.engines.base import Engine
+from evalkit.reading.inputs import units
 from evalkit.reading.inputs.unit_columns import Cells
-from evalkit.reading.inputs.unit_roles import Columns
+from evalkit.reading.inputs.unit_roles import Columns, Roles
 from evalkit.reading.inputs.units import COUNTED, VALUE, UnitValues, unused, wanted
-from evalkit.reading.tables import columns, trec
+from evalkit.reading.tables import columns, sources, trec
 from evalkit.reading.tables.formats import Csv, Trec
 from evalkit.reading.tables.parts import Part
 
@@ -38,7 +44,7 @@ def is_output(part: Part) -> bool:
     return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))
 
 
-def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequence[str] = ()) -> UnitValues:
+def read_output(parts: Sequence[Part], systems: Sequence[str], metrics: Sequence[str]) -> UnitValues:
     """One value a query of each run, one file a run; `all` is left out and counted.
 
     Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
@@ -60,6 +66,7 @@ def read(parts: Sequence[Part], *, systems: Sequence[str] = (), metrics: Sequenc
         systems=names,
         values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
         columns={"systems": "one file each"},
+        directions=dict.fromkeys(chosen, "high"),
         sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
         findings=(kinds.SUMMARY_LINES.note(left, lines=summaries), *unused("Measures that were not compared", others)),
     )
@@ -156,7 +163,7 @@ class Header:
     @cached_property
     def system(self) -> bool:
         """True if a column names the system."""
-        return bool(self.chosen.get("system") or Columns.of(self.cells or Cells.held([self.part])).system())
+        return bool(self.chosen.get("system") or Columns.of(self.cells or Cells.of([self.part])).system())
 
     @property
     def is_report(self) -> bool:
@@ -170,7 +177,7 @@ class Header:
         return bool(ranked) and not self.chosen.get("value")
 
 
-KINDS: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that recognises the header
+RECOGNISED: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that recognises the header
     ("trec_eval", lambda h: is_output(h.part)),
     ("ranking", lambda h: h.part.layout is not None),
     ("report", lambda h: h.is_report),
@@ -180,21 +187,100 @@ KINDS: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that re
     ("long", lambda h: h.has(h.chosen.get("value", VALUE)) and h.system),
     ("classification", lambda h: {"label", "score"} <= {*h.roles} and not h.systems),
     ("long", lambda h: h.system or bool(h.chosen.get("value"))),
+    ("wide", lambda h: True),
 )
 
 
-def kind(
-    parts: Sequence[Part],
-    chosen: Mapping[str, str],
-    systems: Sequence[str] = (),
-    cells: Cells | None = None,
-) -> str:
-    """What the columns are: "report", "trec_eval", "ranking", "trials", "long", "classification" or "wide".
+@dataclass(frozen=True)
+class Kind:
+    """A kind of input: what messages call it, what `columns` can name of it, and which parameters it can follow.
 
-    A table with a column of systems is long, unless `systems` names columns of it.
+    roles: None of ranked lists, which check their own. follows: of the parameters that some kinds cannot follow.
     """
-    header = Header(parts[0], chosen, systems, cells)
-    return next((name for name, recognises in KINDS if recognises(header)), "wide")
+
+    what: str
+    roles: tuple[str, ...] | None
+    follows: tuple[str, ...]
+
+
+KINDS: Mapping[str, Kind] = {
+    "ranking": Kind("ranked lists", None, ("qrels", "unit", "systems", "metrics", "ranks", "looks")),
+    "trials": Kind("successes and trials", ("system", *COUNTED), ("null", "alternative")),
+    "long": Kind(
+        "a long table of values",
+        ("unit", "system", "value", "metric"),
+        ("unit", "systems", "metrics", "test_to_train", "looks"),
+    ),
+    "wide": Kind("a wide table of values", ("unit",), ("unit", "systems", "metrics", "test_to_train", "looks")),
+    "classification": Kind("predicted probabilities", ("system", "id", "label", "score"), ("unit", "metrics", "looks")),
+    "report": Kind("an earlier report", (), ("test_to_train", "looks")),
+    "trec_eval": Kind("the output of trec_eval -q", (), ("systems", "metrics", "looks")),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """An input whose kind is known: a table with a column of systems is long, unless `systems` names columns of it."""
+
+    name: str
+    cells: Cells
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], p: Significance, engine: Engine | None = None) -> "Given":
+        """The parts, and their kind by the first header; raises for what cannot be meant of this kind of input."""
+        cells = Cells.of(parts, engine)
+        header = Header(parts[0], p.columns, p.systems, cells)
+        given = cls(next(name for name, recognises in RECOGNISED if recognises(header)), cells)
+        given.check(p)
+        return given
+
+    @property
+    def kind(self) -> Kind:
+        """What it is called, and can follow."""
+        return KINDS[self.name]
+
+    def check(self, p: Significance) -> None:
+        """Raise for parameters that this kind of input cannot follow, and for columns that are not there."""
+        parts = self.cells.parts
+        for name in p.given:
+            able = [kind.what for kind in KINDS.values() if name in kind.follows]
+            if able and name not in self.kind.follows:
+                raise ParameterError(f"{name}: only for {', '.join(able)}; preds holds {self.kind.what}")
+        if p.columns and self.kind.roles == ():
+            raise ParameterError(f"columns: {self.kind.what} has no columns to name")
+        if self.name == "wide" and len(p.metrics) > 1:
+            raise ParameterError(
+                f"metrics: a wide table holds one metric, got {len(p.metrics)}; a long table has a metric column"
+            )
+        if self.name != "ranking":
+            check_named(parts, p.columns, p.unit)
+        if self.kind.roles:
+            columns.check_roles(p.columns, self.kind.roles)
+        for part in parts if self.name == "wide" and p.header is None else ():
+            columns.refuse_data(part.columns, part.name)
+
+    def read(self, p: Significance, reading: Reading) -> UnitValues:
+        """The values that a table, an earlier report or trec_eval's output holds."""
+        if self.name == "report":
+            return units.read_report(self.cells.parts)
+        if self.name == "trec_eval":
+            return read_output(self.cells.parts, p.systems, p.metrics)
+        of = Columns.of(self.cells)
+        if self.name == "long":
+            roles = Roles.of_long(of, p.columns, p.unit)
+        else:
+            roles = Roles.of_wide(of, p.columns, p.unit, p.systems)
+        return units.read(roles, p.systems, p.metrics, reading)
+
+
+@contextmanager
+def opened(p: Significance, reading: Reading) -> Iterator[Given]:
+    """The input that the parameters name; its engine, where it has more rows than are kept, closes with the block."""
+    parts = sources.parts(p.preds, p.header, reading)
+    is_table = not (parts[0].layout or Header(parts[0], {}, ()).is_report or is_output(parts[0]))
+    budget = backends.budget(p.memory, p.threads, p.spill, reading)
+    with backends.needed(parts, budget) if is_table else nullcontext() as engine:
+        yield Given.of(parts, p, engine)
 
 
 def check_named(parts: Sequence[Part], chosen: Mapping[str, str], unit: str | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError
+from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_columns import Cells, Column, Use, measure_of, without_stage
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import formats
@@ -212,7 +213,7 @@ class Roles:
             ids = [cluster]
         free = free.without(*ids)
         values = [c for c in free.numbers if not c.no_value and Use.TRUTH not in c.uses]
-        measured = named or [c for c in values if not roles_of.aside(c.name)]
+        measured = named or [c for c in values if not unit_columns.aside(c.name)]
         if not measured:
             has = ", ".join(columns.names)
             raise InputError(
@@ -355,9 +356,9 @@ def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where
     whole = len(columns) > 1 and any(without_stage(name) == measure for name, measure in measured.items())
     kinds = [
         ("metrics", [*measured] if whole or len({*measured.values()}) > 1 else []),
-        ("columns of a tracker", roles_of.tracked(names_of)),
-        ("statistics of others", roles_of.statistics(names_of, [column.name for column in every])),
-        *((kind, [column.name]) for column in columns if (kind := roles_of.counted(column.sample()))),
+        ("columns of a tracker", unit_columns.tracked(names_of)),
+        ("statistics of others", unit_columns.statistics(names_of, [column.name for column in every])),
+        *((kind, [column.name]) for column in columns if (kind := unit_columns.counted(column.head()))),
     ]
     for kind, names in kinds:
         if names:
@@ -370,7 +371,7 @@ def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where
 def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
     """Raise InputError for columns that are totals of each row by their names: conversions of users."""
     names = {column.key: column.name for column in columns}
-    sides = [next((names[key] for key in keys if key in names), "") for keys in roles_of.COUNTED]
+    sides = [next((names[key] for key in keys if key in names), "") for keys in unit_columns.TOTALS]
     if all(sides):
         successes, trials = sides
         raise InputError(

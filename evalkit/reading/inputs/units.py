@@ -15,18 +15,24 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, codes
+from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.limits import Reading
-from evalkit.metrics.rows import Sums
+from evalkit.metrics.block import Block
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.inputs import aligned, unit_roles
+from evalkit.reading.inputs.aligned import Layout
+from evalkit.reading.inputs.lists import Account
 from evalkit.reading.inputs.unit_columns import Cells, Column
-from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, SYSTEM, Columns, Roles
+from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, ROW, SYSTEM, Columns, Roles
+from evalkit.reading.reductions import blocks
+from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Source, at
-from evalkit.reading.tables.rules import Field
+from evalkit.reading.tables.rules import Field, Role
 from evalkit.reading.tables.table import Table
 
 NAMED = 8  # columns or measures that a note names
@@ -42,7 +48,8 @@ class UnitValues:
     id: what names each unit, texts of numpy or Arrow; None where they are numbered. name: what the input calls what
     varies, "row" where it names nothing. cluster: the number of each unit's cluster, and the clusters' names in order;
     None where each has one unit, which is then called as its cluster. texts: further columns that could name clusters.
-    findings: what was decided or left out on the way.
+    findings: what was decided or left out on the way. alone: rows whose id another system lacks. accounts: what became
+    of each system's ranked rows.
     known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only, and
     directions: which values of a metric are better by it, "high", "low" or "neither".
     """
@@ -59,6 +66,8 @@ class UnitValues:
     known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    alone: int = 0
+    accounts: Mapping[str, Account] = field(default_factory=dict)
 
     @classmethod
     def of_table(cls, table: Any, keys: Iterable[tuple[str, str]], **about: Any) -> "UnitValues":
@@ -303,17 +312,97 @@ def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]
     return tuple(findings)
 
 
-def read_trials(parts: Sequence[Part], chosen: Mapping[str, str]) -> Trials:
+# Rows of labels and probabilities ------------------------------------------------------------------------------------
+
+
+LABEL = Role("label", rules.FLAGS)
+
+
+def read_losses(
+    cells: Cells, named: Mapping[str, str], metrics: Sequence[Metric], unit: str | None, reading: Reading
+) -> UnitValues:
+    """The losses of rows of systems that are joined on the id, of labels and probabilities."""
+    import pyarrow as pa
+
+    layouts = aligned.layouts(cells.parts, lambda part: _layout(part, named, [unit] if unit else []))
+    t = blocks.laid(cells.engine, blocks.pieces_of(cells.engine, cells.parts, layouts), unit=unit)
+    systems, ids = t.systems, t.schema.id is not None
+    n, width = t.rows // len(systems), len(metrics) * len(systems)
+    if n * width > reading.kept:
+        raise too_many(t.name, n, width, reading.kept)
+    table = t.total(RowLosses(tuple(metrics), ids)).whole([ID], reading.listed)
+    t.check(len(table), None if ids else 0)
+    if unit:
+        _refuse_no_unit(t, table, unit)
+    if not ids:
+        numbers = pa.array(np.arange(1, len(table) + 1)).cast(pa.string())
+        table = pa.table(dict(zip(table.column_names, table.columns, strict=True)) | {ID: numbers})
+    keys = [(metric.name, system) for metric in metrics for system in systems]
+    columns = {**t.columns} | ({"unit": unit} if unit else {})
+    alone = t.rows - len(table) * len(systems)
+    return UnitValues.of_table(table, keys, name=unit or ROW, columns=columns, sources=t.sources(), alone=alone)
+
+
+def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> Layout:
+    """The columns of a part; the unit may be the id."""
+    names = ("system", "id", "label", "score")
+    beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
+    columns = roles_of.match(part.columns, names, named, part.name, named=beside).resolved(names[2:])
+    return Layout(
+        aligned.attributes_by_role(attributes) | aligned.shared_of([LABEL], columns),
+        {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},
+        id=columns.get("id"),
+        system=columns.get("system"),
+    )
+
+
+@dataclass(frozen=True)
+class RowLosses:
+    """The losses of the rows of a block that every system has."""
+
+    metrics: tuple[Metric, ...]
+    ids: bool
+
+    def __call__(self, block: Block) -> Shaped:
+        """One value a metric, system and row."""
+        import pyarrow as pa
+
+        label = block.truth.astype(np.int64)
+        systems = [Rows(label, score) for score in block.said]
+        values = [Chosen(metric).sums(rows).numerator for metric in self.metrics for rows in systems]
+        names = {ID: block.texts if self.ids else None, CLUSTER: block.units}
+        columns = {name: texts for name, texts in names.items() if texts is not None}
+        return Shaped((pa.table(columns | {f"v{i}": column for i, column in enumerate(values)}),), (1, 1, len(block)))
+
+
+def _refuse_no_unit(t: Blocks, table: Any, unit: str) -> None:
+    """Raises InputError where a row that all systems have has no unit."""
+    import pyarrow.compute as pc
+
+    lacking = pc.equal(table[CLUSTER], aligned.NONE)
+    if rows := pc.sum(lacking).as_py():
+        where = "true"
+        if t.schema.id:
+            where = f"id = {t.engine.dialect.literal(pc.min(table[ID].filter(lacking)).as_py())}"
+        condition = f"{blocks.cell(t.engine, f'text attribute {unit}')} = {t.engine.dialect.literal(aligned.NONE)}"
+        place = t.where(f"{condition} AND {where}", "1", 1, t.systems[0])[0][1]
+        raise aligned.no_unit(place, unit, rows)
+
+
+# Successes and trials, and earlier reports ----------------------------------------------------------------------------
+
+
+def read_trials(cells: Cells, chosen: Mapping[str, str]) -> Trials:
     """Columns successes and trials; the first column of text names the system of each row.
 
     Raises InputError for counts that are not whole, for more successes than trials, and for no trial at all.
     """
     columns = {role: chosen.get(role, role) for role in COUNTED}
-    text = [column.name for column in Columns.of(Cells.held(parts)).every if not column.clean]
+    text = [column.name for column in Columns.of(cells).every if not column.clean]
     label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
     fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
     fields |= {"system": Field(label)} if label else {}
-    rows = Table([tables.block(part, fields) for part in parts])
+    rows = Table([tables.block(part, fields) for part in cells.parts])
     successes, trials = (rows.numbers(role) for role in COUNTED)
     _refuse_uncountable(rows, successes, trials)
     systems = _trial_names(rows, label)
@@ -359,6 +448,12 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
     pair, metric = (row["first"], row["second"]), report["primary"]
     estimates = {(estimate["metric"], estimate["system"]): estimate for estimate in report["estimates"]}
     sides = (np.array(values, float), np.zeros(len(values)))
+    known = {(metric, name): estimates[metric, name] for name in pair}
+    if len(values) > (several := min(int(estimate["n"]) for estimate in known.values())):
+        raise InputError(
+            f"{part.name}: a report on {several:,} units ({row['unit']}) must hold one difference per unit, got "
+            f"{len(values):,}; use its original input, with unit"
+        )
     return UnitValues(
         id=np.array(ids, dtype=object),
         name=row["unit"],
@@ -367,7 +462,7 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         values={(metric, name): Sums(side) for name, side in zip(pair, sides, strict=True)},
         columns={"differences": f"{pair[0]} − {pair[1]}"},
         sources=(part.fingerprint(len(values)),),
-        known={(metric, name): estimates[metric, name] for name in pair},
+        known=known,
         directions={row["name"]: row["best"] for row in report.get("metrics", [])},
     )
 
