@@ -19,12 +19,13 @@ from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
-from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs, unit_kinds
+from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns
+from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part

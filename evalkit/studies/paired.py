@@ -17,7 +17,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
 from evalkit.numbers import plural, unit_noun
-from evalkit.reading.inputs.units import UnitValues
+from evalkit.reading.reductions.units import UnitValues
 from evalkit.statistics import intervals, methods, multiplicity, power, proportions, ranks, signflip, significance
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.intervals import Estimate

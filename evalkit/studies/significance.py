@@ -15,10 +15,10 @@ from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.numbers import plural
-from evalkit.reading.inputs import unit_kinds
-from evalkit.reading.inputs import units as reading_units
-from evalkit.reading.inputs.unit_kinds import Given
-from evalkit.reading.inputs.units import Trials, UnitValues
+from evalkit.reading.reductions import unit_kinds
+from evalkit.reading.reductions import units as reading_units
+from evalkit.reading.reductions.unit_kinds import Given
+from evalkit.reading.reductions.units import Trials, UnitValues
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import proportions

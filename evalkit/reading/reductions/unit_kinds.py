@@ -18,10 +18,10 @@ from evalkit.metrics.rows import Sums
 from evalkit.parameters import Significance
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.inputs import units
 from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns, Roles
-from evalkit.reading.inputs.units import COUNTED, VALUE, UnitValues, unused, wanted
+from evalkit.reading.reductions import units
+from evalkit.reading.reductions.units import COUNTED, VALUE, UnitValues, unused, wanted
 from evalkit.reading.tables import columns, sources, trec
 from evalkit.reading.tables.formats import Csv, Trec
 from evalkit.reading.tables.parts import Part
