@@ -132,7 +132,8 @@ def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
     array = np.asarray(keys)
     if array.dtype.kind in "iu" and array.size and array.min() >= 0 and array.max() < SPARSE * array.size:
         present = np.bincount(array) > 0  # no sort where the numbers are dense
-        return (np.cumsum(present) - 1)[array], np.flatnonzero(present).astype(array.dtype)
+        code = array if present.all() else (np.cumsum(present) - 1)[array]
+        return code.astype(np.int64, copy=False), np.flatnonzero(present).astype(array.dtype)
     if array.dtype == object and array.size > SPARSE:
         from pandas import factorize
 

@@ -14,20 +14,20 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_474,
+    "catalogue": 1_475,
     "commands": 442,
     "drawing": 1_380,
     "findings": 78,
-    "metrics": 2_114,
-    "offline": 774,
+    "metrics": 2_115,
+    "offline": 778,
     "online": 986,
     "page": 183,
     "pages": 3_681,
     "parameters": 822,
-    "reading": 6_578,
+    "reading": 6_593,
     "statistics": 4_392,
-    "studies": 5_593,
-    "top": 1_003,
+    "studies": 5_591,
+    "top": 1_004,
 }
 MODULES = 162
 TESTS = 18_580

@@ -108,9 +108,10 @@ class Termed(Kind):
     def effects(self, rows: Rows, k: int | None) -> Effects:
         """The value, and how much each row moves it."""
         terms = self.sums(rows, k, 1)
-        top, bottom = terms.numerator, terms.size
-        moved = ratio(top - terms.value * bottom, np.nansum(np.where(np.isnan(top), np.nan, bottom)))
-        return Effects(terms.value, np.nan_to_num(moved) if np.isfinite(terms.value) else moved)
+        value, size = terms.value, terms.size
+        total = np.nansum(size if terms.defined.all() else np.where(terms.defined, size, np.nan))
+        moved = ratio(terms.numerator - value * size, total)
+        return Effects(value, np.nan_to_num(moved, copy=False) if np.isfinite(value) else moved)
 
 
 class OfTable(Kind):

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
 from evalkit.metrics import influence
@@ -110,9 +111,9 @@ class Rows:
         return Counts.of(np.array([1.0, 0.0]), np.cumsum(positive), np.cumsum(negative))
 
     @cached_property
-    def place(self) -> Ints:
+    def place(self) -> NDArray[np.int32]:
         """Where in the table of the score each row stands."""
-        return place(self.counts, self.scores)
+        return place(self.counts, self.scores).astype(np.int32)  # which is kept
 
     # Of several classes
 
@@ -173,7 +174,7 @@ class Sums:
 
     def by_unit(self, keep: Bools, unit: np.ndarray | None) -> tuple[Floats, Floats]:
         """Numerators and denominators of the rows to keep, added up by `unit` where it names each row's."""
-        columns = (self.numerator[keep], self.size[keep])
+        columns = (self.numerator, self.size) if keep.all() else (self.numerator[keep], self.size[keep])
         if unit is None:
             return columns
         code, names = codes(unit[keep])

@@ -157,14 +157,14 @@ class Learner:
 
     estimators: dict[str, Any]
     features: pd.DataFrame
-    label: Floats
+    label: np.ndarray
     classes: int
 
     def fit(self, job: Job) -> Fit:
         """Make one fit. Raises InputError with the message of the estimator if it fails."""
         from sklearn.base import clone
 
-        y = self.label.astype(np.int64) if self.classes else self.label
+        y = self.label
         if self.classes and np.unique(y[job.train]).size < 2:
             raise InputError(f"label must have 2 or more classes among the training rows of {job.place}, got one")
         with warnings.catch_warnings(record=True) as caught:
@@ -187,7 +187,7 @@ class Learner:
         if not self.classes:
             return Rows(self.label[rows], decision)
         said: dict[str, Any] = {
-            "actual": self.label[rows].astype(np.int64),
+            "actual": self.label[rows],
             "decision": decision.astype(np.int64),
             "classes": self.classes,
         }

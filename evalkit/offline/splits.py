@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite
+from evalkit.reading.tables.table import Coded
 
 MOST_FITS = 10_000
 
@@ -315,7 +316,7 @@ class FoldColumn:
         return len(self.names) == 1
 
 
-def read(fold: ArrayLike, repeat: ArrayLike | None = None) -> FoldColumn:
+def read(fold: Coded | ArrayLike, repeat: Coded | ArrayLike | None = None) -> FoldColumn:
     """Return the folds of a column of names. repeat: the repeat of the folds that each row belongs to.
 
     A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test` the validation rows
@@ -325,15 +326,21 @@ def read(fold: ArrayLike, repeat: ArrayLike | None = None) -> FoldColumn:
     >>> column.names, column.folds.pairs, column.set_aside
     (('test',), ((array([0, 2]), array([1])),), array([3]))
     """
-    number, names = codes(fold)
-    if repeat is not None and len((draws := codes(repeat))[1]) > 1:
-        return _repeated(number, names.astype(str), *draws)
+    number, names = _coded(fold)
+    if repeat is not None and len((draws := _coded(repeat))[1]) > 1:
+        return _repeated(number, names, *draws)
     distinct = [str(name) for name in names]
     if len(distinct) > 1 and all(_word(name) in YES_NO for name in distinct):
         raise InputError(f"fold must name folds, or training and test rows as train and test, got {_listed(distinct)}")
     if len(distinct) > 1 and any(_word(name) in TRAINING | TEST for name in distinct):
         return _holdout(number, distinct)
-    return FoldColumn(by_column(number if len(distinct) > 1 else fold), tuple(distinct), np.empty(0, np.int64))
+    return FoldColumn(by_column(number if len(distinct) > 1 else distinct), tuple(distinct), np.empty(0, np.int64))
+
+
+def _coded(column: Coded | ArrayLike) -> tuple[Ints, np.ndarray]:
+    """The number of each row's name, and the names in order."""
+    number, names = (column.code, column.names) if isinstance(column, Coded) else codes(column)
+    return number, np.array(names).astype(str)
 
 
 def _word(name: str) -> str:

@@ -164,6 +164,11 @@ class Validation(Shown, Study):
     # The metrics
 
     @cached_property
+    def unit(self) -> Ints | None:
+        """The group of each row that was tested, or its id where ids are repeated, as a number."""
+        return self.examples.unit_of(self.rows)
+
+    @cached_property
     def _of_system(self) -> dict[str, Rows]:
         """The rows of each system with their units; the table of a score is counted once."""
         return {
@@ -182,7 +187,7 @@ class Validation(Shown, Study):
     def units_held(self) -> Units:
         """The rows that were tested, by their ids or else their numbers, each with its fold."""
         e = self.examples
-        cluster = self.attributes[self.settings.unit] if self.settings.unit else None
+        cluster = None if e.unit is None else e.units_named(self.rows)
         listed = Listed.of(e.named(self.rows), cluster, self.tests)
         labels = e.classes if len(e.classes) > 2 else ()
         rows = {name: self.pooled[name] for name in self.systems}
@@ -232,7 +237,7 @@ class Validation(Shown, Study):
         side, group = self.trained(self.subject, 0) if self.holdout else None, self.examples.group
         if side is None:
             return None
-        unit = None if group is None else group[self.folds.pairs[0][0]]
+        unit = None if group is None else group.code[self.folds.pairs[0][0]]
         return mover(self.interval(self.primary, replace(side, unit=unit)), self.estimate(self.primary, self.subject))
 
     def fold_values(self, system: str, chosen: Chosen | None = None) -> Floats:
@@ -323,7 +328,7 @@ class Validation(Shown, Study):
     @property
     def class_counts(self) -> list[int]:
         """The rows of each class."""
-        counts: list[int] = np.bincount(self.examples.label.astype(np.int64)).tolist()
+        counts: list[int] = np.bincount(self.examples.label).tolist()
         return counts
 
     @property
@@ -420,7 +425,8 @@ class Validation(Shown, Study):
     def stretches(self, bins: int) -> pd.DataFrame:
         """Neighbouring parts of the axis, at most so many, of one kind, fold by fold: fold, kind, start, width."""
         e, tests = self.examples, [(fold.label, self.rows[fold.member]) for fold in self.tests]
-        place = resplits.places(len(e), e.time, e.group, [test for _, test in tests])
+        group = None if e.group is None else e.group.code
+        place = resplits.places(len(e), e.time, group, [test for _, test in tests])
         pairs = ((None if pair is None else self.folds.pairs[pair][0]) for pair in self._pairs)
         sides = (
             (name, test, self.rows[:0] if train is None else train)
@@ -476,7 +482,8 @@ class Validation(Shown, Study):
         e = self.examples
         target = e.label if e.features is None else e.names  # two classes or a number, which need no names
         ids = None if e.id is None else e.id.code
-        columns = {"features": e.features, "label": target, "group": e.group, "time": e.time, "ids": ids}
+        group = None if e.group is None else e.group.code
+        columns = {"features": e.features, "label": target, "group": group, "time": e.time, "ids": ids}
         listed = list(leakage.audit(self.folds, rng=self.rng(5), **columns))  # type: ignore[arg-type]
         listed += self._of_selection()
         listed += [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]

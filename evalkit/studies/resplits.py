@@ -162,7 +162,8 @@ def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
     if e.fold is not None:
         return splits.read(e.fold).folds
     if e.time is not None:
-        folds = splits.forward(e.time, k=k, gap=gap, group=e.group)
+        group = None if e.group is None else e.group.code
+        folds = splits.forward(e.time, k=k, gap=gap, group=group)
         why = "rows are dated, so the past predicts the future"
     elif e.group is not None:
         folds, why = by_group(e, k=k, seed=seed), "rows of a group are correlated"
@@ -182,8 +183,8 @@ def by_group(e: Examples, *, k: int, seed: int) -> Folds:
     """k folds of whole groups, of classes as even as the groups allow."""
     assert e.group is not None
     if e.kind == CLASSES:
-        return splits.stratified_group_k_fold(e.names, e.group, seed=seed, k=k)
-    return splits.group_k_fold(e.group, seed=seed, k=k)
+        return splits.stratified_group_k_fold(e.names, e.group.code, seed=seed, k=k)
+    return splits.group_k_fold(e.group.code, seed=seed, k=k)
 
 
 def ways(setting: Setting) -> tuple[list[Way], list[Unfitted]]:
@@ -208,7 +209,9 @@ def _makers(setting: Setting) -> dict[str, tuple[Any, ...]]:
         return moment | (own or {"blocks forward in time": chosen}) | blind
     if group is not None:
         whole = {
-            "one holdout of 30% of groups": (lambda: splits.group_holdout(group, seed=seed, repeats=limits.holdouts),)
+            "one holdout of 30% of groups": (
+                lambda: splits.group_holdout(group.code, seed=seed, repeats=limits.holdouts),
+            )
         }
         return own | whole | {f"{folds} of groups": (lambda: _group_folds(setting), k)} | blind
     times, several = limits.repeats, limits.repeats * limits.averaged

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from evalkit import parameters
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
@@ -32,10 +33,6 @@ from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 from evalkit.studies.resplits import Setting
 from evalkit.studies.study import Settings
 from evalkit.system import progress
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 ROLES = ("system", "id", "label", "score", "group", "time", "fold", "repeat")
@@ -89,13 +86,14 @@ def _of_predictions(p: parameters.Validation, limits: Limits) -> Validation:
                 "rating, with the fold as a segment"
             )
     e = folds.predictions(parts, columns=p.columns, kind=p.task)
+    pa.default_memory_pool().release_unused()  # what the columns took while they were read
     chosen = _chosen(e, p)
     assert e.fold is not None
     column = splits.read(e.fold, e.repeat)
     if column.set_aside.size:
-        names = tuple(sorted({str(name) for name in e.fold[column.set_aside]}))
+        names = e.fold.take(column.set_aside).names
         left_out = LeftOut(kinds.SET_ASIDE, column.set_aside.size, names)
-        e = _only(e, np.setdiff1d(np.arange(len(e)), column.set_aside), left_out)
+        e = e.take(np.setdiff1d(np.arange(len(e)), column.set_aside), left_out)
         assert e.fold is not None
         column = splits.read(e.fold, e.repeat)
     return _given(e, column, _settings(chosen, e, p, limits), p)
@@ -137,20 +135,7 @@ def sampled(e: Examples, most: int, seed: int) -> Examples:
     if len(e) <= most:
         return e
     rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(e))[:most])
-    return _only(e, rows, LeftOut(kinds.SAMPLED_ROWS, len(e) - most, of=len(e)))
-
-
-def _only(e: Examples, rows: Ints, rest: LeftOut) -> Examples:
-    """Some of the rows; the rest is left out."""
-    sides = {name: None if (side := getattr(e, name)) is None else side[rows] for name in (*folds.SIDES, "repeat")}
-    tables = {name: _part(getattr(e, name), rows) for name in ("features", "candidates")}
-    own: dict[str, Any] = {"label": e.label[rows], "score": {name: values[rows] for name, values in e.score.items()}}
-    own |= {"left_out": (*e.left_out, rest), "place": rows if e.place is None else e.place[rows]}
-    return replace(e, **own, **tables, **sides)  # type: ignore[arg-type]
-
-
-def _part(table: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
-    return None if table is None else table.iloc[rows].reset_index(drop=True)
+    return e.take(rows, LeftOut(kinds.SAMPLED_ROWS, len(e) - most, of=len(e)))
 
 
 def _chosen(e: Examples, p: parameters.Validation) -> tuple[Chosen, ...]:
@@ -186,11 +171,12 @@ def _settings(chosen: tuple[Chosen, ...], e: Examples, p: parameters.Validation,
 
 def _given(e: Examples, column: FoldColumn, shared: Settings, p: parameters.Validation) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
-    label = e.label.astype(np.int64) if e.classes else e.label
     systems = {
-        name: Rows(label, score, rules.rounded(p.threshold, e.precision[name])) for name, score in e.score.items()
+        name: Rows(e.label, score, rules.rounded(p.threshold, e.precision[name])) for name, score in e.score.items()
     }
-    systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(label, column.folds, classes=bool(e.classes))
+    systems[_free(BASELINE if e.classes else MEDIAN, systems)] = _baseline(
+        e.label, column.folds, classes=bool(e.classes)
+    )
     rows = np.sort(np.concatenate(column.folds.tests))
     pooled, tests, train = systems, column.folds.tests, column.folds.pairs[0][0]
     if len(rows) < len(e):
@@ -211,11 +197,8 @@ def _given(e: Examples, column: FoldColumn, shared: Settings, p: parameters.Vali
 
 def _read(e: Examples, p: parameters.Validation, rows: Ints, tests: Iterable[tuple[str, Ints]]) -> dict[str, Any]:
     """What every study has of the examples. rows: that were tested; tests: the name and the rows of each fold."""
-    attributes = {"group": e.group[rows]} if e.group is not None else {}
-    if e.group is None and e.unit is not None:
-        attributes = {e.unit: np.array(e.named(rows).to_pylist(), dtype=object)}
     slices = [Slice("fold", name, test) for name, test in tests]
-    read = {"attributes": attributes, "given": p.given, "sources": e.sources}
+    read = {"attributes": {}, "given": p.given, "sources": e.sources}
     return read | {"examples": e, "rows": rows, "tests": slices}
 
 

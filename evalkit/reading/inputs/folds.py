@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
+from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Kind
 from evalkit.reading.inputs import aligned, unit_columns
@@ -19,7 +19,7 @@ from evalkit.reading.tables import rules, sources
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field, Precision, Rule
-from evalkit.reading.tables.table import Ids, Table
+from evalkit.reading.tables.table import Coded, Ids, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,44 +56,55 @@ class Examples:
     are here.
     """
 
-    label: Floats
+    label: np.ndarray
     classes: tuple[str, ...]
     features: pd.DataFrame | None
     score: Mapping[str, Floats]
     id: Ids | None
-    group: np.ndarray | None
+    group: Coded | None
     time: Floats | None
-    fold: np.ndarray | None
+    fold: Coded | None
     dated: bool
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
     left_out: tuple[LeftOut, ...] = ()
     candidates: pd.DataFrame | None = None
-    repeat: np.ndarray | None = None
+    repeat: Coded | None = None
     precision: Mapping[str, Precision] = field(default_factory=dict)
     place: Ints | None = None
 
     def named(self, rows: Ints) -> Any:
         """What some of the rows are called: their ids, in Arrow, or else their numbers in the input, from 1."""
         if self.id is not None:
-            return self.id[rows].texts
+            return self.id.take(rows).texts
         return (rows if self.place is None else self.place[rows]) + 1
 
     @cached_property
     def repeats(self) -> int:
         """How often the folds were drawn: the number of repeats, 1 without such a column."""
-        return 1 if self.repeat is None else len(codes(self.repeat)[1])
+        return 1 if self.repeat is None else len(self.repeat.names)
 
     @property
     def unit(self) -> str | None:
         """What varies as a whole: the group, else the id whose rows are repeated, else nothing but the row."""
         return "group" if self.group is not None else "id" if self.repeats > 1 else None
 
+    def units_named(self, rows: Ints) -> Any:
+        """What varies as a whole by its name, in Arrow: the group of these rows, else their ids."""
+        import pyarrow as pa
+
+        return self.named(rows) if self.group is None else pa.array(self.group.names).take(self.group.code[rows])
+
+    def unit_of(self, rows: Ints) -> Ints | None:
+        """What varies as a whole, as a number of each of these rows in the order of its names; None of nothing."""
+        of = self.group if self.group is not None else self.id if self.repeats > 1 else None
+        return None if of is None else of.code if len(rows) == len(self) else of.code[rows]
+
     @property
     def names(self) -> np.ndarray:
         """The label as the audit and the splitters take it: names of classes, or numbers."""
-        return np.array(self.classes)[self.label.astype(np.int64)] if self.classes else self.label
+        return np.array(self.classes)[self.label] if self.classes else self.label
 
     @property
     def kind(self) -> str:
@@ -102,6 +113,16 @@ class Examples:
 
     def __len__(self) -> int:
         return self.label.size
+
+    def take(self, rows: Ints, rest: LeftOut) -> Examples:
+        """Some of the rows; the rest is left out."""
+        every = {name: getattr(self, name) for name in ("label", "repeat", "features", "candidates", *SIDES)}
+        sides = {name: side.take(rows) for name, side in every.items() if side is not None}
+        for name in {"features", "candidates"} & sides.keys():
+            sides[name] = sides[name].reset_index(drop=True)
+        score = {name: values[rows] for name, values in self.score.items()}
+        place = rows if self.place is None else self.place[rows]
+        return replace(self, score=score, place=place, left_out=(*self.left_out, rest), **sides)
 
 
 # Out-of-fold predictions
@@ -116,17 +137,17 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, columns)))
     label, classes = _classes(rows.numbers["label"], kind, rows.locate)
     if len(classes) > 2:
-        count = np.bincount(label.astype(np.int64))
+        count = np.bincount(label)
         rare = len(count) - 1 - int(count[::-1].argmin())
         part, row = rows.locate(int(np.flatnonzero(label == rare)[0]))
         raise InputError(
             f"{part.name}: {rows.columns['label']} must hold two classes, or numbers that the score forecasts, got "
             f"{classes[rare]!r} as one of {len(classes)}{at(row)}; set task='number' for a forecast"
         )
-    time, dated = _times(rows.text.get("time"), rows.columns.get("time", ""), rows.locate)
+    time, dated = _times(rows.text.coded.get("time"), rows.columns.get("time", ""), rows.locate)
     id = tables.Ids.of(rows.id) if "id" in rows.columns else None
     if "repeat" in rows.text:
-        _repeats_agree(rows, id, label)
+        _repeats_agree(rows, id)
     elif id is not None:
         _refuse_unnamed_repeat(parts[0], id)
     return Examples(
@@ -135,10 +156,10 @@ def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> E
         features=None,
         score={name: own["score"] for name, own in rows.own.items()},
         id=id,
-        repeat=rows.text.get("repeat"),
-        group=rows.text.get("group"),
+        repeat=rows.text.coded.get("repeat"),
+        group=rows.text.coded.get("group"),
         time=time,
-        fold=rows.text["fold"],
+        fold=rows.text.coded["fold"],
         dated=dated,
         columns=rows.columns,
         sources=rows.sources,
@@ -179,13 +200,14 @@ def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
         )
 
 
-def _repeats_agree(rows: Aligned, id: Ids | None, label: Floats) -> None:
+def _repeats_agree(rows: Aligned, id: Ids | None) -> None:
     """Raise InputError if an id changes its label or group between repeats, or occurs twice in one fold."""
     assert id is not None
     code = id.code
     order = np.argsort(code, kind="stable")
     same = code[order][1:] == code[order][:-1]
-    shared = {"label": label} | ({"group": rows.text["group"]} if "group" in rows.text else {})
+    shared = {"label": rows.numbers["label"]}
+    shared |= {"group": rows.text["group"]} if "group" in rows.text else {}
     for role, values in shared.items():
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
@@ -193,15 +215,15 @@ def _repeats_agree(rows: Aligned, id: Ids | None, label: Floats) -> None:
             raise aligned.not_one(rows.place(row), rows.columns[role], id.name(row), values[before], values[row])
     key = code
     for role in ("repeat", "fold"):
-        number, names = codes(rows.text[role])
-        key = key * names.size + number
+        column = rows.text.coded[role]
+        key = key * len(column.names) + column.code
     if (again := aligned.repeated(key, np.arange(key.size))) is not None:
         raise InputError(
             f"{rows.place(again)}: id {id.name(again)!r} must occur once per repeat and fold, got it again"
         )
 
 
-def _times(text: np.ndarray | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
+def _times(text: Coded | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
     """Times as numbers, and whether they were dates: then in days since 1970.
 
     Raises InputError for the first text that is no date where not all are numbers.
@@ -210,8 +232,7 @@ def _times(text: np.ndarray | None, name: str, locate: Locate) -> tuple[Floats |
         return None, False
     import pandas as pd
 
-    row, texts = codes(text)
-    distinct = pd.Series(texts, dtype=object)
+    row, distinct = text.code, pd.Series(text.names, dtype=object)
     values = pd.to_numeric(distinct, errors="coerce").to_numpy(np.float64)
     if np.isfinite(values).all():
         return values[row], False
@@ -222,7 +243,7 @@ def _times(text: np.ndarray | None, name: str, locate: Locate) -> tuple[Floats |
     for rule, wrong in ((DATE, placeholder), (TIME, ~readable)):
         if wrong.any():
             odd = int(wrong.to_numpy()[row].argmax())
-            raise _refused(rule, name, repr(text[odd]), locate(odd))
+            raise _refused(rule, name, repr(text.names[row[odd]]), locate(odd))
     return ((dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400)[row], True
 
 
@@ -269,7 +290,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
     roles, ignored, where = columns[0].roles, columns[0].ignored, parts[0].name
     _refuse_repeat(roles, features=columns[0].features, where=where)
     rows = tables.read(parts, [own.fields for own in columns])
-    text = {role: rows.texts(role) for role in roles}
+    text = {role: rows.coded(role) for role in roles}
     label, classes = _target(text["label"], roles["label"], kind, rows.locate)
     time, dated = _times(text.get("time"), roles.get("time", ""), rows.locate)
     features = _typed(rows, columns[0].features, use.categorical)
@@ -282,7 +303,7 @@ def table(data: Any, use: Use, *, kind: str | None) -> Examples:
         features=features[chosen] if chosen else features,
         candidates=features if chosen else None,
         score={},
-        id=tables.Ids.of(text["id"]) if "id" in text else None,
+        id=tables.Ids.of(rows.column("id")) if "id" in text else None,
         group=text.get("group"),
         time=time,
         fold=text.get("fold"),
@@ -368,26 +389,27 @@ def _refused(rule: Rule, column: str, got: str, place: tuple[Part, int]) -> Inpu
     return rule.error(part, column, str(got), row)
 
 
-def _target(text: np.ndarray, name: str, kind: str | None, locate: Locate) -> tuple[Floats, tuple[str, ...]]:
+def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> tuple[np.ndarray, tuple[str, ...]]:
     """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
     import pandas as pd
 
-    empty = [row for row, cell in enumerate(text) if cell.lower() in MISSING]
-    if empty:
-        raise _refused(rules.PRESENT, name, repr(text[empty[0]]), locate(empty[0]))
-    values = pd.to_numeric(pd.Series(text, dtype=object), errors="coerce").to_numpy(np.float64)
+    empty = np.array([cell.lower() in MISSING for cell in text.names])[text.code]
+    if empty.any():
+        row = int(empty.argmax())
+        raise _refused(rules.PRESENT, name, repr(text.names[text.code[row]]), locate(row))
+    values = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce").to_numpy(np.float64)[text.code]
     if kind == NUMBER or (kind is None and not np.isnan(values).any()):
         for rule in rules.MEASURED:
             assert rule.breaks is not None
             wrong = np.flatnonzero(rule.breaks(values))
             if wrong.size:
-                got = repr(text[wrong[0]]) if rule is rules.FINITE else f"{values[wrong[0]]:g}"
+                got = repr(text.names[text.code[wrong[0]]]) if rule is rules.FINITE else f"{values[wrong[0]]:g}"
                 raise _refused(rule, name, got, locate(int(wrong[0])))
         return _classes(values, kind, locate)
-    return _numbered(*codes(text))
+    return _numbered(text.code, text.names)
 
 
-def _classes(values: Floats, kind: str | None, locate: Locate) -> tuple[Floats, tuple[str, ...]]:
+def _classes(values: Floats, kind: str | None, locate: Locate) -> tuple[np.ndarray, tuple[str, ...]]:
     distinct = np.unique(values)
     if is_number(distinct, kind):
         if distinct.size < 2:
@@ -402,8 +424,8 @@ def is_number(distinct: Floats, kind: str | None) -> bool:
     return kind == NUMBER or (kind is None and not few)
 
 
-def _numbered(code: Ints, names: Sequence[str] | np.ndarray) -> tuple[Floats, tuple[str, ...]]:
+def _numbered(code: Ints, names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     """Class numbers and the names of the classes."""
     if len(names) < 2:
         raise InputError(f"label must have 2 or more classes, got only {names[0]!r}")
-    return code.astype(np.float64), tuple(map(str, names))
+    return code, tuple(names)

@@ -168,7 +168,8 @@ class Ids:
         """The id of a row."""
         return str(self.texts[row].as_py())
 
-    def __getitem__(self, rows: Ints) -> "Ids":
+    def take(self, rows: Ints) -> "Ids":
+        """The ids of some rows."""
         return Ids(self.texts.take(rows))
 
 
