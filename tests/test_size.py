@@ -22,7 +22,7 @@ LINES = {
     "offline": 778,
     "online": 986,
     "page": 183,
-    "pages": 3_681,
+    "pages": 3_667,
     "parameters": 822,
     "reading": 6_593,
     "statistics": 4_392,

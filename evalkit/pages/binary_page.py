@@ -451,11 +451,7 @@ def reliability(
 @probabilities
 def calibration(study: BinaryStudy) -> Html:
     """The Brier score taken apart, ECE, and the mean error; then slope and intercept."""
-    note = (
-        "Brier = miscalibration (MCB) − discrimination (DSC) + uncertainty (UNC): CORP, no bins. Recalibration removes "
-        "the miscalibration; only a better ranking adds discrimination. ece_10_debiased: ECE less what chance adds to "
-        "it on average. bias: mean probability − base rate. " + NO_LIMITS
-    )
+    note = page.said("binary.calibration_note") + NO_LIMITS
     if len(study.order) > DRAWN:
         note += f" The figure shows the first {DRAWN}."
     fitted = study.calibration["part"].isin(FITTED)

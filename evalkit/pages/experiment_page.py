@@ -162,8 +162,8 @@ def heavy_users(study: Experiment) -> Figure | Html:
     if not len(study.caps) or study.plain is None:
         return Html("")
     n, first, second = max(study.caps["n"]), *study.opponents
-    caption = f"{first} − {second}: difference in mean {study.plain.label}, values capped at each quantile of all "
-    caption += f"users; {study.settings.level:.0%} intervals (Welch). A capped mean is a different estimand."
+    facts = {"first": first, "second": second, "label": study.plain.label, "level": study.settings.level}
+    caption = page.said("experiment.heavy_users", **facts)
     label: dict[str, Any] = {
         "label": f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})",
         "zero": True,

@@ -226,10 +226,9 @@ HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "mea
 def answer(study: Planning) -> Html:
     """How many times the users an A/B test needs, raw and with CUPED, and the world in words."""
     row = study.worlds.set_index("world").loc[study.name]
-    text = f"In the simulated world '{study.name}' interleaving (sign of each user's preference) needs about "
-    text += f"{_about(row['interleaving'])} users to agree with the truth in 95% of experiments; the best raw A/B "
-    text += f"metric ({row['raw_metric']}) {_times(row['raw_times'])} times as many, the best with CUPED "
-    text += f"({row['cuped_metric'].removesuffix(', CUPED')}) {_times(row['cuped_times'])} times."
+    times = {"raw": row["raw_metric"], "raw_times": _times(row["raw_times"]), "times": _times(row["cuped_times"])}
+    times |= {"users": _about(row["interleaving"]), "cuped": row["cuped_metric"].removesuffix(", CUPED")}
+    text = page.said("interleaving.answer", name=study.name, **times)
     return tables.stack([tables.paragraph(text), tables.findings(of_planning(study))])
 
 

@@ -171,8 +171,8 @@ def queries(study: Ranking) -> Figure | Html:
     low = study.primary.metric.best == "low"
     better, equal, worse = diagnostics.sides(-values if low else values)
     (green, gained), (orange, lost) = (page.COLOURED[verdict] for verdict in ("better", "worse"))
-    caption = f"{pair}: difference in {study.primary.label} of each query, sorted. {counted(better, 'query')} better "
-    caption += f"({green}), {equal:,} equal, {worse:,} worse ({orange}); dashed: the mean over queries."
+    facts = {"better": counted(better, "query"), "green": green, "equal": equal, "worse": worse, "orange": orange}
+    caption = page.said("ranking.queries", pair=pair, label=study.primary.label, **facts)
     labels: dict[str, Any] = {
         "xlabel": f"queries, sorted (n = {len(values):,})",
         "ylabel": f"difference in {study.primary.label}",

@@ -208,9 +208,8 @@ def actual_plot(study: Rating) -> Figure:
     names = study.order[:DRAWN]
     frame = study.cells(names)
     what = "weight" if study.weighted else "number of rows"
-    caption = f"Actual value against forecast ({counted(len(study.account), 'row')}), in {CELLS} × {CELLS} cells, "
-    caption += f"coloured by their {what} (logarithmic, up to {number(frame['rows'].max(), 0)} in a cell). Dotted: "
-    caption += f"forecast = actual. {_axes('each axis holds the central 99% of its values')}{_first(study)}"
+    facts = {"rows": counted(len(study.account), "row"), "cells": CELLS, "most": number(frame["rows"].max(), 0)}
+    caption = page.said("rating.actual_plot", what=what, first=_first(study), **facts)
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": "actual"}
     return figures.row(curve_plots.cells, frame, caption=caption, panels=len(names), height=3.2, **labels)
 
@@ -222,8 +221,8 @@ def error_histogram_plot(study: Rating) -> Figure:
     frame = study.histogram(names)
     places = decimals(bin_widths(frame))
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
-    caption = f"Errors (forecast − actual) of {counted(len(study.account), 'row')}: share of the rows in {BINS} equal "
-    caption += f"bins. Dashed: the mean error. {_axes('the axis holds the central 99%')}{_first(study)}"
+    rows = counted(len(study.account), "row")
+    caption = page.said("rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study))
     labels: dict[str, Any] = {"xlabel": "error (forecast − actual)", "ylabel": "share of rows"}
     alt = f"{caption} Mean errors: {values}."
     return figures.row(
@@ -244,10 +243,7 @@ def reliability_plot(study: Rating) -> Figure:
     of_units = f"Errors of one {study.unit_name} vary together. " if study.settings.unit else ""
     of_such = f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
     band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
-    caption = f"Reliability diagram of the mean without bins (CORP, isotonic regression, n = {len(study.account):,}). "
-    caption += "On the dotted line forecasts are right on average; above it they are too low, below it too high. "
-    caption += f"{band}Below: histogram of the forecasts. MCB, DSC, UNC: see below. "
-    caption += f"{_axes('the axis holds the central 99% of the forecasts')}{_first(study)}"
+    caption = page.said("rating.reliability_plot", rows=len(study.account), band=band, first=_first(study))
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
     alt = f"{caption} {values}."
     data = (drawn.curve, drawn.bands, drawn.spread)
@@ -260,10 +256,6 @@ def decomposition(study: Rating) -> Html:
     columns += "uncertainty (UNC)=uncertainty # | (DSC − MCB) / UNC=skill #"
     note = page.said("rating.decomposition_note")
     return of_rows("The squared error taken apart", study.parts, columns, note)
-
-
-def _axes(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}; what lies beyond is not drawn."
 
 
 def _first(study: Rating) -> str:

@@ -15,9 +15,7 @@ from evalkit.numbers import counted, decimals, listed, number
 from evalkit.pages import page
 from evalkit.studies import score_curves as net_benefit
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
-from evalkit.studies.classification import (
-    used_costs,
-)
+from evalkit.studies.classification import used_costs
 from evalkit.studies.score_curves import METRICS as TARGETS
 from evalkit.studies.score_curves import Moving, Plain, Varied, intervals, moving, used
 
@@ -59,8 +57,8 @@ def threshold_plot(study: BinaryStudy) -> Figure | Html:
         reference=mark,
         steps=FROM_ABOVE,
     )
-    caption = f"{study.leader}: precision, recall and F1 of predicting positive at or above each threshold (n = "
-    caption += f"{counted(study.table(study.leader).total, 'row')}). Dotted: the threshold used, {number(used)}."
+    rows = counted(study.table(study.leader).total, "row")
+    caption = page.said("threshold.threshold_plot", leader=study.leader, rows=rows, used=number(used))
     return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
 
 
@@ -108,10 +106,9 @@ def decision_curve(study: BinaryStudy) -> Figure | Html:
     at = net_benefit.at_costs(study)
     values = listed((f"{row.system} {number(row.value)}" for row in at.itertuples()), page.CURVES + 1)
     chance = number(at["threshold"].iloc[0], 2)
-    caption = f"Decision curve (n = {len(study.account):,}). Net benefit: true positives per row less false positives "
-    caption += "per row times t / (1 − t), where t is the probability from which a case is acted on; higher is better. "
-    caption += f"Dotted line at 0: no case is acted on. At t = {chance}, which the costs imply ({study.costs}): "
-    caption += f"{values}.{LOW if frame['y'].isna().any() else ''}{page.few(study)}"
+    facts = {"costs": study.costs, "values": values, "low": LOW if frame["y"].isna().any() else ""}
+    more = {"rows": len(study.account), "chance": chance, "few": page.few(study)}
+    caption = page.said("threshold.decision_curve", **facts, **more)
     panel = Panel(frame, THRESHOLD, "net benefit per row", reference=((0, 1), (0, 0)))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
 
