@@ -1,7 +1,7 @@
 """Own metrics of every kind, and inputs for them."""
 
 import numpy as np
-import pandas as pd
+import samples
 from engine_samples import binary, long
 
 import evalkit as ek
@@ -67,16 +67,6 @@ def saved(label, predicted, amount):
     return amount * label * predicted - predicted
 
 
-def forecasts(n=90):
+def forecasts():
     rng = np.random.default_rng(1)
-    actual = rng.gamma(2, 2, n)
-    return pd.DataFrame(
-        {
-            "id": np.arange(n),
-            "actual": actual,
-            "forecast_a": actual + rng.normal(0, 1, n),
-            "forecast_b": actual + rng.normal(0, 2, n),
-            "exact": rng.random(n) + 0.1,
-            "user_id": rng.integers(0, 20, n),
-        }
-    )
+    return samples.forecasts(90, exact=rng.random(90) + 0.1, user_id=rng.integers(0, 20, 90))

@@ -18,15 +18,6 @@ from evalkit.statistics import consistency
 TEN = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
 
 
-def test_decomposition_of_ten_rows():
-    parts = cal.decompose(TEN)
-    np.testing.assert_allclose(
-        [parts.miscalibration, parts.discrimination, parts.uncertainty, cal.brier(TEN)],
-        [0.140167, 0.066667, 0.25, 0.3235],
-        atol=5e-7,
-    )
-
-
 rows = st.lists(st.tuples(st.integers(0, 20).map(lambda i: i / 20), st.integers(0, 1)), min_size=1, max_size=40)
 
 

@@ -177,49 +177,27 @@ def test_repeated_rows_share_their_label_and_every_score(systems, weight):
     assert study.repeated == wide.duplicated().sum() > 0
 
 
-LONG = "n" * 3000
-N = 60
+NAMES = [*"ab" * 29, "a", "n" * 3000]  # the last is too long
+LABEL = np.arange(60) % 2
 
 
-def rows(**columns):
-    rng = np.random.default_rng(1)
-    usual = {"id": np.arange(N) // 2, "label": np.arange(N) // 2 % 2, "score": rng.uniform(size=N)}
-    usual |= {"actual": np.arange(N) // 2 * 1.0, "forecast": rng.uniform(size=N), "value": rng.normal(size=N)}
-    usual |= {"query": np.arange(N) // 12, "item": np.arange(N) % 6, "grade": np.arange(N) % 2}
-    return pd.DataFrame(usual | columns)
-
-
-def last(name="a"):
-    """A column of two names, the last of which is too long."""
-    return [*([name, "b"] * N)[: N - 1], LONG]
-
-
-def of(*names, **more):
-    return rows(**more)[[*names, *more]]
-
-
-@pytest.mark.parametrize(  # names of systems, arms and units are refused by `bad_inputs`
-    "data, more",
-    [
-        (of("label", "score", place=last()), {"segments": "place"}),
-        (of(label=last(), predicted=last()), {}),
-    ],
-)
-def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(data, more):
+@pytest.mark.parametrize("data", [{"label": LABEL, "score": 0.5, "place": NAMES}, {"label": NAMES, "predicted": NAMES}])
+def test_a_name_that_no_page_can_repeat_is_refused_with_its_row(data):
+    """Names of systems, arms and units are refused by `bad_inputs`."""
     message = r"must have at most 1,000 bytes, got 3,000, beginning with 'nnn.*\(row 60\)"
     with pytest.raises(InputError, match=message) as error:
-        classification.read(preds=data, **more)
+        classification.read(preds=pd.DataFrame(data), segments="place" if "place" in data else None)
     assert len(str(error.value)) < 300
 
 
-def test_a_column_with_a_long_name_is_refused(tmp_path):
-    data = of("id", "label").assign(**{f"score_{'n' * 2000}": 0.5})
+def test_a_column_with_a_long_name_is_refused():
     with pytest.raises(InputError, match="a column's name must have at most 1,000 bytes, got 2,006"):
-        classification.read(preds=data)
+        classification.read(preds=pd.DataFrame({"label": LABEL, f"score_{'n' * 2000}": 0.5}))
 
 
 def test_long_texts_that_are_features_or_ids_are_read():
-    text = np.where(np.arange(N) % 3, "m" * 2000, "o" * 2000)
-    assert validation.read(features=of("label", "score", remark=text), k=5, seconds=0.1).systems
-    queries = np.char.add("q" * 1500, (np.arange(N) // 6).astype(str))
-    assert ranking.read(preds=of("item", "score", "grade", query=queries)).order
+    features = pd.DataFrame({"label": LABEL, "remark": np.where(np.arange(60) % 3, "m" * 2000, "o" * 2000)})
+    assert validation.read(features=features, k=5, seconds=0.1).systems
+    queries = np.char.add("q" * 1500, (np.arange(60) // 6).astype(str))
+    lists = {"query": queries, "item": np.arange(60) % 6, "score": np.arange(60) / 60, "grade": LABEL}
+    assert ranking.read(preds=pd.DataFrame(lists)).order

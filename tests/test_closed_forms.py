@@ -83,15 +83,6 @@ def test_hall_undoes_its_own_transformation():
     assert hall(0.0, 1.0, 0.0, n=30, level=0.95).high == pytest.approx(stdtrit(29, 0.975))
 
 
-def test_the_range_gives_the_scale():
-    plain = ranged_t(2.0, 0.1, freedom=30.0, n=31, level=0.95, low=-np.inf, high=np.inf)
-    assert plain.high - 2 == pytest.approx(2 - plain.low)
-    above = ranged_t(2.0, 0.1, freedom=30.0, n=31, level=0.95, high=np.inf)
-    assert above.high * above.low == pytest.approx(4)
-    below = ranged_t(-2.0, 0.1, freedom=30.0, n=31, level=0.95, low=-np.inf, high=0.0)
-    assert (below.low, below.high) == pytest.approx((-above.high, -above.low))
-
-
 def test_lift_by_precision_and_by_recall_meet():
     """Where the rows picked are as many as the positives, precision and recall are shares of as many."""
     a = lift(60, 100, 100, 1000, 0.3, level=0.95)

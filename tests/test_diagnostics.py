@@ -1,32 +1,26 @@
 """What findings are measured by: small slices, thresholds beyond all scores, thresholds that a precision rounds."""
 
 import numpy as np
-import pandas as pd
+from samples import forecasts
 
 from evalkit.pages import shared_findings
 from evalkit.reading.tables.rules import DOUBLE, SINGLE
 from evalkit.studies import diagnostics, rating
 
-
-def forecasts(n=60) -> pd.DataFrame:
-    rng = np.random.default_rng(3)
-    actual = rng.normal(size=n)
-    columns = {name: actual + rng.normal(0, scale, n) for name, scale in (("forecast_a", 0.2), ("forecast_b", 0.9))}
-    country = np.where(np.arange(n) < 5, "few", "many")
-    return pd.DataFrame({"id": range(n), "actual": actual, "country": country, **columns})
+COUNTRY = np.where(np.arange(60) < 5, "few", "many")
 
 
 def test_slices_below_twenty_units_are_small():
-    study = rating.read(forecasts(), segments="country")
+    study = rating.read(forecasts(country=COUNTRY), segments="country")
     assert diagnostics.small_slices(study) == ["country few"]
     assert diagnostics.most_units(study) == 60
 
 
 def test_slices_that_cannot_show_a_difference_are_named():
     """Five units have 32 sign vectors: no p below 0.05 is possible."""
-    study = rating.read(forecasts(), segments="country")
+    study = rating.read(forecasts(country=COUNTRY), segments="country")
     assert diagnostics.untestable_slices(study) == ["country few"]
-    assert diagnostics.untestable_slices(rating.read(forecasts())) == []
+    assert diagnostics.untestable_slices(rating.read(forecasts(country=COUNTRY))) == []
 
 
 def test_thresholds_at_the_ends_of_the_scores():
@@ -53,7 +47,7 @@ def test_ties_move_an_estimate_that_has_a_range():
 
 
 def test_the_best_value_follows_the_direction_of_the_metric():
-    study = rating.read(forecasts(), metrics="mae,r2,bias")
+    study = rating.read(forecasts(country=COUNTRY), metrics="mae,r2,bias")
     values = study.estimates.set_index(["metric", "system"])["value"]
     assert diagnostics.best_value(study, "mae") == values["mae"].min()
     assert diagnostics.best_value(study, "r2") == values["r2"].max()

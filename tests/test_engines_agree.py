@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import units_again
 import whole_pages
 from frozen import compare
 from own_metric_samples import own_errors
@@ -371,6 +372,7 @@ def test_blocks_give_what_memory_gives(name, tmp_path):
     for path, some in (("memory", held), ("blocks", study)):
         units.write(tmp_path / path, "made", {"": getattr(some, case.parameter, some)})
     assert len(same_rows(tmp_path / "memory", tmp_path / "blocks")) > 0
+    units_again.follows(tmp_path / "memory", expected.get(case.parameter) or expected)
 
 
 # The forms of input differ in nothing but how many rows there are at once.

@@ -10,7 +10,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import independent, power
-from evalkit.statistics.proportions import difference_score, two_proportions
+from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving
 
 
@@ -174,16 +174,6 @@ def test_cuped_narrows_the_interval_by_the_correlation():
     useless = experiments.cuped(a, b, np.ones(4000), np.ones(4000))
     assert useless.p_value == pytest.approx(plain.p_value)
     assert useless.difference.value == pytest.approx(plain.difference.value)
-
-
-def test_share_lift_is_the_score_interval_in_another_scale():
-    rng = np.random.default_rng(14)
-    for n, m in rng.integers(1, 40, (300, 2)).tolist():
-        hits, other = int(rng.integers(0, n + 1)), int(rng.integers(1, m + 1))
-        low, high = limits(independent.share_lift(hits, n, other, m))
-        difference = difference_score(hits, n, other, m)
-        assert (low <= 0 <= high) == (difference.low <= 0 <= difference.high)
-        assert low - 1e-12 <= hits / n / (other / m) - 1 <= high + 1e-12
 
 
 def test_one_stratum_is_none():

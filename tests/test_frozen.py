@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import units_again
 from frozen import compare, freeze, large, large_cases, needs
 from frozen.cases import CASES
 
-from evalkit import numbers
+from evalkit import numbers, system
 from evalkit.pages import page
 
 TREE = {
@@ -66,9 +67,17 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", QUICK, ids=[case.name for case in QUICK])
-def test_every_number_is_the_frozen_one(case, frozen, made):
-    found = compare.differences(frozen[case.name], freeze.run(case, made))
+def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(case, frozen, made, tmp_path, monkeypatch):
+    monkeypatch.setenv(system.UNITS, str(tmp_path / "units"))
+    results = freeze.run(case, made)
+    found = compare.differences(frozen[case.name], results)
     assert [str(one) for one in found if not one.by_processor] == []
+    if (tmp_path / "units").exists():
+        parts = {name: results[name] for name in ("log", "users") if results.get(name)} or {"": results}
+        for table, part in parts.items():
+            units_again.follows(tmp_path / "units", part, table)
+    else:
+        assert needs.LIMITS in case.needs
 
 
 BY_BLOCKS = [case for case in large_cases.by_blocks() if case.report in ONE_FORM and case in QUICK]

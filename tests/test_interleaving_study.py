@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from frozen import needs
 from online_samples import SMALL, log, more_logs, users
 
 from evalkit.arrays import InputError
-from evalkit.online import interleaving as drafts
-from evalkit.online import simulation
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import significance
 from evalkit.studies import interleaving, planning
@@ -88,54 +87,28 @@ def test_an_error_names_the_row_of_its_own_file(tmp_path):
 # Several rankers
 
 
-def watched(world, chance, rng):
-    """0 or 1 for each position of single sessions: whether it was played, a probability if it is looked at."""
-    played, here = np.zeros(chance.shape, dtype=np.int64), np.ones(len(chance), dtype=bool)
-    for place in range(chance.shape[1]):
-        played[:, place] = here & (rng.random(len(chance)) < chance[:, place])
-        ended = (played[:, place] == 1) & (rng.random(len(chance)) < world.leave)
-        here &= ~ended & (rng.random(len(chance)) < world.stay)
-    return played
-
-
-def multileaved(seed, noises, people=300, sessions_each=3):
-    """Sessions of team-draft multileaving of rankers with these noises, clicks of the cascade model."""
-    rng, k = np.random.default_rng(seed), 6
-    world = simulation.World(k=k)
-    who = simulation.people(world, people, rng=rng)
-    lists = np.stack([simulation.ranking(world, who, noise, rng=rng) for noise in noises])
-    rows = []
-    for day in range(sessions_each):
-        shown = drafts.team_draft(lists, k, rng=rng)
-        clicks = watched(world, np.take_along_axis(who.chance, shown.item, axis=1), rng)
-        user = np.repeat(np.arange(people), k)
-        made = {"user": user, "session": user * sessions_each + day, "position": np.tile(np.arange(k) + 1, people)}
-        team = np.array([f"r{i}" for i in range(len(noises))])[shown.team.ravel()]
-        rows.append(pd.DataFrame(made | {"team": team, "click": clicks.ravel()}))
-    return pd.concat(rows, ignore_index=True)
-
-
 def test_several_rankers_are_compared_pair_by_pair_over_users():
-    noises = [4.0, 0.2, 1.6]
-    study = interleaving.read(multileaved(1, noises), arms="r0,r1,r2", **SMALL).log
-    assert study.order == ["r1", "r2", "r0"]
+    study = interleaving.read(needs.multileaved(), arms="c,a,b", **SMALL).log
+    assert study.order == ["a", "b", "c"]
     value = study.estimates.set_index(["metric", "system"])["value"]
     for metric, even in {"user_share": 1, "credit_share": 1, "user_preference": 1.5, "session_wins": 1.5}.items():
         assert value[metric].sum() == pytest.approx(even)
     rows = study.comparisons[study.comparisons["metric"] == "user_share"]
-    assert rows[["first", "second"]].to_numpy().tolist() == [["r1", "r2"], ["r1", "r0"], ["r2", "r0"]]
+    assert rows[["first", "second"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert rows["adjusted"].tolist() == pytest.approx(significance.holm(rows["p"]).tolist())
     credit = pd.DataFrame(study.kept.credit, columns=study.kept.arms).groupby(study.kept.user).sum()
     share = credit.div(credit.sum(axis=1), axis=0).dropna()
-    assert rows["difference"].iloc[0] == pytest.approx((share["r1"] - share["r2"]).mean())
-    assert rows["wins"].iloc[0] == (share["r1"] > share["r2"]).sum()
+    assert rows["difference"].iloc[0] == pytest.approx((share["a"] - share["b"]).mean())
+    assert rows["wins"].iloc[0] == (share["a"] > share["b"]).sum()
     assert study.headline["verdict"].iloc[-1] == "better"
 
 
 def test_the_page_of_several_rankers():
-    study = interleaving.read(multileaved(2, [1.6] * 3), arms="r0,r1,r2", **SMALL)
+    table = needs.multileaved()
+    team = np.array([*"abc"])[(table["session"] + table["position"]) % 3]
+    study = interleaving.read(table.assign(team=team), arms="a,b,c", **SMALL)
     assert len(study.log.coins) == 18
-    assert "r0 or r1 or r2" in interleaving_page.title(study).text
+    assert "a or b or c" in interleaving_page.title(study).text
     assert "a tie is a share of 1/3" in interleaving_page.estimates(study.log).text
     assert "minus 1/3, the share under a fair coin" in interleaving_page.balance(study.log).caption
     assert study.log.checks.set_index("check").at["sessions with uneven teams", "count"] == 0

@@ -8,7 +8,6 @@ from importlib import import_module
 import engine_samples as of
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from engine_samples import LESS, SHARDS, SMALL, binary, classified, long
@@ -22,7 +21,7 @@ from evalkit.catalogue import lookup, row_metrics
 from evalkit.drawing import shown
 from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
-from evalkit.metrics import counts, influence
+from evalkit.metrics import influence
 from evalkit.pages import labels_page, significance_page
 from evalkit.pages.shared_findings import power
 from evalkit.reading.engines.backends import budget, opened
@@ -347,15 +346,6 @@ def small(data, **given):
     return classified(data, SMALL, metrics="brier", **given)
 
 
-@pytest.mark.parametrize("name", ["two classes, real weights", "several labels, plain", "forecasts, long"])
-def test_every_value_follows_from_the_file_of_units_alone(name, tmp_path):
-    study = read(CASES[name], CASES[name].table(), SHARDS)
-    again = written(tmp_path / "file", **{"": study})
-    for chosen in study.settings.metrics:
-        for system in study.systems:
-            assert again.value(chosen.label, system) == pytest.approx(study.estimate(chosen, system).value, rel=1e-10)
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_rows_without_ids_have_their_numbers_in_the_files(suffix, tmp_path):
     data = long(binary(900)).drop(columns="id").reset_index(drop=True)
@@ -408,57 +398,3 @@ def test_units_are_counted_not_clusters(monkeypatch):
     assert study.units < len(study.data) == study.units_held().size
     monkeypatch.setattr(units, "MOST", study.units * len(study.systems))
     assert study.units_wanted() is None
-
-
-# Coverage -----------------------------------------------------------------------------------------------------
-
-METRICS = ("roc_auc", "average_precision")
-
-
-def covered(times, units, users=150):
-    """How often the intervals of each metric (rows) by these units (columns) hold the population's value."""
-    rng = np.random.default_rng(12)
-
-    def draw(users):
-        size = rng.integers(1, 15, users)
-        user = np.repeat(np.arange(users), size)
-        taste = rng.normal(0, 1.2, users)[user]
-        label = rng.random(len(user)) < 1 / (1 + np.exp(-taste))
-        score = taste + label * 0.8 + rng.normal(0, 1, len(user))
-        return pd.DataFrame({"label": label.astype(int), "score": score, "user_id": user.astype(str)})
-
-    def estimates(data, unit=None):
-        return classified(data, Limits(reading=Reading(rows=100)), metrics=",".join(METRICS), unit=unit).estimates
-
-    truth, hits = estimates(draw(40_000))["value"], np.zeros((len(METRICS), len(units)))
-    for _ in range(times):
-        data = draw(users)
-        for i, unit in enumerate(units):
-            e = estimates(data, unit)
-            hits[:, i] += (e["low"] <= truth) & (truth <= e["high"])
-    return hits / times
-
-
-def test_intervals_by_user_cover():
-    assert (covered(60, ("user_id",)) >= 0.85).all()  # 0.95 less three and a half standard errors
-
-
-@pytest.mark.slow
-def test_intervals_by_user_cover_at_length():
-    for by_user, by_row in covered(1000, ("user_id", None)):
-        assert 0.92 <= by_user <= 0.97
-        assert by_row < 0.92
-
-
-@pytest.mark.slow
-def test_a_big_file(tmp_path):
-    rng, path = np.random.default_rng(1), tmp_path / "big.parquet"
-    label = rng.random(6_000_000) < 0.2
-    score = rng.normal(size=len(label)) + label
-    pq.write_table(pa.table({"label": label.astype(np.int8), "score": score}), path)
-    study = classification.read(str(path), memory="300MB", metrics="roc_auc,average_precision,ks,f1")
-    exact = counts.count(score, label)
-    width, low, high = study.binned["system"].moved
-    assert abs(study.estimate(study.primary, "system").value - counts.auc(exact)) <= width < 1e-5
-    assert low <= counts.average_precision(exact) <= high
-    assert len(study.account) == len(label)

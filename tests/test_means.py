@@ -18,18 +18,6 @@ from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits
 
 
-def test_hall_inverts_his_cubic():
-    """g(T) = T + γ (T² / 3 + 1 / 6) / √n + γ² T³ / 27 n at both limits is the quantile of t."""
-    values = rng(1).lognormal(0, 1, 30)
-    n, skew = 30, stats.skew(values)
-    e = intervals.mean(values, level=0.9)
-    error = values.std(ddof=1) / np.sqrt(n)
-    for limit, q in ((e.low, 1), (e.high, -1)):
-        t = (values.mean() - limit) / error
-        g = t + skew * (t**2 / 3 + 1 / 6) / np.sqrt(n) + skew**2 * t**3 / (27 * n)
-        assert g == pytest.approx(q * stats.t.ppf(0.95, n - 1), abs=1e-9)
-
-
 def test_the_upper_limit_of_very_skewed_values_does_not_run_away():
     """Near a skewness of 2 for 20 units Hall's cube root passes 0, and his limit lies ten standard errors above."""
     highs = np.array([intervals.hall(0.0, 1.0, skew, n=20, level=0.95).high for skew in np.linspace(0, 3.5, 36)])

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from evalkit.limits import Limits, Reading
 from evalkit.metrics.counts import count
 from evalkit.metrics.curves import net_benefit, treat_all
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.thresholds import differences
-from evalkit.studies import classification, score_curves
 
 RNG = np.random.default_rng(5)
 CHANCE = np.array([0.05, 0.2, 0.5, 0.8])
@@ -43,21 +41,3 @@ def test_differences_equal_the_mean_over_rows_and_its_error():
         error = np.sqrt((np.sum((each - each.mean()) ** 2) + 1 + cost**2) / 499 / 500)
         assert d.value[i] == pytest.approx(each.mean(), abs=1e-10)
         assert (d.high[i] - d.low[i]) / 2 == pytest.approx(1.96473 * error, rel=1e-5)
-
-
-def test_out_of_core_has_the_same_values_without_limits():
-    label, first, second = rows(3000, RNG)
-    frame = {"label": label, "a": first, "b": second}
-    held = classification.read(frame, systems="a,b", metrics="roc_auc")
-    large = Limits(reading=Reading(rows=100))
-    from evalkit import parameters
-
-    summed = classification.study_of(
-        parameters.Classification.of({"preds": frame, "systems": "a,b", "metrics": "roc_auc"}), large
-    )
-    first, second = score_curves.apart(held), score_curves.apart(summed)
-    np.testing.assert_allclose(first["value"], second["value"], atol=1e-12)
-    assert first["low"].notna().all()
-    assert second["low"].isna().all()
-    pieces = summed.plot.decision_curve, summed.plot.decision_difference
-    assert "as the rows are not in memory" in pieces[1].caption

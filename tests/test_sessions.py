@@ -63,13 +63,6 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcom
         )
 
 
-def test_two_estimands_two_answers():
-    # nine users take 3 of their 5 items from A, a tenth 15 of 50
-    (side, _) = sessions.sides(np.arange(10), np.array([[3.0, 2]] * 9 + [[15, 35]]))
-    assert unit_metrics.user_share(side).mean() == pytest.approx(0.57)
-    assert unit_metrics.credit_share(side).value == pytest.approx(42 / 95)
-
-
 def test_a_unit_without_credit_has_no_share():
     (side, _) = sessions.sides(["u", "v"], np.array([[0.0, 0], [1, 0]]))
     assert unit_metrics.user_share(side).tolist() == pytest.approx([np.nan, 1], nan_ok=True)

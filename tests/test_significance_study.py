@@ -13,8 +13,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import claim_plots, plots
 from evalkit.metrics.grid import Counted
 from evalkit.pages import first_screen, lessons_page, page, ranking_page, significance_page
-from evalkit.statistics import methods, multiplicity, proportions
-from evalkit.statistics import significance as sig
+from evalkit.statistics import methods, multiplicity
 from evalkit.statistics import significance as tests
 from evalkit.studies import lessons, paired, ranking, significance
 from evalkit.studies.paired import RESAMPLES
@@ -33,16 +32,6 @@ def test_the_family_is_counted_and_adjusted_as_one(sample):
     assert rows["adjusted"].to_numpy() == pytest.approx(multiplicity.holm(rows["p"]))
     assert (rows["max_t"] >= rows["p"]).all()
     assert significance.read(baseline="lda_cosine").family == "12 comparisons: 3 metrics × 4 candidates; Holm"
-
-
-def test_the_sample_has_the_answers_of_the_ranking_report(sample):
-    """The same runs, the same test: only the family is larger."""
-    alone = ranking.read(metrics="ndcg@10,map,mrr").comparisons
-    both = sample.comparisons.merge(alone, on=["metric", "first", "second"], suffixes=("", "_ranking"))
-    assert len(both) == 30
-    for column in ("difference", "p", "low", "high", "n"):
-        assert both[column].to_numpy() == pytest.approx(both[f"{column}_ranking"].to_numpy())
-    assert (both["adjusted"] >= both["adjusted_ranking"]).all()
 
 
 def test_every_way_to_test_is_named():
@@ -243,22 +232,6 @@ def test_other_tests_are_of_the_same_mean_and_sizes_are_of_units():
     assert "Mean over rows, whole users as units, with its 95% interval" in significance_page.estimates(study).text
 
 
-def test_folds_take_the_corrected_t():
-    table = pd.DataFrame({"fold": range(10), "a": rng(5).normal(0.82, 0.02, 10), "b": rng(6).normal(0.8, 0.02, 10)})
-    row, d = significance.read(table, test_to_train=1 / 9).comparisons.iloc[0], (table["a"] - table["b"]).to_numpy()
-    assert row["p"] == pytest.approx(sig.nadeau_bengio(d, train=9, test=1).p_value)
-    assert row["p"] > sig.paired_t(d).p_value
-
-
-def test_less_is_better_where_it_is_said_or_known():
-    table = wide()
-    assert significance.read(table).comparisons.iloc[0]["first"] == "a"
-    less = significance.read(table, metrics="cost", lower_is_better="cost").comparisons.iloc[0]
-    assert less[["first", "second", "verdict"]].tolist() == ["b", "a", "better"]
-    for known in ("log_loss", "rmse", "mae", "hamming_loss"):
-        assert significance.read(table, metrics=known).leader == "b"
-
-
 def predictions(users=30, each=8) -> pd.DataFrame:
     """Chances of two systems on rows of users, whose rows one of them has right together."""
     rows = np.arange(users * each)
@@ -300,30 +273,3 @@ def test_metrics_of_chances_are_defined_as_the_catalogue_has_them():
     assert "brier: mean (probability − label)²" in shown
     assert "the mean of the values in the input" not in shown
     assert "the mean of the values in the input" in significance_page.definitions(significance.read(wide())).text
-
-
-@pytest.mark.parametrize(
-    "heads, alternative, p, word",
-    [
-        (8, "greater", 0.0546875, "cannot tell"),
-        (9, "greater", 0.0107421875, "better"),
-        (8, "two-sided", 0.109375, "cannot tell"),
-        (9, "two-sided", 0.021484375, "better"),
-        (1, "less", 0.0107421875, "worse"),
-    ],
-)
-def test_the_coin(heads, alternative, p, word):
-    table = pd.DataFrame({"successes": [heads], "trials": [10]})
-    row = significance.read(table, null=0.5, alternative=alternative).headline.iloc[0]
-    assert row["p"] == pytest.approx(p, abs=1e-12)
-    assert (row["verdict"], row["unit"], row["n"]) == (word, "trial", 10)
-    assert (row["p"] < 0.05) == (not row["low"] <= 0 <= row["high"])
-
-
-def test_independent_shares():
-    table = pd.DataFrame({"arm": ["A", "B"], "successes": [56, 48], "trials": [70, 80]})
-    row = significance.read(table).comparisons.iloc[0]
-    assert row["p"] == pytest.approx(0.0080451, abs=5e-8)
-    assert (row["low"], row["high"]) == pytest.approx((0.0533, 0.3377), abs=5e-5)
-    assert row["p_fisher"] == pytest.approx(proportions.fisher(56, 70, 48, 80).p_value)
-    assert page.differences(significance.read(table)).caption.startswith("Differences")

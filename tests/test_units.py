@@ -6,14 +6,12 @@ from pathlib import Path
 
 import engine_samples
 import numpy as np
-import online_samples
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-import significance_tables
 from frozen import cases
-from test_engines_agree import DECIDED
-from units_again import Again, check, equal, written
+from test_engines_agree import in_memory
+from units_again import check, equal, written
 
 import evalkit as ek
 from evalkit import __main__ as command
@@ -21,13 +19,12 @@ from evalkit import system
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import row_metrics
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import REPORTS, Ranking
+from evalkit.parameters import Ranking
 from evalkit.studies import (
     classification,
     interleaving,
     ranking,
     rating,
-    significance,
     units,
     validation,
 )
@@ -41,23 +38,12 @@ RUNS = {
     "qrels": f"{DATA}/digits_retrieval/qrels.txt",
     "queries": f"{DATA}/digits_retrieval/queries.csv",
 }
-CREDIT, PENGUINS, TRAITS, VISITS = (
-    f"{DATA}/{name}/predictions.csv" for name in ("german_credit", "penguins", "digit_traits", "visit_forecasts")
-)
+CREDIT = f"{DATA}/german_credit/predictions.csv"
 WEIGHTED = {"unit": "user_id", "columns": "{weight: exact}"}
 
 
 def binary(**more):
     return classification.read(engine_samples.binary(400), segments="country,age", **more)
-
-
-def classes(**more):
-    return classification.read(engine_samples.classes(300), segments="country", **more)
-
-
-def values(**more):
-    frame = significance_tables.wide(40, c=np.where(np.arange(40) % 7, 1.5, np.nan))
-    return significance.read(frame.assign(user=np.arange(40) // 3), **more)
 
 
 def three_classes():
@@ -77,40 +63,11 @@ def repeated():
     return pd.concat(each)
 
 
-STUDIES = {
-    "two classes": lambda: classification.read(CREDIT, metrics=TWO, segments="housing,credit_amount"),
+STUDIES = {  # beside the cases of test_frozen.py and test_engines_agree.py, which look at their files too
     "two classes, weights and users": lambda: binary(metrics=f"gauc,{TWO}", **WEIGHTED),
-    "two classes, the order within users decides a slice": lambda: binary(metrics="gauc_positives", unit="user_id"),
-    "several classes": lambda: classification.read(PENGUINS, metrics=METRICS["class"], segments="island"),
-    "several classes, weights and users": lambda: classes(metrics=METRICS["class"], **WEIGHTED),
-    "several classes, the order decides": lambda: classes(metrics="roc_auc_ovr,weighted_f1"),
-    "classes without scores": lambda: classification.read(
-        engine_samples.decided(300), metrics=DECIDED, segments="country", columns="{weight: heavy}"
-    ),
-    "several labels": lambda: classification.read(TRAITS, metrics=METRICS["label"], segments="digit"),
-    "several labels, the order decides": lambda: classification.read(
-        TRAITS, metrics="map_classes,macro_f1", unit="digit"
-    ),
-    "forecasts": lambda: rating.read(VISITS, metrics=METRICS["forecast"], segments="plan,health", unit="person"),
-    "forecasts, a median decides": lambda: rating.read(VISITS, metrics="median_absolute_error,r2", segments="plan"),
-    "ranked lists": lambda: ranking.read(**RUNS, metrics=METRICS["ranking"], segments="digit"),
-    "ranked lists by unit": lambda: ranking.read(**RUNS, metrics="gauc,ndcg@10", segments="digit", unit="digit"),
-    "values per unit": lambda: values(unit="query"),
-    "values by cluster": lambda: values(unit="user"),
-    "folds": lambda: significance.read(significance_tables.wide(10), test_to_train=0.1111, unit="query"),
-    "values of ranked lists": lambda: significance.read(RUNS["preds"], RUNS["qrels"], metrics="gauc,map", unit="query"),
-    "losses of rows": lambda: significance.read(CREDIT, metrics="log_loss,brier"),
-    "successes and trials": lambda: significance.read({"system": ["a", "b"], "successes": [7, 3], "trials": [9, 11]}),
-    "successes against a share": lambda: significance.read(
-        {"system": ["a"], "successes": [7], "trials": [9]}, null=0.3
-    ),
-    "out-of-fold predictions": lambda: validation.read(CREDIT, metrics=f"accuracy,{TWO}"),
     "repeated folds": lambda: validation.read(repeated(), metrics="roc_auc,brier,f1"),
     "estimators of classes": lambda: validation.read(
         features=three_classes(), k=3, seconds=1e-9, metrics="accuracy,log_loss,macro_f1,roc_auc_ovr"
-    ),
-    "estimators of numbers": lambda: validation.read(
-        features=three_classes().drop(columns="label"), target="y", k=3, seconds=1e-9, metrics="rmse,mae,r2"
     ),
 }
 each = pytest.mark.parametrize("name", STUDIES)
@@ -125,30 +82,12 @@ def test_every_value_follows_from_the_file_alone(name, tmp_path):
     check(study, written(tmp_path / "one.units.parquet", **{"": study}))
 
 
-def test_preferences_and_arms_follow_from_the_file_alone(tmp_path):
-    o = interleaving.read(world="none")
-    again = written(tmp_path / "both.units.parquet", log=o.log, users=o.users)
-    assert o.log.slices
-    assert o.users.slices
-    check(o.log, again, "log")
-    check(o.users, again, "users")
-
-
 def test_the_values_of_each_fold_follow_from_the_file_alone(tmp_path):
     study = validation.read(CREDIT, metrics="roc_auc,brier,f1")
     again = written(tmp_path / "folds.units.parquet", **{"": study})
     for row in study.by_fold.to_dict("records"):
         for metric in ("roc_auc", "brier", "f1"):
             equal(again.value(metric, row["system"], "", "fold", row["fold"]), row[metric])
-
-
-def test_of_an_earlier_report_the_values_are_known_without_units(tmp_path):
-    first = ranking.read(**RUNS, metrics="ndcg@10", systems="pca8_euclid,lda_cosine")
-    first.save(tmp_path / "first.json")
-    study = significance.read(tmp_path / "first.json")
-    again = written(tmp_path / "second.units.parquet", **{"": study})
-    check(study, again)
-    assert again.rows["unit"].isna().all()
 
 
 def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
@@ -182,9 +121,7 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize(
-    "name", ["two classes, weights and users", "several labels", "ranked lists", "values per unit"]
-)
+@each
 def test_the_same_input_has_the_same_bytes(name, tmp_path):
     for path in ("first", "second"):
         units.write(tmp_path / path, "made", {"": STUDIES[name]()})
@@ -212,7 +149,7 @@ def test_the_types_are_those_that_the_docs_list(tmp_path):
 
 
 def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
-    study = STUDIES["several labels"]()
+    study = in_memory("several labels, plain")[0]
     whole = written(tmp_path / "whole", **{"": study})
     monkeypatch.setattr(units, "PIECE", 100)
     monkeypatch.setattr(units.gathered, "__defaults__", (100,))
@@ -250,13 +187,6 @@ def test_a_wrong_word_is_refused():
         binary(units="maybe")
 
 
-def test_the_table_of_users_alone_is_written_where_sessions_are_not_given(tmp_path):
-    o = interleaving.read(
-        users=online_samples.users(), metrics="orders/visits,bought", world="none", segments="country"
-    )
-    check(o.users, written(tmp_path / "users", users=o.users), "users")
-
-
 @pytest.mark.parametrize("read", [rating.read, lambda: interleaving.read(world="none")], ids=["one", "log and users"])
 def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
     study = read()
@@ -276,27 +206,6 @@ def test_a_study_without_units_saves_none(tmp_path):
 
 
 # By the command -------------------------------------------------------------------------------------------------------
-
-
-def of_command(path, results, table=""):
-    """Every value of the JSON of a report, or of one of its tables, again from the file beside it."""
-    again = Again.of(path)
-    for row in results["estimates"]:
-        equal(again.value(row["metric"], row["system"], table), row["value"])
-    for row in results["segments"]:
-        equal(again.value(results["primary"], row["system"], table, row["segment"], row["slice"]), row["value"])
-    return len(results["estimates"])
-
-
-@pytest.mark.parametrize("name", sorted(REPORTS))
-def test_every_value_of_the_json_follows_from_the_file_beside_it(name, sample_reports):
-    path = sample_reports / f"{name}.units.parquet"
-    results = json.loads((sample_reports / f"{name}.json").read_text("utf-8"))
-    if name == "interleaving":
-        assert of_command(path, results["log"], "log") * of_command(path, results["users"], "users")
-    else:
-        assert of_command(path, results)
-    assert path.stat().st_size < 2**17
 
 
 def test_alone_as_in_a_batch_and_a_stale_file_is_taken_away(sample_reports, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from samples import examples
 from validation_tables import (
     CANCER,
     CREDIT,
@@ -221,45 +222,7 @@ def test_a_selection_on_clean_data_is_no_severe_finding(asked):
 # Every bundled set
 
 
-BUNDLED = {
-    "breast_cancer/features.csv": {"features": CANCER, "target": "diagnosis"},
-    "german_credit/predictions.csv": {"features": "data/german_credit/predictions.csv", "ignore": "model,y_score"},
-    "rand_hie/visits.parquet": {"features": visits(20190), "target": "mdvis", "columns": {"group": "person"}},
-    "visit_forecasts/predictions.csv": {
-        "features": "data/visit_forecasts/predictions.csv",
-        "target": "actual",
-        "columns": {"group": "person"},
-        "ignore": "forecast_*",
-    },
-    "modechoice/scores_wide.csv": {
-        "features": "data/modechoice/scores_wide.csv",
-        "columns": {"group": "user_id"},
-        "ignore": "cond_logit,logistic,gbm,cheapest",
-    },
-    "penguins/predictions.csv": {
-        "features": "data/penguins/predictions.csv",
-        "columns": {"group": "id"},
-        "ignore": "model,y_pred,p_*",
-    },
-    "digit_traits/predictions.csv": {
-        "features": "data/digit_traits/predictions.csv",
-        "target": "y_even",
-        "columns": {"group": "id"},
-        "ignore": "digit,y_*,system",
-    },
-    "interleaving/health_plans.parquet": {
-        "features": "data/interleaving/health_plans.parquet",
-        "target": "visits",
-        "columns": {"id": "block"},
-        "ignore": "visits_per_year,any_visit",
-    },
-    "interleaving/sessions.parquet": {
-        "features": "data/interleaving/sessions.parquet",
-        "target": "click",
-        "columns": {"group": "user"},
-        "ignore": "hours,session,item",
-    },
-}
+BUNDLED = examples("bundled")
 NO_TARGET = {"digits_retrieval/queries.csv"}  # queries and what they show: nothing to predict it from
 
 
@@ -269,20 +232,25 @@ def test_every_bundled_table_is_looked_at():
     assert tables == set(BUNDLED) | NO_TARGET
 
 
+def looked_at(name, **more):
+    """The study of a bundled table."""
+    asked = {key: value for key, value in BUNDLED[name].items() if key != "frame"}
+    features = visits(20190) if "frame" in BUNDLED[name] else f"data/{name}"
+    return validation.read(features=features, **asked | FAST | more)
+
+
 @pytest.mark.parametrize("name", BUNDLED)
 def test_a_bundled_set_raises_no_severe_finding(name):
-    study = validation.read(**BUNDLED[name], **FAST)
+    study = looked_at(name)
     assert not severe(study)
     if "ignore" in BUNDLED[name]:
         assert "named by ignore" in validation_page.findings(study).text
 
 
 @pytest.mark.parametrize(
-    "name, column",
-    [("digit_traits/predictions.csv", "digit"), ("interleaving/sessions.parquet", "hours")],
+    "name, column", [("digit_traits/predictions.csv", "digit"), ("interleaving/sessions.parquet", "hours")]
 )
 def test_a_column_that_tells_the_target_is_found_until_it_is_ignored(name, column):
-    asked = BUNDLED[name]
-    ignored = ",".join(one for one in asked["ignore"].split(",") if one != column)
-    study = validation.read(**(asked | {"ignore": ignored}), **FAST)
+    ignored = ",".join(one for one in BUNDLED[name]["ignore"].split(",") if one != column)
+    study = looked_at(name, ignore=ignored)
     assert f"{column} alone predicts the label" in severe(study)["single feature"].message

@@ -118,3 +118,13 @@ def check(study, again, table=""):
         for system in study.systems:
             value = study.measure(study.primary, system, part.member).value
             equal(again.value(study.primary.label, system, table, part.column, part.label), value)
+
+
+def follows(path, results, table=""):
+    """Every value of the JSON of a report, or of one of its tables, again from the file beside it."""
+    again = Again.of(path)
+    assert results["estimates"]
+    for row in results["estimates"]:
+        equal(again.value(row["metric"], row["system"], table), row["value"])
+    for row in results["segments"]:
+        equal(again.value(results["primary"], row["system"], table, row["segment"], row["slice"]), row["value"])
