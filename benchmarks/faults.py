@@ -189,7 +189,7 @@ FAULTS = (
         "skewness of a difference adds up",
     ),
     Fault(
-        "statistics/ranks.py",
+        "statistics/multiplicity.py",
         "left = 1 - ties / (k * (k * k - 1) * n)",
         "left = 1.0",
         "Friedman without its correction for ties",

@@ -40,5 +40,5 @@ def test_the_variance_of_few_positives_is_pooled_over_the_folds():
     pooled = [sum(np.sum((x * x.size) ** 2) for x in side) for side in (placed[:5], placed[5:])]
     assert variance == pytest.approx(np.full(5, pooled[0] / 15 / 4 + pooled[1] / 175 / 36))
     assert units == 20
-    naive = np.mean([part.error() ** 2 for part in parts])
+    naive = np.mean([part.spread.error**2 for part in parts])
     assert variance[0] > 1.1 * naive

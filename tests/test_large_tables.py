@@ -242,7 +242,7 @@ def test_a_ratio_over_labels_varies_by_row_as_in_memory(given):
         for name in ("micro_precision", "micro_recall", "micro_f1"):
             first, second = (study.at_step(lookup.find(name, "labels"), number) for study in (kept, reduced))
             assert second.value == pytest.approx(first.value, rel=1e-12)
-            assert second.error() == pytest.approx(first.error(), rel=1e-10)
+            assert second.spread.error == pytest.approx(first.spread.error, rel=1e-10)
 
 
 def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts(tmp_path):

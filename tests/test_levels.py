@@ -11,7 +11,7 @@ from scipy import stats
 from evalkit.catalogue.lookup import find
 from evalkit.metrics import diversity
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import closed_forms, inference, intervals, multiplicity, proportions, ranks
+from evalkit.statistics import closed_forms, inference, intervals, multiplicity, proportions
 from evalkit.statistics import significance as sig
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import OfRows
@@ -61,10 +61,10 @@ def of_two_models(g, name):
 SIMULATED = {
     "paired t": lambda g: sig.paired_t(g.normal(size=200)).p_value,
     "sign flip": lambda g: sig.sign_flip(g.standard_t(4, 200), rng=g, draws=1000).p_value,
-    "Wilcoxon, symmetric": lambda g: ranks.wilcoxon(skewless(g, 40)),
+    "Wilcoxon, symmetric": lambda g: multiplicity.wilcoxon(skewless(g, 40)),
     "two-sided sign test": lambda g: proportions.sign_test(skewless(g, 200)).p_value,
-    "Friedman": lambda g: ranked(g, lambda values: ranks.ranked(values).friedman),
-    "Iman–Davenport": lambda g: ranked(g, lambda values: ranks.ranked(values).iman_davenport),
+    "Friedman": lambda g: ranked(g, lambda values: multiplicity.ranked(values).friedman),
+    "Iman–Davenport": lambda g: ranked(g, lambda values: multiplicity.ranked(values).iman_davenport),
     "Nadeau–Bengio": lambda g: sig.nadeau_bengio(cross_validated(g), train=9, test=1).p_value,
     "five looks, corrected": corrected_for_looks,
     "any of five columns": lambda g: multiplicity.max_t(g.normal(size=(12, 5)), rng=g, draws=1).min(),

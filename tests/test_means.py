@@ -64,7 +64,7 @@ def test_ranged_t_stays_inside_and_mirrors(value, error, n):
     assert 0 <= e.low <= value <= e.high <= 1
     other = ranged_t(1 - value, error, freedom=n - 1, n=n, level=0.95)
     assert limits(other) == pytest.approx((1 - e.high, 1 - e.low), abs=1e-9)
-    plain = ranged_t(value, error, freedom=n - 1, n=n, level=0.95, low=-np.inf, high=np.inf, method="t")
+    plain = ranged_t(value, error, freedom=n - 1, n=n, level=0.95, ends=(-np.inf, np.inf), method="t")
     assert plain == intervals.t_interval(value, error, n=n, level=0.95, method="t")
 
 
@@ -73,7 +73,7 @@ def test_ranged_t_is_the_logit_and_the_logarithm():
     logit = np.log(4) + np.array([-1, 1]) * half / 0.16
 
     def within(low, high):
-        return limits(ranged_t(0.8, 0.05, freedom=99, n=100, level=0.95, low=low, high=high))
+        return limits(ranged_t(0.8, 0.05, freedom=99, n=100, level=0.95, ends=(low, high)))
 
     assert within(0.0, 1.0) == pytest.approx(1 / (1 + np.exp(-logit)))
     assert within(0.0, np.inf) == pytest.approx(0.8 * np.exp(np.array([-1, 1]) * half / 0.8))
@@ -134,11 +134,11 @@ def test_weighted_rows_have_kishs_number():
     without = [OfRows(loss, rows.take(np.arange(40) != i)).value for i in range(40)]
     jackknife = np.sqrt(39 / 40 * np.sum((np.array(without) - statistic.value) ** 2))
     delta = spread.standard_error(statistic.effects.rows * 40)
-    assert delta < statistic.error() < 1.05 * jackknife
+    assert delta < statistic.spread.error < 1.05 * jackknife
     share = rows.weight / rows.weight.sum()
     assert statistic.freedom == pytest.approx(1 / np.sum(share**2) - 1)
     plain = OfRows(loss, replace(rows, weight=None))
-    assert plain.error() == pytest.approx(spread.standard_error(plain.effects.rows * 40), rel=1e-12)
+    assert plain.spread.error == pytest.approx(spread.standard_error(plain.effects.rows * 40), rel=1e-12)
 
 
 # Coverage ------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from evalkit.pages import threshold_page
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import intervals
-from evalkit.statistics.thresholds import MovingCut, mean_cost
+from evalkit.statistics.closed_forms import ranged_t
+from evalkit.statistics.thresholds import MovingCut
 from evalkit.studies import classification
 from evalkit.studies import score_curves as moving
 
@@ -130,7 +131,7 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
     variance = (moved**2).sum() * units / (units - 1)
     assert cut.units == pytest.approx(units)
     assert cut.spread[place] @ [4.0, 14.0, 49.0] == pytest.approx(variance)
-    e = mean_cost(mean, 7.0, variance, units, 0.95)
+    e = ranged_t(mean, np.sqrt(variance), freedom=units - 1, n=int(units), level=0.95, ends=(0, 7))
     assert 0 < e.low < e.value == mean < e.high < 7
     assert moving.Varied(moves, {"a": cut}, {"a": [[]] * place + [[e] * 4]}, 0.95).estimates(
         "a", counts.at(study.table("a"), threshold), Costs(2, 7)

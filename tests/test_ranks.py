@@ -3,7 +3,7 @@ import pytest
 from samples import COMPARED, compared
 from scipy import stats
 
-from evalkit.statistics import ranks
+from evalkit.statistics import multiplicity
 
 
 def table(seed=0, shape=(20, 4)):
@@ -13,22 +13,22 @@ def table(seed=0, shape=(20, 4)):
 def test_friedman_equals_scipy_and_iman_davenport_its_formula():
     values = table()
     expected = stats.friedmanchisquare(*values.T)
-    assert ranks.ranked(values).friedman == pytest.approx(expected.pvalue)
+    assert multiplicity.ranked(values).friedman == pytest.approx(expected.pvalue)
     f = 19 * expected.statistic / (60 - expected.statistic)
-    assert ranks.ranked(values).iman_davenport == pytest.approx(stats.f.sf(f, 3, 57))
+    assert multiplicity.ranked(values).iman_davenport == pytest.approx(stats.f.sf(f, 3, 57))
 
 
 def test_blocked_tukey_of_two_systems_is_the_paired_t():
     values = table(2, (15, 2))
     expected = stats.ttest_rel(*values.T).pvalue
-    assert ranks.blocked_tukey(values)[0, 1] == pytest.approx(expected, rel=1e-6)
+    assert multiplicity.blocked_tukey(values)[0, 1] == pytest.approx(expected, rel=1e-6)
 
 
 def test_blocked_tukey_sees_what_the_one_way_test_does_not():
     g = np.random.default_rng(3)
     values = g.uniform(0, 1, (200, 1)) + g.normal(0, 0.03, (200, 3)) + [0, 0, 0.015]
     assert stats.tukey_hsd(*values.T).pvalue[0, 2] > 0.5
-    assert ranks.blocked_tukey(values)[0, 2] < 1e-3
+    assert multiplicity.blocked_tukey(values)[0, 2] < 1e-3
 
 
 @pytest.mark.parametrize("name", COMPARED)
@@ -38,10 +38,10 @@ def test_reference_values(name):
     for measure, rows in expected["pairs"].items():
         values = np.array([[read[s][q][measure] for s in systems] for q in sorted(read[systems[0]])])
         omnibus = expected["omnibus"][measure]
-        assert ranks.ranked(values).friedman == pytest.approx(omnibus["friedman_p"], rel=1e-6), (name, measure)
-        tukey = ranks.blocked_tukey(values)
+        assert multiplicity.ranked(values).friedman == pytest.approx(omnibus["friedman_p"], rel=1e-6), (name, measure)
+        tukey = multiplicity.blocked_tukey(values)
         for row in rows:
             a, b = systems.index(row["a"]), systems.index(row["b"])
             assert tukey[a, b] == pytest.approx(row["p_tukey_hsd_twoway"], abs=1e-6), (name, measure, row)
-            p = ranks.wilcoxon(values[:, a] - values[:, b])
+            p = multiplicity.wilcoxon(values[:, a] - values[:, b])
             assert p == pytest.approx(row["p_wilcoxon"], rel=1e-6), (name, measure, row)

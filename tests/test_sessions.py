@@ -9,7 +9,7 @@ from evalkit.catalogue import unit_metrics
 from evalkit.metrics.rows import Sums
 from evalkit.online import sessions
 from evalkit.reading.tables.table import Coded
-from evalkit.statistics import interval_methods
+from evalkit.statistics import independent, interval_methods
 
 LOG = {
     "session": ["s", "s", "t", "t"],
@@ -56,7 +56,9 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcom
     for at in (2, 3, 4):
         here = place == at
         items, total = (np.bincount(user[here], x, users) for x in (np.ones(here.sum()), top[here]))
-        wanted = interval_methods.ratio_within(Sums(total[items > 0], items[items > 0]), 0.0, np.inf, level=0.95)
+        wanted = interval_methods.arm_within(
+            independent.ratio_of(Sums(total[items > 0], items[items > 0])), 0.0, np.inf, level=0.95
+        )
         e = sessions.Outcomes.joined(parts).per_item(at, np.inf, 0.95)
         assert [e.value, e.low, e.high, e.n] == pytest.approx(
             [wanted.value, wanted.low, wanted.high, wanted.n], rel=1e-9, nan_ok=True

@@ -107,10 +107,10 @@ def of_scores(name: str, base: float, n: int, samples: int) -> Tallies:
         e = inference.estimate(sample, Options(0.95, np.random.default_rng(1)))
         tallies.setdefault(OURS, Tally()).add((e.low, e.high), truth)
         for competitor, of in SHARES.items():
-            tallies.setdefault(competitor, Tally()).add(of(sample.value, sample.error(), n), truth)
+            tallies.setdefault(competitor, Tally()).add(of(sample.value, sample.spread.error, n), truth)
         if name == "roc_auc":
             c = sample.rows.counts
-            e = auc_interval(sample.value, sample.error(), c.positives, c.negatives, level=0.95)
+            e = auc_interval(sample.value, sample.spread.error, c.positives, c.negatives, level=0.95)
             tallies.setdefault("logit DeLong or Newcombe", Tally()).add((e.low, e.high), truth)
     return tallies
 

@@ -12,6 +12,7 @@ from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.influence import CELLS as SPREAD
 from evalkit.metrics.influence import cells, ends, pool
 from evalkit.metrics.rows import Rows
 
@@ -263,16 +264,21 @@ def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: 
 
 def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
     """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, come and go together."""
-    cell = cells(rows.counts)
-    table, k = pool(rows.counts, cell), int(cell[-1]) + 1
-    where = cell[rows.place] + k * (rows.actual == 0)
-    of, names = codes(np.arange(len(rows)) if rows.unit is None else rows.unit)
-    drawn = []
+    score, where, of, units = _placed(rows)
+    k, drawn = len(score), []
     for _ in range(resamples):
-        times = np.bincount(rng.integers(0, len(names), len(names)), minlength=len(names))
+        times = np.bincount(rng.integers(0, units, units), minlength=units)
         sums = np.bincount(where, rows.weights * times[of], 2 * k)
-        drawn.append(_table(table.threshold, sums[:k], sums[k:]))
+        drawn.append(_table(score, sums[:k], sums[k:]))
     return drawn
+
+
+def _placed(rows: Rows, most: int = SPREAD) -> tuple[Floats, Ints, Ints, int]:
+    """The scores of at most so many cells; of each row the cell, those of negatives last, and the unit; the units."""
+    cell = cells(rows.counts, most)
+    score = pool(rows.counts, cell).threshold
+    of, names = codes(np.arange(len(rows)) if rows.unit is None else rows.unit)
+    return score, cell[rows.place] + len(score) * (rows.actual == 0), of, len(names)
 
 
 # Draws ----------------------------------------------------------------------------------------------------------
@@ -317,15 +323,12 @@ def redrawn(rows: Rows, choose: Callable[[Counts], float], *, rng: np.random.Gen
     >>> counts.precision(drawn), counts.recall(drawn)
     (array([1., 1., 1.]), array([1., 1., 1.]))
     """
-    cell = cells(rows.counts, CELLS)
-    table, k = pool(rows.counts, cell), int(cell[-1]) + 1
-    of, names = codes(np.arange(len(rows)) if rows.unit is None else rows.unit)
-    parts = min(names.size, PARTS)
-    part = rng.permutation(names.size) % parts
-    where = part[of] * 2 * k + cell[rows.place] + k * (rows.actual == 0)
-    sums = np.bincount(where, rows.weights, parts * 2 * k).reshape(parts, 2 * k)
+    score, where, of, units = _placed(rows, CELLS)
+    parts, k = min(units, PARTS), len(score)
+    part = rng.permutation(units) % parts
+    sums = np.bincount(part[of] * 2 * k + where, rows.weights, parts * 2 * k).reshape(parts, 2 * k)
     drawn = rng.standard_exponential((samples, parts)) @ sums
-    each = [_at_choice(table.threshold, side[:k], side[k:], choose) for side in drawn]
+    each = [_at_choice(score, side[:k], side[k:], choose) for side in drawn]
     return Counts(*np.array(each).T)
 
 

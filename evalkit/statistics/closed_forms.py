@@ -3,7 +3,7 @@
 None resamples, so an interval is the same whether the rows are at hand or only their sums are known.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,23 +12,15 @@ from evalkit.arrays import Floats, InputError, ratio
 from evalkit.statistics.intervals import Estimate, check_level, normal_quantile, recovered, wilson
 from evalkit.statistics.spread import bisect
 
+Ends = tuple[float, float]  # the range of a metric
 SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}  # by how many ends of the range are infinite
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"
 FARTHEST = 100.0  # a step on a logarithmic scale beyond which nothing changes
-GAP = "for the largest distance Newcombe's upper limit and a lower limit by bootstrap"
 
 
 def ranged_t(
-    value: float,
-    error: float,
-    *,
-    freedom: float,
-    n: int,
-    level: float,
-    low: float = 0.0,
-    high: float = 1.0,
-    method: str | None = None,
+    value: float, error: float, *, freedom: float, n: int, level: float, ends: Ends = (0.0, 1.0), method: str = ""
 ) -> Estimate:
     """A value with t limits on the logit scale of its range: the log scale for one bound, the plain one for none.
 
@@ -46,7 +38,7 @@ def ranged_t(
     from scipy.special import stdtrit
 
     check_level(level)
-    open_ends = int(np.isinf(low)) + int(np.isinf(high))
+    (low, high), open_ends = ends, int(np.isinf(ends).sum())
     method = method or SCALES[open_ends]
     if np.isnan(value) or np.isnan(error) or freedom <= 0:
         return Estimate(float(value), np.nan, np.nan, level, int(n), method)
@@ -213,39 +205,6 @@ def lift_of_few(hits: float, positives: float, depth: float, border: float, *, n
 def _together(first: float, second: float, correlation: float) -> float:
     """The distance of the limit of a difference."""
     return float(np.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0)))
-
-
-def at_rates(
-    of: Callable[[float, float], float], recall: Estimate, false: Estimate, *, n: int, level: float
-) -> Estimate:
-    """A number that rises with recall and falls with the false positive rate, with limits from those of both by MOVER.
-
-    The two rates are independent, because they are shares of different rows: of the positives and of the negatives.
-
-    >>> e = at_rates(lambda r, f: r / (r + f), wilson(8, 10), wilson(2, 10), n=20, level=0.95)
-    >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
-    (0.8, 0.591, 0.936)
-    """
-    value = of(recall.value, false.value)
-    by_recall = np.array([value - of(recall.low, false.value), of(recall.high, false.value) - value])
-    by_false = np.array([value - of(recall.value, false.high), of(recall.value, false.low) - value])
-    low, high = recovered(value, by_recall, by_false)
-    return Estimate(float(value), max(low, 0.0), min(high, 1.0), level, int(n), MOVER)
-
-
-def gap(value: float, recall: Estimate, false: Estimate, rise: float, *, n: int, level: float) -> Estimate:
-    """The largest distance of two rates over all thresholds (KS), which the sample value overstates on average.
-
-    The upper limit is Newcombe's limit of the distance at the threshold chosen. The lower limit is the value less
-    `rise`, a quantile of how much choosing the threshold can add. The interval is conservative: it contains the true
-    value at least as often as its level says.
-
-    >>> e = gap(0.6, wilson(80, 100), wilson(20, 100), 0.15, n=200, level=0.95)
-    >>> round(e.low, 3), round(e.high, 3)
-    (0.45, 0.694)
-    """
-    high = recovered(value, recall.reach, false.reach[::-1])[1]
-    return Estimate(float(value), float(max(value - rise, 0.0)), min(high, 1.0), level, int(n), GAP)
 
 
 # An area under the ROC curve, from its standard error and the class sizes ---------------------------------------------

@@ -4,7 +4,7 @@ A calibration error is 0 at best and above 0 in every sample, more so in every r
 hold it. Labels drawn with the scores as chances show how large it is where every score is right.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,15 +67,11 @@ def band(
     >>> score.tolist(), low.round(2).tolist(), high.round(2).tolist()  # the binomial quantiles of 50 rows
     ([0.2, 0.8], [0.14, 0.74], [0.26, 0.86])
     """
-    from scipy.optimize import isotonic_regression
-
     table = pool(c, fine(c.positive + c.negative, most))
     score = table.threshold[::-1]
     rows = (table.positive + table.negative)[::-1]
     hits = rng.binomial(rows, np.clip(score, 0, 1), size=(draws, len(rows)))
-    shares = [isotonic_regression(drawn / rows, weights=rows).x for drawn in hits]
-    low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return score, low, high
+    return score, *_limits((drawn / rows for drawn in hits), rows.astype(np.float64), level)
 
 
 def fine(weight: Floats, most: int = FINE) -> Ints:
@@ -130,39 +126,38 @@ def band_of_means(
     >>> x.tolist(), bool((0.1 < x - low).all()), bool((high - x < 0.3).all())
     ([2.0, 8.0], True, True)
     """
-    cell = fine(table.weight)
     error = rows.weights * (rows.actual - rows.scores)
-    noise = _noise(cell[table.of], error, rows.unit, int(cell[-1]) + 1, rng, draws)
-    return _limits(cell, table, noise, level)
+    if rows.unit is None:
+        squares = np.bincount(table.of, error**2, len(table.weight)).astype(np.float64)
+        return band_of_independent(table, squares, rng=rng, draws=draws, level=level)
+    cell, (of, names) = fine(table.weight), codes(rows.unit)
+    group = of if len(names) <= GROUPS else rng.integers(GROUPS, size=len(names))[of]
+    groups, cells = min(len(names), GROUPS), int(cell[-1]) + 1
+    sums = np.bincount(cell[table.of] * groups + group, error, cells * groups).reshape(cells, groups)
+    return _around(cell, table, rng.normal(size=(draws, groups)) @ sums.T, level)
 
 
 def band_of_independent(
     table: Means, squares: Floats, *, rng: np.random.Generator, draws: int, level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """The same of rows that are independent. squares: of their errors, times weights, at each forecast."""
+    """The same of rows that are independent: sums of errors times normal numbers are normal themselves.
+
+    squares: of their errors, times weights, at each forecast.
+    """
     cell = fine(table.weight)
     cells = int(cell[-1]) + 1
-    return _limits(cell, table, rng.normal(size=(draws, cells)) * np.sqrt(np.bincount(cell, squares, cells)), level)
+    return _around(cell, table, rng.normal(size=(draws, cells)) * np.sqrt(np.bincount(cell, squares, cells)), level)
 
 
-def _limits(cell: Ints, table: Means, noise: Floats, level: float) -> tuple[Floats, Floats, Floats]:
-    from scipy.optimize import isotonic_regression
-
+def _around(cell: Ints, table: Means, noise: Floats, level: float) -> tuple[Floats, Floats, Floats]:
     weight = np.bincount(cell, table.weight)
     x = ratio(np.bincount(cell, table.weight * table.forecast), weight)
-    shares = [isotonic_regression(x + added / weight, weights=weight).x for added in noise]
-    low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return x, low, high
+    return x, *_limits((x + added / weight for added in noise), weight, level)
 
 
-def _noise(
-    cell: Ints, error: Floats, unit: np.ndarray | None, cells: int, rng: np.random.Generator, draws: int
-) -> Floats:
-    """Sums of errors times normal numbers by cell, a row a draw: of independent rows they are normal themselves."""
-    if unit is None:
-        return rng.normal(size=(draws, cells)) * np.sqrt(np.bincount(cell, error**2, cells))
-    of, names = codes(unit)
-    group = of if len(names) <= GROUPS else rng.integers(GROUPS, size=len(names))[of]
-    groups = min(len(names), GROUPS)
-    sums = np.bincount(cell * groups + group, error, cells * groups).reshape(cells, groups)
-    return rng.normal(size=(draws, groups)) @ sums.T
+def _limits(drawn: Iterable[Floats], weight: Floats | Ints, level: float) -> Floats:
+    """Pointwise limits of the isotonic means of each draw."""
+    from scipy.optimize import isotonic_regression
+
+    means = [isotonic_regression(of, weights=weight).x for of in drawn]
+    return np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)

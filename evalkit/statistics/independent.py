@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -442,15 +441,13 @@ def _deals(
     of = np.zeros(x.size, np.int64) if strata is None else codes(np.concatenate([np.asarray(s) for s in strata]))[0]
     draws = int(np.clip(WORK // max(int(np.count_nonzero(x)), 1), FEWEST, DRAWS))
     draw = _every if strata is None and comb(x.size, a.size) <= dealt else _drawn
-    parts = [_with_the_data(draw, x[of == at], mine[of == at], draws, rng) for at in range(of.max(initial=0) + 1)]
-    whole = np.array([_sums(x[of == at], mine[of == at]).sum(axis=0) for at in range(len(parts))]).T
+    parts, whole = [], []
+    for at in range(of.max(initial=0) + 1):
+        own, sums = mine[of == at], _sums(x[of == at], mine[of == at])
+        parts.append(np.hstack([sums[own].sum(axis=0)[:, None], draw(x[of == at], own, draws, rng)]))
+        whole.append(sums.sum(axis=0))
     m = np.bincount(of[~mine], minlength=len(parts)).astype(np.float64)[:, None]
-    return Deals(np.stack(parts, axis=1), whole[:, :, None], m, float(usual))
-
-
-def _with_the_data(draw: Callable[..., Floats], x: Floats, mine: np.ndarray, draws: int, rng: Any) -> Floats:
-    """The sums of the data as observed, then those of the other deals: sums × deals."""
-    return np.hstack([_sums(x, mine)[mine].sum(axis=0)[:, None], draw(x, mine, draws, rng)])
+    return Deals(np.stack(parts, axis=1), np.array(whole).T[:, :, None], m, float(usual))
 
 
 def _sums(x: Floats, mine: np.ndarray) -> Floats:
@@ -471,18 +468,14 @@ def _drawn(x: Floats, mine: np.ndarray, draws: int, rng: np.random.Generator) ->
     order = np.lexsort([mine[moving], x[moving]])  # the order of the units changes no deal
     sums, k = _sums(x, mine)[moving[order]], moving.size
     taken = rng.hypergeometric(k, x.size - k, n, draws)
-    parts = [_dealt(sums, taken[at : at + 500], rng) for at in range(0, draws, 500)]
+    parts = []
+    for some in np.split(taken, range(500, draws, 500)):  # the sums over the first units of random orders
+        ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(some), 1)), axis=1)
+        parts.append((ranks < some[:, None]).astype(np.float64) @ sums)
     columns = np.vstack(parts).T
     usual_mine = int(np.sum(mine & (x == 0)))
     columns[0] += rng.hypergeometric(usual_mine, x.size - k - usual_mine, n - taken)
     return columns
-
-
-def _dealt(sums: Floats, taken: np.ndarray, rng: np.random.Generator) -> Floats:
-    """The sums over the first units of random orders; taken: how many units of each order. deals × sums."""
-    k = len(sums)
-    ranks = rng.permuted(np.tile(np.arange(k, dtype=np.intp), (len(taken), 1)), axis=1)
-    return (ranks < taken[:, None]).astype(np.float64) @ sums
 
 
 def _farthest(holds: Callable[[float], bool], step: float, most: float = np.inf) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate, t_interval
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Layout, Piece
+from evalkit.statistics.statistic import Layout
 
 # Intervals --------------------------------------------------------------------------------------------------------
 
@@ -109,24 +108,18 @@ def _combined(statistic: Any, o: Options) -> Estimate:
     The shares add as a part of value 0, whose limits are normal. Limits of parts that are biased are moved by the bias,
     which a mean of many leaves as it is while its interval narrows; they still hold the value.
     """
-    value = statistic.value
-    sides = (Part(part.share, _centred(part, o), part.moved) for part in statistic.parts())
-    e = mover_mean(chain(sides, _of_shares(statistic, o)), n=statistic.n, level=o.level)
+
+    def sides() -> Iterator[Part]:
+        for part in statistic.parts():
+            e, excess = estimate(part.statistic, o), part.excess
+            e = replace(e, value=e.value - excess, low=e.low - excess, high=e.high - excess)
+            yield Part(part.share, e, part.moved)
+        if (moved := statistic.of_shares()) is not None:
+            error = float(np.sqrt(moved @ moved))
+            yield Part(1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved)
+
+    e, value = mover_mean(sides(), n=statistic.n, level=o.level), statistic.value
     return replace(e, value=value, low=float(np.minimum(e.low, value)), high=float(np.maximum(e.high, value)))
-
-
-def _centred(part: Piece, o: Options) -> Estimate:
-    """The value and the limits less what the value is too high."""
-    e, excess = estimate(part.statistic, o), part.excess
-    return replace(e, value=e.value - excess, low=e.low - excess, high=e.high - excess)
-
-
-def _of_shares(statistic: Any, o: Options) -> Iterator[Part]:
-    """The shares as one more part, where they are estimated."""
-    moved = statistic.of_shares()
-    if moved is not None:
-        error = float(np.sqrt(moved @ moved))
-        yield Part(1.0, t_interval(0.0, error, n=0, level=o.level, method="", freedom=np.inf), moved)
 
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:

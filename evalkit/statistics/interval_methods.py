@@ -15,20 +15,20 @@ from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import bootstrap, closed_forms, independent, intervals, significance
 from evalkit.statistics.closed_forms import auc_interval
 from evalkit.statistics.independent import Arm
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.intervals import Estimate, recovered
 from evalkit.statistics.methods import CHOSEN, JACKKNIFE, NONE, Options, flipped_sums
 from evalkit.statistics.spread import Spread
 
 OF_CELLS = "t on the logit scale, half a row added to each cell"
 UNMOVED = "none (no row moves the value)"
+GAP = "for the largest distance Newcombe's upper limit and a lower limit by bootstrap"
 HALF = 0.5  # rows added to each cell
 RESOLVED = 100  # positives that come with the negatives at a base rate: of fewer no limits of average precision hold
 
 
 def ranged(statistic: Any, error: float, o: Options, *, freedom: float, **more: Any) -> Estimate:
     """t on the scale of the metric's range, or of the ends in `more`."""
-    metric = statistic.chosen.metric
-    known = {"n": statistic.n, "level": o.level, "low": metric.low, "high": metric.high} | more
+    known = {"n": statistic.n, "level": o.level, "ends": statistic.chosen.metric.ends} | more
     return closed_forms.ranged_t(statistic.value, error, freedom=freedom, **known)
 
 
@@ -100,15 +100,10 @@ def _left_out(statistic: Any) -> Arm:
     return independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
 
 
-def ratio_within(sums: Sums, low: float, high: float, *, level: float) -> Estimate:
-    """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
-    return arm_within(independent.ratio_of(sums), low, high, level=level)
-
-
 def arm_within(arm: Arm, low: float, high: float, *, level: float) -> Estimate:
-    """The same of an arm."""
+    """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
     freedom = arm.spread.freedom(arm.freedom) if arm.n else 0.0
-    return closed_forms.ranged_t(arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, low=low, high=high)
+    return closed_forms.ranged_t(arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, ends=(low, high))
 
 
 def few_or_delta(statistic: Any, o: Options) -> Estimate:
@@ -139,13 +134,13 @@ def of_folds(statistic: Any, o: Options) -> Estimate:
 
 def delta(statistic: Any, o: Options) -> Estimate:
     """t from how much each row, or unit, moves the metric, on a scale without ends."""
-    return ranged(statistic, statistic.error(), o, freedom=max(statistic.freedom, 1.0), method=statistic.how)
+    return ranged(statistic, statistic.spread.error, o, freedom=max(statistic.freedom, 1.0), method=statistic.how)
 
 
 def of_units(statistic: Any, o: Options, error: float | None = None, method: str | None = None) -> Estimate:
     """t on the scale of the range, from how much each unit moves the metric, on Kish's degrees of freedom."""
     freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
-    return ranged(statistic, statistic.error() if error is None else error, o, freedom=freedom, method=method)
+    return ranged(statistic, statistic.spread.error if error is None else error, o, freedom=freedom, method=method)
 
 
 def chosen(statistic: Any, o: Options) -> Estimate:
@@ -156,7 +151,7 @@ def chosen(statistic: Any, o: Options) -> Estimate:
     """
     if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
         return ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
-    return of_units(statistic, o, float(np.fmax(statistic.error(), np.nanstd(statistic.redrawn))), CHOSEN)
+    return of_units(statistic, o, float(np.fmax(statistic.spread.error, np.nanstd(statistic.redrawn))), CHOSEN)
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
@@ -166,7 +161,8 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
     """
     spread, method = statistic.spread, statistic.how
     freedom = spread.freedom(statistic.freedom)
-    return ranged(statistic, spread.error, o, freedom=freedom, low=-np.inf, method=method)
+    ends = (-np.inf, statistic.chosen.metric.high)
+    return ranged(statistic, spread.error, o, freedom=freedom, ends=ends, method=method)
 
 
 def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
@@ -180,7 +176,7 @@ def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
         return delta_of_few(statistic, o)
     spread = Spread.without_each(missing, statistic.freedom + 1)
     error, freedom = (high - statistic.value) * spread.error, spread.freedom(statistic.freedom)
-    return ranged(statistic, error, o, freedom=freedom, low=-np.inf, method=JACKKNIFE)
+    return ranged(statistic, error, o, freedom=freedom, ends=(-np.inf, high), method=JACKKNIFE)
 
 
 def summed_of_few(statistic: Any, o: Options) -> Estimate:
@@ -190,15 +186,15 @@ def summed_of_few(statistic: Any, o: Options) -> Estimate:
         return delta(statistic, o)
     low = -np.inf if metric.kind.joint else metric.low  # as `left_out_or_delta` and `jackknife_of_few` have it
     freedom = spread.freedom(statistic.freedom)
-    return ranged(statistic, spread.error, o, freedom=freedom, low=low, method=statistic.how)
+    return ranged(statistic, spread.error, o, freedom=freedom, ends=(low, metric.high), method=statistic.how)
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
     """Hall's; none where no row moves a value inside the range, as with one class for all rows."""
-    error, metric = statistic.error(), statistic.chosen.metric
+    error, metric = statistic.spread.error, statistic.chosen.metric
     if error == 0 and metric.low < statistic.value < metric.high:
         return no_interval(statistic, o, UNMOVED)
-    return intervals.hall(statistic.value, error, statistic.skewness(), n=statistic.n, level=o.level)
+    return intervals.hall(statistic.value, error, statistic.spread.skewness, n=statistic.n, level=o.level)
 
 
 # Of tables of rows that count alike -----------------------------------------------------------------------------------
@@ -251,11 +247,10 @@ def of_cells(statistic: Any, o: Options) -> Estimate:
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
     (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
     more = Counts.of(c.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
-    spread, metric = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])), statistic.chosen.metric
-    ends: Any = {"low": metric.low, "high": metric.high, "method": OF_CELLS}
-    freedom, n = spread.freedom(more.total - 1), int(c.total)
-    e = closed_forms.ranged_t(kind.read(more), spread.error, freedom=freedom, n=n, level=o.level, **ends)
-    return replace(e, value=statistic.value, low=min(e.low, statistic.value), high=max(e.high, statistic.value))
+    spread, value = Spread.of(np.ravel(kind.bins(more)), times=np.array([tp, fn, fp, tn])), statistic.value
+    of: Any = {"n": int(c.total), "level": o.level, "ends": statistic.chosen.metric.ends, "method": OF_CELLS}
+    e = closed_forms.ranged_t(kind.read(more), spread.error, freedom=spread.freedom(more.total - 1), **of)
+    return replace(e, value=value, low=min(e.low, value), high=max(e.high, value))
 
 
 def overlap(statistic: Any, o: Options) -> Estimate:
@@ -281,12 +276,18 @@ def lift(statistic: Any, o: Options) -> Estimate:
 
 
 def gap(statistic: Any, o: Options) -> Estimate:
+    """The largest distance of two rates over all thresholds (KS), which the sample value overstates on average.
+
+    The upper limit is Newcombe's limit of the distance at the threshold chosen. The lower limit is the value less a
+    quantile of how much choosing the threshold can add. The interval is conservative: it contains the true value at
+    least as often as its level says.
+    """
     return _gap(statistic, 1.0, o)
 
 
 def gap_of_units(statistic: Any, o: Options) -> Estimate:
     """As many rows as would vary as much as the units do, at the place of the largest distance."""
-    c, error = statistic.tables.counts, statistic.error()
+    c, error = statistic.tables.counts, statistic.spread.error
     (top, _), few = widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
     rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
     plain = (rates * (1 - rates) / np.array([c.positives, c.negatives])).sum()
@@ -301,9 +302,10 @@ def _gap(statistic: Any, rows: float, o: Options) -> Estimate:
     hits = [size * ratio(column[top], column[-1]) for size, column in zip(sizes, (c.tp, c.fp), strict=True)]
     rates = [intervals.wilson(min(hit, size), size, level=o.level) for hit, size in zip(hits, sizes, strict=True)]
     larger, smaller = rates if sign >= 0 else rates[::-1]
-    share = (1 + o.level) / 2
+    share, value = (1 + o.level) / 2, statistic.value
     rise = bootstrap.largest_rise(c, sizes, sign, rng=o.rng, share=share, resamples=o.limits.resamples)
-    return closed_forms.gap(statistic.value, larger, smaller, rise, n=statistic.n, level=o.level)
+    high = recovered(value, larger.reach, smaller.reach[::-1])[1]
+    return Estimate(value, float(max(value - rise, 0.0)), min(high, 1.0), o.level, statistic.n, GAP)
 
 
 def at_rate(statistic: Any, o: Options) -> Estimate:
@@ -332,7 +334,14 @@ def depth(statistic: Any, o: Options) -> Estimate:
 
 
 def at_rates(statistic: Any, o: Options) -> Estimate:
-    c = statistic.tables.cut
-    sides = (intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp))
-    rates = statistic.chosen.metric.kind.rates
-    return replace(closed_forms.at_rates(rates, *sides, n=int(c.total), level=o.level), value=statistic.value)
+    """A number that rises with recall and falls with the false positive rate, with limits from those of both by MOVER.
+
+    The two rates are independent, because they are shares of different rows: of the positives and of the negatives.
+    """
+    c, of = statistic.tables.cut, statistic.chosen.metric.kind.rates
+    recall, false = (intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp))
+    value = of(recall.value, false.value)
+    by_recall = np.array([value - of(recall.low, false.value), of(recall.high, false.value) - value])
+    by_false = np.array([value - of(recall.value, false.high), of(recall.value, false.low) - value])
+    low, high = recovered(value, by_recall, by_false)
+    return Estimate(statistic.value, max(low, 0.0), min(high, 1.0), o.level, int(c.total), closed_forms.MOVER)

@@ -165,12 +165,12 @@ def by_t(a: Any, b: Any, o: Options, error: float, freedom: float, method: str) 
 
 def influence(a: Any, b: Any, o: Options) -> Comparison:
     """How much each row, or unit, moves the difference."""
-    return by_t(a, b, o, a.difference_error(b), max(a.freedom, 1.0), a.how)
+    return by_t(a, b, o, a.spread_from(b).error, max(a.freedom, 1.0), a.how)
 
 
 def chosen(a: Any, b: Any, o: Options) -> Comparison:
     """The same where thresholds were chosen on the rows, from samples on which both are chosen again."""
-    spread = np.fmax(a.difference_error(b), np.nanstd(a.redrawn - b.redrawn))
+    spread = np.fmax(a.spread_from(b).error, np.nanstd(a.redrawn - b.redrawn))
     return by_t(a, b, o, float(np.sqrt(spread**2 + _row_more(a, b).sum())), max(a.freedom, 1.0), CHOSEN)
 
 

@@ -103,9 +103,7 @@ def required_n(difference: float, sd: float, *, level: float = 0.95, power: floa
     >>> round(required_n(0.5, 1), 2)
     33.37
     """
-    _check_difference(difference)
-    _check(sd, power, level)
-    return _smallest(lambda n: paired_power(difference, sd, n, level=level) - power, 2.0, 4.0)
+    return _required(paired_power, difference, sd, level, power)
 
 
 def required_n_independent(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
@@ -114,9 +112,14 @@ def required_n_independent(difference: float, sd: float, *, level: float = 0.95,
     >>> round(required_n_independent(1, 1, power=0.9), 4)
     22.0211
     """
-    _check_difference(difference)
+    return _required(independent_power, difference, sd, level, power)
+
+
+def _required(of: Callable[..., float], difference: float, sd: float, level: float, power: float) -> float:
+    if difference == 0 or not np.isfinite(difference):
+        raise ParameterError(f"difference must be finite and not 0, got {difference}")
     _check(sd, power, level)
-    return _smallest(lambda n: independent_power(difference, sd, n, level=level) - power, 2.0, 4.0)
+    return _smallest(lambda n: of(difference, sd, n, level=level) - power, 2.0, 4.0)
 
 
 def _power(difference: float, sd: float, n: float, freedom: float, level: float) -> float:
@@ -144,11 +147,6 @@ def _check(sd: float, power: float, level: float) -> None:
         raise InputError(f"sd must be at least 0, got {sd}")
     if not 1 - level < power < 1:
         raise ParameterError(f"power must lie between 1 - level and 1, got {power}")
-
-
-def _check_difference(difference: float) -> None:
-    if difference == 0 or not np.isfinite(difference):
-        raise ParameterError(f"difference must be finite and not 0, got {difference}")
 
 
 @dataclass(frozen=True)

@@ -49,21 +49,6 @@ class Statistic:
 
     redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
 
-    def error(self) -> float:
-        """The standard error, to first order."""
-        this: Any = self
-        return this.spread.error
-
-    def skewness(self) -> float:
-        """The skewness of what units move."""
-        this: Any = self
-        return this.spread.skewness
-
-    def difference_error(self, other: Any) -> float:
-        """The standard error of the difference on the same rows."""
-        this: Any = self
-        return this.spread_from(other).error
-
     def meets(self, other: Any) -> bool:
         """Whether any unit has both values."""
         return True
@@ -71,7 +56,7 @@ class Statistic:
     def against(self, other: Any) -> tuple[float, float, int]:
         """The difference on the units that have both, its standard error, and how many there are."""
         this: Any = self
-        return this.value - other.value, this.difference_error(other), this.n
+        return this.value - other.value, this.spread_from(other).error, this.n
 
     def shared_means(self) -> list[OfUnits]:
         """This one, if it is the mean of values of units that all systems share; else none."""

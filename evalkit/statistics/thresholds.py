@@ -12,7 +12,7 @@ from evalkit.metrics import influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import odds
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import closed_forms, inference
+from evalkit.statistics import inference
 from evalkit.statistics.class_cells import Group, of_cut, of_system
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -52,12 +52,6 @@ class MovingCut:
         The mean cost a FP / n + b FN / n has the variance a² x + a b y + b² z.
         """
         return ratio(self.units, self.units - 1) * np.array([_quadratic(group) for group in self.groups])
-
-
-def mean_cost(mean: float, top: float, variance: float, units: float, level: float) -> Estimate:
-    """A mean cost between 0 and `top` with t limits on the logit scale, on Kish's degrees of freedom."""
-    error = float(np.sqrt(variance))
-    return closed_forms.ranged_t(mean, error, freedom=units - 1, n=int(units), level=level, low=0.0, high=top)
 
 
 def _quadratic(group: Group) -> Floats:

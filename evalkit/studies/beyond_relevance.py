@@ -154,8 +154,8 @@ def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
 
     def mean(name: str, values: Floats, has: Bools, high: float = 1.0) -> _Measure:
         known = ~np.isnan(values)
-        sums = Sums(*Sums(values).by_unit(known, study.unit))
-        e = interval_methods.ratio_within(sums, 0.0, high, level=study.settings.level)
+        arm = independent.ratio_of(Sums(*Sums(values).by_unit(known, study.unit)))
+        e = interval_methods.arm_within(arm, 0.0, high, level=study.settings.level)
         return _Measure(name, replace(e, n=int(known.sum())), has)
 
     if stock.category is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.arrays import Bools, Floats
-from evalkit.statistics import intervals, multiplicity, proportions, ranks, significance
+from evalkit.statistics import intervals, multiplicity, proportions, significance
 from evalkit.studies.study import Row, framed, limits
 
 SEED = 6
@@ -164,7 +164,7 @@ def _signed_ranks(n: int = 500) -> Mistake:
     rng = np.random.default_rng(SEED + 3)
 
     samples = rng.choice(SKEWED[0], (RUNS, n), p=SKEWED[1])
-    by_ranks = [ranks.wilcoxon(d) < 0.05 for d in samples[:FEWER_RUNS]]
+    by_ranks = [multiplicity.wilcoxon(d) < 0.05 for d in samples[:FEWER_RUNS]]
     by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
     setting = f"mean difference 0, skewed, n = {n}: a difference is declared"
     return setting, "Wilcoxon", float(np.mean(by_ranks)), "t (a mean)", float(np.mean(by_t))

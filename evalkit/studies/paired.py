@@ -18,7 +18,7 @@ from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
 from evalkit.numbers import plural, unit_noun
 from evalkit.reading.reductions.units import UnitValues
-from evalkit.statistics import intervals, methods, multiplicity, power, proportions, ranks, signflip, significance
+from evalkit.statistics import intervals, methods, multiplicity, power, proportions, signflip, significance
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options, Paired
@@ -391,7 +391,7 @@ def _other_tests(study: Significance, chosen: Chosen) -> list[Row]:
                 "bh": np.nan,
                 "bootstrap": bootstrap.get(pair, np.nan),
                 "tukey": tukey.get(pair, np.nan),
-                "wilcoxon": ranks.wilcoxon(d),
+                "wilcoxon": multiplicity.wilcoxon(d),
                 "sign": proportions.sign_test(d).p_value if np.any(d != 0) else 1.0,
             }
             rows.append({"metric": chosen.label, "first": pair[0], "second": pair[1]} | tests)
@@ -403,7 +403,7 @@ def _tukey(study: Significance, chosen: Chosen) -> dict[tuple[str, str], float]:
     if len(values) < 2:
         return {}
     with np.errstate(invalid="ignore", divide="ignore"):
-        p, by_pair = ranks.blocked_tukey(values), {}
+        p, by_pair = multiplicity.blocked_tukey(values), {}
     for i, j in combinations(range(len(study.order)), 2):
         by_pair[study.order[i], study.order[j]] = by_pair[study.order[j], study.order[i]] = float(p[i, j])
     return by_pair
@@ -421,13 +421,15 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     values = _complete(study, study.primary)
     if len(values) < 2:
         return None
-    ranked = ranks.ranked(values if study.primary.metric.best == "high" else -values)
+    ranked = multiplicity.ranked(values if study.primary.metric.best == "high" else -values)
     return {
         "mean_ranks": dict(zip(study.order, map(float, ranked.means), strict=True)),
         "units": ranked.units,
         "friedman": ranked.friedman,
         "iman_davenport": ranked.iman_davenport,
-        "critical_difference": ranks.critical_difference(len(ranked.means), ranked.units, level=study.settings.level),
+        "critical_difference": multiplicity.critical_difference(
+            len(ranked.means), ranked.units, level=study.settings.level
+        ),
     }
 
 

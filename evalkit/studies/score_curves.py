@@ -23,7 +23,7 @@ from evalkit.parameters.kinds import Costs
 from evalkit.statistics import bootstrap, closed_forms
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 from evalkit.statistics.statistic import HeldRows
-from evalkit.statistics.thresholds import Differences, MovingCut, differences, mean_cost
+from evalkit.statistics.thresholds import Differences, MovingCut, differences
 from evalkit.studies.study import Row, cached, framed
 from evalkit.system import progress
 
@@ -381,9 +381,14 @@ class Varied:
     def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
         """What is read off the counts of a system at one of the thresholds."""
         place = self.moves.place(float(c.threshold))
-        mean, top = float(curves.cost(c, costs.fp, costs.fn)), max(costs.fp, costs.fn)
         variance = float(self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2])
-        cost = mean_cost(mean, top, variance, self.units, self.level)
+        of: Any = {
+            "freedom": self.units - 1,
+            "n": int(self.units),
+            "level": self.level,
+            "ends": (0, max(costs.fp, costs.fn)),
+        }
+        cost = closed_forms.ranged_t(float(curves.cost(c, costs.fp, costs.fn)), variance**0.5, **of)
         return dict(zip(METRICS, self.limits[name][place], strict=True)) | {"cost": cost}
 
     def quantiles(self) -> dict[str, float | str]:
