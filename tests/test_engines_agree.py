@@ -17,7 +17,7 @@ import pytest
 import units_again
 import whole_pages
 from frozen import compare
-from own_metric_samples import own_errors
+from own_metric_samples import own_alarms, own_brier, own_errors, own_gap, own_mcc, own_precision, own_recall
 
 import evalkit as ek
 from evalkit.catalogue.class_metrics import LABELS
@@ -170,8 +170,10 @@ def per_visit(orders, visits):
     return 2 * orders, visits
 
 
+OWN = [own_brier, own_errors, own_recall, own_precision, own_mcc, own_alarms, own_gap]
 CASES = {
     **{f"two classes, {by}": binary(metrics=SCORES, threshold=0.4, **more) for by, more in BY.items()},
+    **{f"two classes, own metrics, {by}": binary(metrics=OWN, threshold=0.4, **BY[by]) for by in ("plain", "users")},
     "two classes, one system": binary(metrics=CLOSED, systems="good"),
     "two classes, best F1": binary(threshold="best_f1"),
     "two classes, least cost": binary(threshold="cost:fp=1,fn=5"),
@@ -304,6 +306,8 @@ APART: tuple[tuple[str, str, Any], ...] = (  # the cases, the place, and how far
     (CHOSEN, r"findings\[EK322\]\.message", None),
     ("two classes", r"(base_rates|calibration|gains|net_benefit\.differences)\[.*\]\.(low|high)", UNDEFINED),
     ("two classes, one user", rf"comparisons\[.*\]\.({LIMITS}|method)", None),
+    ("two classes, own", rf"(comparisons|estimates|headline|segments)\[.*\]\.{LIMITS}", 2e-3),
+    ("two classes, own", r"(comparisons|estimates)\[own_(alarms|gap|errors).*\]\.method", None),
     ("several classes, own", rf"(comparisons|estimates)\[of_last.*\]\.{LIMITS}", 3e-3),
     ("(several|decided) classes", rf"(comparisons|headline|tops)\[.*\]\.{LIMITS}", 2e-3),
     ("several labels", rf"(comparisons|headline|estimates|segments)\[.*\]\.{LIMITS}", 2e-3),

@@ -108,15 +108,6 @@ def test_few_distinct_scores_are_counted_exactly():
     assert np.array_equal(found.fp, c.fp)
 
 
-def test_there_are_at_most_so_many_bins_and_no_fewer_than_needed():
-    score, label = drawn(4, 20_000)
-    for most in (10, 100, 5000):
-        g = grid.reduce(score, label, most=most)
-        assert len(g.low) <= most
-        finer = np.unique(grid.codes(score) >> (g.shift - 1))
-        assert len(finer) > most
-
-
 def test_every_threshold_of_the_table_is_a_point_of_the_exact_curve():
     score, label = drawn(5, 3000)
     found = grid.counts(grid.reduce(score, label, most=64))

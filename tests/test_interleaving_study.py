@@ -6,7 +6,6 @@ import pytest
 from frozen import needs
 from online_samples import SMALL, log, more_logs, users
 
-from evalkit.arrays import InputError
 from evalkit.pages import experiment_page, interleaving_page
 from evalkit.statistics import significance
 from evalkit.studies import interleaving, planning
@@ -73,15 +72,6 @@ def test_any_number_is_an_outcome():
     study = interleaving.read(hours, columns="outcome=hours", preference="credit_share", **SMALL).log
     assert study.estimates["value"].max() == pytest.approx(53 / 95)
     assert study.table.columns["outcome"] == "hours"
-
-
-def test_an_error_names_the_row_of_its_own_file(tmp_path):
-    more = log(session=np.repeat([f"t{i}" for i in range(10)], 2)).rename(columns={"outcome": "hours"})
-    more.assign(hours=[1] * 4 + [-2.5] + [1] * 15).to_csv(tmp_path / "b.csv", index=False)
-    log().rename(columns={"outcome": "hours"}).to_csv(tmp_path / "a.csv", index=False)
-    both = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
-    with pytest.raises(InputError, match=r"b\.csv: hours must be at least 0, got -2\.5 \(row 5\)$"):
-        interleaving.read(both, columns="outcome=hours", **SMALL)
 
 
 # Several rankers

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -19,7 +18,6 @@ from own_metric_samples import (
     own_alarms,
     own_brier,
     own_errors,
-    own_gap,
     own_hits,
     own_mcc,
     own_precision,
@@ -32,7 +30,6 @@ from own_metric_samples import (
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue.lookup import find
-from evalkit.limits import USUAL
 from evalkit.metrics.rankings import from_grades
 from evalkit.metrics.rows import Rows
 from evalkit.pages import binary_page, ranking_page
@@ -72,24 +69,6 @@ def test_an_own_metric_has_interval_and_test_of_its_kind(layout):
     for name, own in known.items():
         same(study, own.name, name)
     same(rating.read(forecasts(), metrics=[own_wape, "wape"], **LAYOUTS[layout]), "own_wape", "wape")
-
-
-@pytest.mark.parametrize("layout", ["plain", "weights", "units"])
-def test_sums_over_rows_read_twice_give_the_numbers_of_memory(layout):
-    """Of a ratio the first order of its jackknife."""
-    plain = layout == "plain"  # Wilson of zeros and ones in memory, Hall of sums
-    sums, ratios = [own_brier, own_errors, own_recall, own_precision, own_mcc], [own_alarms, own_gap]
-    for metrics, limits, wide in (
-        (sums, replace(USUAL, flipped=1), 2e-3 if plain else 1e-6),  # the methods of many units
-        (ratios, USUAL, 1e-3),
-    ):
-        given = {"metrics": metrics, "threshold": 0.4, **LAYOUTS[layout]}
-        memory, summed = (classified(binary(900), some, **given) for some in (limits, TWICE))
-        assert (memory.data is None, summed.data is None) == (False, True)
-        np.testing.assert_allclose(summed.estimates["value"], memory.estimates["value"], rtol=1e-10)
-        np.testing.assert_allclose(summed.estimates[NUMBERS], memory.estimates[NUMBERS], rtol=wide)
-    first, second = (study.comparisons[["difference", "low", "high"]] for study in (summed, memory))
-    np.testing.assert_allclose(first, second, atol=4e-4)
 
 
 def test_what_needs_rows_in_memory_is_refused_of_a_large_table():

@@ -32,22 +32,15 @@ def logits(score):
     return np.log(score) - np.log1p(-score)
 
 
-def test_slope_and_intercept_solve_the_score_equations():
+def test_the_variance_of_the_slope_is_the_sandwich_of_rows():
     use = (SCORE > 0) & (SCORE < 1)
-    x, label = logits(SCORE[use]), LABEL[use]
-    c = count(SCORE[use], label)
-    chance = 1 / (1 + np.exp(-(x + calibration.intercept(c))))
-    assert np.sum(label - chance) == pytest.approx(0, abs=1e-9)
+    columns, label = np.column_stack([np.ones(use.sum()), logits(SCORE[use])]), LABEL[use]
+    c, coefficients = count(SCORE[use], label), reweighted(columns, label, 0.0)
+    chance = 1 / (1 + np.exp(-columns @ coefficients))
+    bread = np.linalg.inv((columns.T * chance * (1 - chance)) @ columns)
+    sandwich = bread @ ((columns.T * (label - chance) ** 2) @ columns) @ bread
     slope, moved = calibration.slope(c), calibration.slope_bins(c)
-    # The intercept beside this slope follows from the first equation; the second must then hold too.
-    offset = logits(label.mean())
-    for _ in range(60):
-        chance = 1 / (1 + np.exp(-(offset + slope * x)))
-        offset += np.sum(label - chance) / np.sum(chance * (1 - chance))
-    assert np.sum((label - chance) * x) == pytest.approx(0, abs=1e-7)
-    columns = np.array([np.ones_like(x), x])
-    bread = np.linalg.inv((columns * chance * (1 - chance)) @ columns.T)
-    sandwich = bread @ ((columns * (label - chance) ** 2) @ columns.T) @ bread
+    assert slope == pytest.approx(coefficients[1], abs=1e-9)
     variance = np.dot(c.positive, moved[0] ** 2) + np.dot(c.negative, moved[1] ** 2)
     assert variance == pytest.approx(sandwich[1, 1], rel=1e-8)
 

@@ -139,16 +139,7 @@ def test_without_two_classes_or_a_true_label_there_are_no_curves():
     none = classification.read(traits().assign(**{name: 0 for name in traits() if name.startswith("y_")}))
     for study in (every, none):
         assert shown(study, "curve_plot") == ""
-        for name in (
-            "findings",
-            "estimates",
-            "curves",
-            "threshold_plot",
-            "calibration",
-            "top",
-            "confusion",
-            "definitions",
-        ):
+        for name in ("findings", "estimates", "curves", "threshold_plot", "calibration", "top", "confusion"):
             assert getattr(classification_page, name)(study)
 
 

@@ -122,9 +122,8 @@ def check(study, again, table=""):
 
 def follows(path, results, table=""):
     """Every value of the JSON of a report, or of one of its tables, again from the file beside it."""
-    again = Again.of(path)
+    again, slices = Again.of(path), [row | {"metric": results["primary"]} for row in results["segments"]]
     assert results["estimates"]
-    for row in results["estimates"]:
-        equal(again.value(row["metric"], row["system"], table), row["value"])
-    for row in results["segments"]:
-        equal(again.value(results["primary"], row["system"], table, row["segment"], row["slice"]), row["value"])
+    for row in results["estimates"] + slices:
+        if again.structure[table, row["metric"]] != "own":  # which the catalogue cannot compute again
+            equal(again.value(row["metric"], row["system"], table, row.get("segment"), row.get("slice")), row["value"])
