@@ -7,7 +7,7 @@ import pytest
 
 from evalkit.arrays import InputError
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.tables.table import Coded, encoded
+from evalkit.reading.tables.table import Coded, indexed
 
 CELLS = ["b", None, "a", "b", None, "c"]
 
@@ -28,7 +28,8 @@ def numbered(cells):
     ],
 )
 def test_distinct_texts_and_places_give_back_the_cells(blocks):
-    distinct, place = encoded(blocks)
+    place, texts = indexed(blocks)
+    distinct = texts.to_pylist()
     assert [distinct[i] for i in place] == CELLS
     assert len(distinct) == len({*distinct})
 

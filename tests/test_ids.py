@@ -13,9 +13,10 @@ def test_codes_follow_the_bytes_and_not_the_locale():
 
 def test_dictionaries_count_only_the_texts_in_use():
     encoded = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int32()), pa.array(["a", "unused", "c"]))
-    texts, (code, plain) = ids.coded([encoded], [pa.array(["c"]).dictionary_encode()])
-    assert [texts[i].as_py() for i in (*code, *plain)] == ["c", "a", "c", "c"]
-    assert "unused" not in texts.to_pylist()
+    names, (code, plain) = ids.sorted_codes([encoded], [pa.array(["c"]).dictionary_encode()])
+    assert names.tolist() == ["a", "c"]
+    assert (code.tolist(), plain.tolist()) == ([1, 0, 1], [1])
     empty = pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["a"]))
-    texts, (code,) = ids.coded([empty])
-    assert [texts[int(i)].as_py() for i in code] == ["a", None]
+    names, (code, text) = ids.sorted_codes([empty], [pa.array(["a"])])
+    assert (names.tolist(), code.tolist(), text.tolist()) == (["a", None], [0, 1], [0])
+    assert ids.sorted_codes([], [])[0].tolist() == []

@@ -1,4 +1,4 @@
-"""Keys of rows: their order, those that stand there twice, and the rows that have them."""
+"""Keys of rows: their order, and the rows that have them."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -22,32 +22,24 @@ def test_sorted_rows(keys):
 
 
 @settings(deadline=None)
-@given(KEYS)
-def test_repeated_rows(keys):
-    expected = [row for row, key in enumerate(keys) if keys.count(key) > 1]
-    assert ids.repeated(np.array(keys, np.uint64)).tolist() == expected
-
-
-@settings(deadline=None)
 @given(KEYS, KEYS)
 def test_rows_found_by_their_keys(keys, others):
     keys = list(dict.fromkeys(keys))
     wanted = keys + others
-    numbers, rows = ids.Table.of(np.array(keys, np.uint64)).find(np.array(wanted, np.uint64))
+    numbers, rows = ids.Sorted.of(np.array(keys, np.uint64)).find(np.array(wanted, np.uint64))
     found = dict(zip(numbers.tolist(), rows.tolist(), strict=True))
     assert found == {number: keys.index(key) for number, key in enumerate(wanted) if key in keys}
 
 
 def test_rows_of_several_blocks():
-    """Enough keys that half their bits agree by chance, and that places of the table are shared."""
     rng = np.random.default_rng(0)
     key = rng.integers(0, 2**64, 400_000, dtype=np.uint64)
-    assert not ids.repeated(key).size
+    assert not ids.Sorted.of(key).same.any()
     key[[5, 70_000, 399_999]] = key[200_000]
-    assert ids.repeated(key).tolist() == [5, 70_000, 200_000, 399_999]
-    table = ids.Table.of(np.unique(key)[::2])
-    assert len(table.shared) > 1000
-    numbers, rows = table.find(key)
-    expected = np.flatnonzero(np.isin(key, table.key))
-    assert sorted(numbers.tolist()) == expected.tolist()
-    assert np.array_equal(table.key[rows], key[numbers])
+    ordered = ids.Sorted.of(key)
+    again = ordered.order[ids.runs(ordered.same)]
+    assert sorted(again.tolist()) == [5, 70_000, 200_000, 399_999]
+    wanted = np.append(np.unique(key)[::2], np.uint64(3))
+    numbers, rows = ordered.find(wanted)
+    assert numbers.tolist() == list(range(len(wanted) - 1))
+    assert np.array_equal(key[rows], wanted[:-1])

@@ -71,9 +71,9 @@ def read_log(
     rows = table.read(parts, fields)
     texts = {role: rows.column(role) for role, field in fields[0].items() if not field.is_number}
     values = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
-    teams = table.encoded(texts["team"].chunks)[0]
+    teams = [team for team in table.coded(texts["team"]).names if team]
     try:
-        log = _log(texts | values, arms_of([team for team in teams if team], arms, neutral), neutral)
+        log = _log(texts | values, arms_of(teams, arms, neutral), neutral)
         log.check()
     except InputError as error:
         raise located(error, rows.sources, named(fields[0])) from None
@@ -89,20 +89,14 @@ def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
         names,
         user,
         users,
-        _texts(columns["team"]),
+        table.coded(columns["team"]),
         columns["position"],
         columns["outcome"],
         tuple(arms),
         neutral,
         table.ordered(columns["item"])[0] if "item" in columns else None,
-        {role.removeprefix("attribute "): _texts(x) for role, x in columns.items() if role.startswith("attribute ")},
+        {name[10:]: table.coded(values) for name, values in columns.items() if name.startswith("attribute ")},
     )
-
-
-def _texts(column: Any) -> Coded:
-    """A column of text as numbers into its distinct texts; where nothing stands that is the empty text."""
-    distinct, place = table.encoded(column.chunks)
-    return Coded.of([text or "" for text in distinct], place)
 
 
 @dataclass(frozen=True, eq=False)

@@ -188,22 +188,22 @@ class Build:
     @cached_property
     def _judged(self) -> tuple[Ints, Floats]:
         """The rows of the run that have a judgement, with their grades; raises InputError for an item twice."""
-        queries = len(self._queries[0])
-        key = ids.pair(self._list, len(self._systems[0]) * queries, self._items.numbers[0])
-        self._no_duplicates(key)
+        systems, queries = len(self._systems[0]), len(self._queries[0])
+        ordered = ids.Sorted.of(ids.pair(self._list, systems * queries, self._items.numbers[0]))
+        self._no_duplicates(ordered)
         judged, grade, _ = self._judgements
-        if len(self._systems[0]) > 1:
-            key = ids.pair(self._queries[1][0], queries, self._items.numbers[0])
-        wanted = ids.pair(self._queries[1][1][judged], queries, self._items.numbers[1][judged])
-        row, found = ids.Table.of(wanted).find(key)
-        self._items.same(self.run, row, self.judged, judged[found])
-        return row, grade[found]
+        lists = np.add.outer(np.arange(systems) * queries, self._queries[1][1][judged]).ravel()
+        wanted = ids.pair(lists, systems * queries, np.tile(self._items.numbers[1][judged], systems))
+        number, row = ordered.find(wanted)
+        number %= max(len(judged), 1)
+        self._items.same(self.run, row, self.judged, judged[number])
+        return row, grade[number]
 
-    def _no_duplicates(self, key: ids.Keys) -> None:
-        """key: of the list and the item of each row."""
-        again = ids.repeated(key)
-        if again.size:
-            first, row = map(int, again[key[again] == key[again].min()][:2])
+    def _no_duplicates(self, ordered: ids.Sorted) -> None:
+        """ordered: the rows by list and item."""
+        if ordered.same.any():
+            again = ordered.key[ordered.order[ordered.same.argmax()]]
+            first, row = np.flatnonzero(ordered.key == again)[:2].tolist()
             self._items.same(self.run, np.array([first]), self.run, np.array([row]))
             system = self._systems[0][self._systems[1][row]]
             unnamed = isinstance(self.run.system[0], tuple) and "system" not in self.run.columns

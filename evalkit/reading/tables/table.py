@@ -73,10 +73,9 @@ class Coded:
 
 def joined(columns: Sequence[Coded]) -> Coded:
     """The texts of several columns end to end."""
-    names = sorted({name for column in columns for name in column.names})
-    number = {name: i for i, name in enumerate(names)}
-    place = [np.array([number[name] for name in column.names], np.int64)[column.code] for column in columns]
-    return Coded(tuple(names), np.concatenate(place))
+    before = np.cumsum([0, *(len(column.names) for column in columns)])
+    codes = [column.code + start for column, start in zip(columns, before.tolist(), strict=False)]
+    return Coded.of([name for column in columns for name in column.names], np.concatenate(codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +119,28 @@ def whole(column: Any) -> Any:
 
 
 def indexed(column: Any) -> tuple[Ints, Any]:
-    """Whole numbers that are equal where texts are, in the order in which these come first, and the distinct texts."""
-    coded = whole(column).dictionary_encode()
-    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary
+    """Whole numbers that are equal where texts are, and the distinct texts that some row has.
+
+    column: an Arrow array of text, or several laid end to end. An empty text is one, too.
+    """
+    import pyarrow as pa
+
+    chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
+    if chunks and all(pa.types.is_dictionary(chunk.type) for chunk in chunks):
+        every = pa.concat_arrays(pa.chunked_array([_large(chunk) for chunk in chunks]).unify_dictionaries().chunks)
+    else:
+        plain = [chunk.cast(pa.large_string()) for chunk in chunks]
+        every = whole(pa.chunked_array(plain, pa.large_string())).dictionary_encode("encode")
+    place, texts = every.indices, every.dictionary
+    if place.null_count:
+        place, texts = place.fill_null(len(texts)), pa.concat_arrays([texts, pa.nulls(1, texts.type)])
+    code = place.to_numpy(zero_copy_only=False).astype(np.int64)
+    used = np.bincount(code, minlength=len(texts)) > 0
+    return (code, texts) if used.all() else ((np.cumsum(used) - 1)[code], texts.filter(pa.array(used)))
 
 
 def ordered(column: Any) -> tuple[Ints, Any]:
-    """The place of each text among the sorted distinct ones, and these."""
+    """The place of each text among the sorted distinct ones, and these. column: as of `indexed`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -173,20 +187,10 @@ class Ids:
         return Ids(self.texts.take(rows))
 
 
-def encoded(blocks: Sequence[Any]) -> tuple[list[str | None], Ints]:
-    """Distinct texts of Arrow arrays laid end to end, and each row's place among them; an empty one is None."""
-    import pyarrow as pa
-
-    if all(pa.types.is_dictionary(block.type) for block in blocks):
-        column = pa.chunked_array([_large(block) for block in blocks]).unify_dictionaries().combine_chunks()
-    else:
-        column = pa.chunked_array([block.cast(pa.large_string()) for block in blocks]).combine_chunks()
-        column = column.dictionary_encode(null_encoding="encode")
-    column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
-    distinct, place = column.dictionary.to_pylist(), column.indices
-    if place.null_count:
-        place, distinct = place.fill_null(len(distinct)), [*distinct, None]
-    return distinct, place.to_numpy(zero_copy_only=False)
+def coded(column: Any, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
+    """A column of text as numbers into its distinct texts; as of `Table.coded`."""
+    code, texts = indexed(column)
+    return Coded.of([empty if text is None else plain(text) for text in texts.to_pylist()], code)
 
 
 def _large(block: Any) -> Any:
@@ -195,11 +199,6 @@ def _large(block: Any) -> Any:
 
     indices, texts = block.indices.cast(pa.int32()), block.dictionary.cast(pa.large_string())
     return pa.DictionaryArray.from_arrays(indices, texts)
-
-
-def plainly(texts: Sequence[str | None], plain: Callable[[str], str]) -> list[str | None]:
-    """Each text as `plain` has it, None where it is empty."""
-    return [None if text is None else plain(text) for text in texts]
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -259,23 +258,25 @@ class Table:
         columns = [block.columns[role] for block in self.blocks]
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
+    def chunks(self, role: str) -> list[Any]:
+        """A column of text as Arrow arrays laid end to end."""
+        columns = [block.columns[role] for block in self.blocks]
+        return [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
+
     def column(self, role: str) -> Any:
         """A column of text as Arrow has it, in chunks."""
         import pyarrow as pa
 
-        columns = [block.columns[role] for block in self.blocks]
-        chunks = [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
-        return pa.chunked_array([chunk.cast(pa.string()) for chunk in chunks], pa.string())
+        return pa.chunked_array([chunk.cast(pa.string()) for chunk in self.chunks(role)], pa.string())
 
-    def texts(self, role: str, plain: Callable[[str], str] = str) -> np.ndarray:
-        """A column of text as objects, None where it is empty; equal texts are one object. plain: of each."""
-        distinct, place = encoded([block.columns[role] for block in self.blocks])
-        return np.array(plainly(distinct, plain), dtype=object)[place]
+    def texts(self, role: str) -> np.ndarray:
+        """A column of text as objects, None where it is empty; equal texts are one object."""
+        code, texts = indexed(self.chunks(role))
+        return np.array(texts.to_pylist(), dtype=object)[code]
 
     def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
-        """A column of text as numbers into its distinct texts. plain: as of `texts`; empty: what an empty cell says."""
-        distinct, place = encoded([block.columns[role] for block in self.blocks])
-        return Coded.of([empty if text is None else text for text in plainly(distinct, plain)], place)
+        """A column of text as numbers into its distinct texts. plain: of each; empty: what an empty cell says."""
+        return coded(self.chunks(role), plain, empty)
 
 
 def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:
