@@ -5,34 +5,16 @@ And the names of rows that sum up others: totals and means.
 
 import difflib
 import itertools
+import pkgutil
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evalkit.arrays import InputError, ParameterError
 
-SYNONYMS = {
-    "system": ("system", "model", "run"),
-    "query": ("query", "query_id", "qid", "user_id"),
-    "item": ("item", "item_id", "doc_id"),
-    "score": ("score", "y_score"),
-    "rank": ("rank",),
-    "grade": ("grade", "relevance", "rel", "label", "y_true", "target"),
-    "label": ("label", "y_true", "target"),
-    "actual": ("actual", "y_true", "target"),
-    "forecast": ("forecast", "y_pred", "prediction"),
-    "predicted": ("predicted", "y_pred", "prediction"),
-    "weight": ("weight", "sample_weight"),
-    "id": ("id",),
-    "session": ("session", "session_id"),
-    "position": ("position",),
-    "team": ("team",),
-    "outcome": ("outcome", "click", "clicks"),
-    "user": ("user", "user_id", "query", "query_id", "qid"),
-    "arm": ("arm", "variant"),
-    "repeat": ("repeat", "repetition", "rep"),
-}
-
+_ROLES = tomllib.loads((pkgutil.get_data("evalkit.reading", "roles.toml") or b"").decode())  # in a Spark worker no file
+SYNONYMS = {role: tuple[str, ...](names) for role, names in _ROLES.items()}
 
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {"unit", "value", "metric", "fold"}
