@@ -19,12 +19,8 @@ def rows(n: int, groups: int) -> pa.Table:
     return pa.table({"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)})
 
 
-def length(table: pa.Table) -> pa.Table:
-    return pa.table({"n": [len(table)]})
-
-
-def total(table: pa.Table) -> pa.Table:
-    return pa.table({"n": [sum(table["n"].to_pylist())]})
+def length(table: pa.Table, before: int) -> list[tuple[int, int]]:
+    return [(before, len(table))]
 
 
 def test_shards_hold_whole_groups_and_every_row(tmp_path):
@@ -52,15 +48,14 @@ def test_one_group_larger_than_a_shard_stays_whole():
     assert sum(map(len, found)) == 250_010
 
 
-def test_reduce_gives_what_the_function_makes_of_the_shards():
+def test_a_total_is_of_what_the_function_makes_of_each_shard_in_order():
     table = rows(300_000, 500)
     with engine.opened(engine.budget(200 * 10**6, threads=2)) as e:
         for by in ("query", None):
-            found = e.reduce(Query("SELECT * FROM rows", "rows", {"rows": table}, by), length)
+            found = e.total(Query("SELECT * FROM rows", "rows", {"rows": table}, by), length)
             assert len(found) > 1
-            assert sum(found["n"].to_pylist()) == 300_000
-        one = e.reduce(Query("SELECT * FROM rows", "rows", {"rows": table}), length, total)
-        assert one["n"].to_pylist() == [300_000]
+            assert [before for before, _ in found] == np.cumsum([0, *(n for _, n in found)])[:-1].tolist()
+            assert sum(n for _, n in found) == 300_000
 
 
 def test_a_full_disk_is_said_in_one_line(tmp_path):

@@ -33,16 +33,12 @@ def rows(n: int, groups: int) -> pa.Table:
     return pa.table({"query": pa.array(rng.integers(0, groups, n)).cast(pa.string()), "x": rng.random(n)})
 
 
-def groups(table: pa.Table) -> pa.Table:
-    return table.group_by("query").aggregate([("x", "count"), ("x", "sum")])
+def groups(table: pa.Table) -> list[pa.Table]:
+    return [table.group_by("query").aggregate([("x", "count"), ("x", "sum")])]
 
 
-def length(table: pa.Table) -> pa.Table:
-    return pa.table({"n": [len(table)]})
-
-
-def total(table: pa.Table) -> pa.Table:
-    return pa.table({"n": [pc.sum(table["n"]).as_py()]})
+def length(table: pa.Table) -> int:
+    return len(table)
 
 
 @pytest.fixture(scope="module")
@@ -54,24 +50,24 @@ def split(session, tmp_path_factory):
     return f"parquet.`{folder / 'rows'}`", table
 
 
-def test_reduce_gives_whole_groups_of_a_table_in_many_files(session, split):
+def test_whole_groups_of_a_table_in_many_files_are_reduced(session, split):
     name, table = split
     engine = backends.Spark(session, Reading(worker=3_000))
-    found = engine.reduce(Query(f"SELECT * FROM {name}", name, by="query"), groups)
-    expected = groups(table)
+    shards = engine.total(Query(f"SELECT * FROM {name}", name, by="query"), groups)
+    found, (expected,) = pa.concat_tables(shards), groups(table)
+    assert len(shards) > 1
     assert len(found) == 700  # a group cut in two would be two rows
     assert found.sort_by("query")["query"].equals(expected.sort_by("query")["query"])
     assert found.sort_by("query")["x_count"].equals(expected.sort_by("query")["x_count"])
 
 
-def test_reduce_merges_where_rows_come_as_they_are(session, split):
+def test_rows_that_come_as_they_are_are_summed(session, split):
     engine = backends.Spark(session, Reading(worker=3_000))
     query = Query(f"SELECT * FROM {split[0]}", "rows")
-    shards = engine.reduce(query, length)
+    shards = engine.total(query, lambda table: [len(table)])
     assert len(shards) > 3
-    assert sum(shards["n"].to_pylist()) == 60_000
-    assert engine.reduce(query, length, total).to_pylist() == [{"n": 60_000}]
-    assert engine.reduce(replace(query, by="query"), length, total).to_pylist() == [{"n": 60_000}]
+    assert sum(shards) == 60_000
+    assert engine.total(query, length) == engine.total(replace(query, by="query"), length) == 60_000
 
 
 @pytest.mark.parametrize("rows_known", [9_000, 0], ids=["one fold", "two steps"])
@@ -80,22 +76,25 @@ def test_of_many_partitions_one_result_is_collected(session, monkeypatch, rows_k
     read = backends._read
     monkeypatch.setattr(backends, "_read", lambda content: seen.append(1) or read(content))
     query = Query("SELECT id FROM range(0, 9000, 1, 30)", "numbers", rows=rows_known)
-    found = backends.Spark(session).reduce(query, length, total)
-    assert found.to_pylist() == [{"n": 9000}]
+    assert backends.Spark(session).total(query, length) == 9000
     assert len(seen) == 1
 
 
-def noise(table: pa.Table) -> pa.Table:
+def test_rows_are_streamed_in_whole_groups(session, split):
+    shards = list(
+        backends.Spark(session, Reading(worker=3_000)).stream(Query(f"SELECT * FROM {split[0]}", "rows", by="query"))
+    )
+    assert len(shards) > 1
+    assert sum(map(len, shards)) == 60_000
+    assert sum(len(set(shard["query"].to_pylist())) for shard in shards) == 700
+
+
+def noise(table: pa.Table) -> list[np.ndarray]:
     """Numbers that no compression makes smaller: 8 of them a row, and so 2.4 MB of 40,000 rows."""
-    return pa.table({"x": np.random.default_rng(len(table)).integers(-(2**62), 2**62, 8 * len(table))})
+    return [np.random.default_rng(len(table)).integers(-(2**62), 2**62, 8 * len(table))]
 
 
-def alone(table: pa.Table) -> pa.Table:
-    return table
-
-
-@pytest.mark.parametrize("merge", [None, alone], ids=["results", "merged"])
-def test_no_cell_is_larger_than_its_bound(session, monkeypatch, merge):
+def test_no_cell_is_larger_than_its_bound(session, monkeypatch):
     sizes, bytes_of = [], []
     contents = spark_worker.contents
 
@@ -109,9 +108,9 @@ def test_no_cell_is_larger_than_its_bound(session, monkeypatch, merge):
 
     monkeypatch.setattr(spark_worker, "contents", seen)
     query = Query("SELECT id FROM range(0, 80000, 1, 2)", "numbers")
-    found = backends.Spark(session).reduce(query, noise, merge)
-    expected = noise(pa.table({"id": np.arange(40_000)}))["x"].to_numpy()
-    np.testing.assert_array_equal(found["x"].to_numpy(), np.tile(expected, 2))
+    found = backends.Spark(session).total(query, noise)
+    expected = noise(pa.table({"id": np.arange(40_000)})) * 2
+    np.testing.assert_array_equal(found, expected)
     assert max(bytes_of) > 2 * spark_worker.CELL
     assert max(sizes) == spark_worker.CELL
     assert sum(sizes) == sum(bytes_of)
@@ -131,7 +130,7 @@ def test_groups_are_bytes_whatever_the_collation(session):
     engine = backends.Spark(session, Reading(worker=2))
     table = pa.table({"query": ["a", "A", "a", "A", "b", "a", "A"], "x": np.arange(7.0)})
     query = "SELECT query COLLATE UTF8_LCASE AS query, x FROM t"
-    found = engine.reduce(Query(query, "t", {"t": table}, "query"), groups)
+    found = pa.concat_tables(engine.total(Query(query, "t", {"t": table}, "query"), groups))
     assert sorted(zip(found["query"].to_pylist(), found["x_count"].to_pylist(), strict=True)) == [
         ("A", 3),
         ("a", 3),
@@ -140,15 +139,13 @@ def test_groups_are_bytes_whatever_the_collation(session):
 
 
 def test_workers_run_the_evalkit_that_was_sent(session):
-    def told(table: pa.Table) -> pa.Table:
+    def told(table: pa.Table) -> list[tuple[str, str]]:
         from evalkit.reading.inputs import runs
 
-        return pa.table({"loader": [type(runs.__spec__.loader).__name__], "file": [runs.__file__]})
+        return [(type(runs.__spec__.loader).__name__, str(runs.__file__))]
 
-    found = backends.Spark(session).reduce(Query("SELECT * FROM range(10)", "numbers"), told)
-    assert {(one["loader"], one["file"]) for one in found.to_pylist()} == {
-        ("Carried", "evalkit/reading/inputs/runs.py")
-    }
+    found = backends.Spark(session).total(Query("SELECT * FROM range(10)", "numbers"), told)
+    assert {*found} == {("Carried", "evalkit/reading/inputs/runs.py")}
 
 
 # Errors -------------------------------------------------------------------------------------------------------------
@@ -156,37 +153,37 @@ def test_workers_run_the_evalkit_that_was_sent(session):
 
 @pytest.mark.parametrize("kind", [InputError, ParameterError])
 def test_what_a_function_refuses_comes_back_as_it_was_raised(session, split, kind):
-    def refuse(table: pa.Table) -> pa.Table:
+    def refuse(table: pa.Table) -> int:
         raise kind(f"x.csv: query {table['query'][0].as_py()!r} is wrong")
 
     with pytest.raises(kind, match=r"^x\.csv: query '\d+' is wrong$"):
-        backends.Spark(session).reduce(Query(f"SELECT * FROM {split[0]}", "rows", by="query"), refuse)
+        backends.Spark(session).total(Query(f"SELECT * FROM {split[0]}", "rows", by="query"), refuse)
 
 
 def test_what_a_function_refuses_in_one_partition_of_many_is_not_merged_away(session):
-    def refuse(table: pa.Table) -> pa.Table:
+    def refuse(table: pa.Table) -> int:
         if pc.max(table["id"]).as_py() == 4_499:
             raise InputError("x.csv: 4499 is wrong")
         return length(table)
 
     with pytest.raises(InputError, match=r"^x\.csv: 4499 is wrong$"):
-        backends.Spark(session).reduce(Query("SELECT id FROM range(0, 9000, 1, 30)", "numbers"), refuse, total)
+        backends.Spark(session).total(Query("SELECT id FROM range(0, 9000, 1, 30)", "numbers"), refuse)
 
 
 def test_what_a_function_does_wrong_is_one_line(session, split):
-    def fail(table: pa.Table) -> pa.Table:
+    def fail(table: pa.Table) -> int:
         raise ZeroDivisionError("no\nnumber")
 
-    def lack(table: pa.Table) -> pa.Table:
+    def lack(table: pa.Table) -> int:
         import numpyy
 
         return numpyy.sort(table)
 
     engine, query = backends.Spark(session), Query(f"SELECT * FROM {split[0]}", "rows")
     with pytest.raises(InputError, match=r"^rows: a worker failed, ZeroDivisionError: no$"):
-        engine.reduce(query, fail)
+        engine.total(query, fail)
     with pytest.raises(InputError, match=r"No module named 'numpyy'; set PYSPARK_PYTHON to a Python that has"):
-        engine.reduce(query, lack)
+        engine.total(query, lack)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +205,7 @@ def test_what_spark_refuses_is_one_line(session, query, message):
 
 def test_no_row_is_said(session):
     with pytest.raises(InputError, match="rows: there is no row"):
-        backends.Spark(session).reduce(Query("SELECT * FROM t WHERE x > 9", "rows", {"t": rows(3, 1)}, "query"), groups)
+        backends.Spark(session).total(Query("SELECT * FROM t WHERE x > 9", "rows", {"t": rows(3, 1)}, "query"), groups)
     empty = session.createDataFrame(rows(3, 1)).where("x > 9")
     with pytest.raises(InputError, match="Spark data frame: the table has columns and no rows"):
         sources.parts(empty)[0].load({"query": "query"}, {})
@@ -227,7 +224,7 @@ def test_the_session_is_left_as_it_was(session, split, before):
     try:
         # A frame of the call hides the session's own view of its name, for this call only.
         assert engine.table(Query("SELECT count(*) AS n FROM t", "t", {"t": rows(5, 1)}))["n"].to_pylist() == [5]
-        engine.reduce(Query("SELECT * FROM t", "t", {"t": rows(5, 1)}, "query"), groups)
+        engine.total(Query("SELECT * FROM t", "t", {"t": rows(5, 1)}, "query"), groups)
         with pytest.raises(InputError):
             engine.table(Query("SELECT nope FROM t", "t", {"t": rows(5, 1)}))
         assert session.table("t").count() == 3
@@ -239,8 +236,8 @@ def test_the_session_is_left_as_it_was(session, split, before):
 
 
 def test_batches_are_large_for_the_call(session):
-    seen = backends.Spark(session).reduce(Query("SELECT id FROM range(0, 50000, 1, 1)", "numbers"), length)
-    assert seen["n"].to_pylist() == [50_000]
+    query = Query("SELECT id FROM range(0, 50000, 1, 1)", "numbers")
+    assert backends.Spark(session).total(query, lambda table: [len(table)]) == [50_000]
     with backends.Spark(session)._large_batches():
         assert session.conf.get(backends.BATCH_SIZE) == str(backends.BATCH)
 

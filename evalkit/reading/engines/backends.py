@@ -7,7 +7,6 @@ outlives a call.
 """
 
 import os
-import pickle
 import shutil
 import tempfile
 import uuid
@@ -23,7 +22,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters.reports import LEAST_MEMORY
 from evalkit.reading.engines import base, spark_worker
-from evalkit.reading.engines.base import Engine, Query, Reduction, added
+from evalkit.reading.engines.base import Engine, Query, added
 from evalkit.reading.tables import duck, spark_tables
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.formats import TextFile
@@ -130,23 +129,10 @@ class DuckDB(Engine):
         with self._asked(query) as relation:
             return relation.to_arrow_table()
 
-    def reduce(self, query: Query, function: Reduction, merge: Reduction | None = None) -> Any:
-        import pyarrow as pa
-
-        with progress("reading", query.rows, "rows") as draw:
-            results = system.ordered(function, _counted(self.stream(query), draw), self.budget.workers)
-            if merge is None:
-                return pa.concat_tables(results)
-            whole = next(results)
-            for result in results:
-                whole = merge(pa.concat_tables([whole, result]))
-            return whole
-
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
-        """As `Engine.total`; `of` is told how many rows came before each shard."""
         whole = None
         with progress("reading", query.rows, "rows") as draw:
-            shards = _after(_counted(self.stream(query), draw))
+            shards = _numbered(self.stream(query), draw)
             for part in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
                 whole = added(whole, part)
         return whole
@@ -228,25 +214,15 @@ class AtHand(DuckDB):
         yield self.table(query)
 
 
-def _counted(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[Any]:
-    """The shards; the rows of those that are handed out are shown."""
-    done = 0
-    for shard in shards:
-        rows = len(shard)
-        yield shard
-        del shard  # the next one is made while others are reduced: each is kept by its thread alone
-        done += rows
-        draw(done)
-
-
-def _after(shards: Iterator[Any]) -> Iterator[tuple[Any, int]]:
-    """The shards, each with the number of rows before it."""
+def _numbered(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[tuple[Any, int]]:
+    """The shards, each with the number of rows before it, which is shown."""
     before = 0
     for shard in shards:
         rows = len(shard)
         yield shard, before
-        del shard
+        del shard  # the next one is made while others are reduced: each is kept by its thread alone
         before += rows
+        draw(before)
 
 
 @contextmanager
@@ -303,32 +279,34 @@ class Spark(Engine):
         with self._asked(query) as rows:
             return rows.toArrow()
 
-    def reduce(self, query: Query, function: Reduction, merge: Reduction | None = None) -> Any:
-        """As `Engine.reduce`, in the workers.
+    def total(self, query: Query, of: Callable[..., Any]) -> Any:
+        """As `Engine.total`, in the workers.
 
-        `merge` folds the results of a partition there, then those of all partitions to one; of a table that may be
-        long, as its rows are not known, in two steps. Raises InputError where the answer has no row.
+        The results of a partition are summed there, then those of all partitions to one; of a table that may be long,
+        as its rows are not known, in two steps. Raises InputError where the answer has no row.
         """
-        import pyarrow as pa
-
         with self._asked(query) as rows:
-            work = _work(query.by, function, merge, self.reading.worker)
-            reduced = _grouped(rows, query.by).mapInArrow(work, spark_worker.CELLS)
-            if merge is not None:
-                for folds in (1,) if 0 < query.rows < LONG else (FOLDS, 1):
-                    reduced = reduced.repartition(folds, "of").mapInArrow(_fold(merge), spark_worker.CELLS)
-            batches = reduced.toArrow().to_batches()
-        tables = list(map(_read, spark_worker.contents(batches)))
-        if not tables:
+            summed = self._worked(rows, query.by, of, added)
+            for folds in (1,) if 0 < query.rows < LONG else (FOLDS, 1):
+                summed = summed.repartition(folds, "of").mapInArrow(
+                    _sent(spark_worker.folded, added), spark_worker.CELLS
+                )
+            batches = summed.toArrow().to_batches()
+        results = list(map(_read, spark_worker.contents(batches)))
+        if not results:
             raise InputError(f"{query.where}: there is no row")
-        return pa.concat_tables(tables)
+        return results[0]
 
     def stream(self, query: Query) -> Iterator[Any]:
         """As `Engine.stream`: partition by partition, in each the rows of a group together."""
         with self._asked(query) as rows:
-            work = _work(query.by, base.as_they_are, None, self.reading.worker)
-            cells = _grouped(rows, query.by).mapInArrow(work, spark_worker.CELLS).toLocalIterator()
-            yield from map(_read, spark_worker.contents(map(_batch, cells)))
+            cells = self._worked(rows, query.by, spark_worker.written, None).toLocalIterator()
+            yield from map(spark_worker.table, map(_read, spark_worker.contents(map(_batch, cells))))
+
+    def _worked(self, rows: Any, by: str | None, of: Callable[..., Any], plus: Callable[..., Any] | None) -> Any:
+        """What workers make of the rows, in cells."""
+        work = _sent(spark_worker.reduced, (by, of, plus, self.reading.worker))
+        return _grouped(rows, by).mapInArrow(work, spark_worker.CELLS)
 
     def again(self) -> AbstractContextManager[Engine]:
         """This one: its session is the caller's, and open."""
@@ -393,35 +371,23 @@ def _packed() -> bytes:
     return spark_worker.packed()
 
 
-def _work(by: str | None, function: Reduction, merge: Reduction | None, size: int) -> Any:
-    """What a worker does with a partition, fit to be sent there."""
+def _sent(work: Callable[..., Any], task: Any) -> Any:
+    """What a worker does with the batches of a partition, fit to be sent there."""
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(spark_worker)
-    task, code, reduced = cloudpickle.dumps((by, function, merge)), _packed(), spark_worker.reduced
+    code, packed = _packed(), cloudpickle.dumps(task)
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
-        return reduced(batches, code, task, size)
+    def sent(batches: Iterator[Any]) -> Iterator[Any]:
+        return work(batches, code, packed)
 
-    return work
-
-
-def _fold(merge: Reduction) -> Any:
-    """What a worker does with the cells of some partitions, fit to be sent there."""
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(spark_worker)
-    task, code, folded = cloudpickle.dumps(merge), _packed(), spark_worker.folded
-
-    def fold(batches: Iterator[Any]) -> Iterator[Any]:
-        return folded(batches, code, task)
-
-    return fold
+    return sent
 
 
 def _read(content: Any) -> Any:
-    """The table of a content; raises the error that a function raised in a worker."""
-    if spark_worker.is_table(content):
-        return spark_worker.read(content)
-    name, words = pickle.loads(content[1:])
+    """The result of a content; raises the error that a function raised in a worker."""
+    is_error, result = spark_worker.unwrapped(content)
+    if not is_error:
+        return result
+    name, words = result
     raise {"InputError": InputError, "ParameterError": ParameterError, "Refused": Refused}[name](words)

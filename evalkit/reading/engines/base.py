@@ -1,6 +1,5 @@
 """What an engine does for a reader: answers in SQL, and rows reduced shard by shard."""
 
-import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -15,8 +14,6 @@ from evalkit.reading.tables.parts import Frames, Part, Selection, explained, nam
 from evalkit.reading.tables.rules import Fields, split
 from evalkit.reading.tables.table import Block, Table, too_many
 from evalkit.system import progress
-
-Reduction = Callable[[Any], Any]  # an Arrow table of rows in, an Arrow table out
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,19 +63,12 @@ class Engine(Protocol):
     def table(self, query: Query) -> Any:
         """The answer as one Arrow table; errors become one line that begins with the input's name."""
 
-    def reduce(self, query: Query, function: Reduction, merge: Reduction | None = None) -> Any:
-        """What `function` makes of every shard of the answer, as one Arrow table.
+    def total(self, query: Query, of: Callable[..., Any]) -> Any:
+        """The sum by `+` of what `of` makes of every shard, an Arrow table; None where it makes None of all.
 
-        merge: makes one smaller table of two results laid end to end, such as sums by key; without it they stay as they
-        are. Both must be fit to be pickled, and neither may need the order of the shards, which Spark does not fix.
+        `of`, and what it makes, must be fit to be pickled; nothing may need the order of shards, which Spark does not
+        fix. It may be told how many rows came before the shard, where that is known.
         """
-
-    def total(self, query: Query, of: Callable[[Any], Any]) -> Any:
-        """The sum by `+` of what `of` makes of every shard of the answer; None where it makes None of all.
-
-        `of`, and what it makes, must be fit to be pickled.
-        """
-        return _whole(self.reduce(query, Pickled(of), _added))
 
     def stream(self, query: Query) -> Iterator[Any]:
         """The answer itself, a shard at a time as an Arrow table, and in its order where the engine keeps one.
@@ -102,38 +92,9 @@ class Engine(Protocol):
         return row["n"], row["value"]
 
 
-@dataclass(frozen=True)
-class Pickled:
-    """What `of` makes of a shard, as a table of one cell."""
-
-    of: Callable[[Any], Any]
-
-    def __call__(self, table: Any) -> Any:
-        return _cell(self.of(table))
-
-
-def _cell(value: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.table({"kept": pa.array([pickle.dumps(value)], pa.large_binary())})
-
-
-def _whole(table: Any) -> Any:
-    """The sum of what the cells hold."""
-    whole = None
-    for cell in table["kept"]:
-        part = pickle.loads(cell.as_buffer())
-        whole = added(whole, part)
-    return whole
-
-
 def added(whole: Any, part: Any) -> Any:
     """The sum of two, of which either may be None."""
     return whole if part is None else part if whole is None else whole + part
-
-
-def _added(table: Any) -> Any:
-    return _cell(_whole(table))
 
 
 def checked(
@@ -284,19 +245,9 @@ def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
         yield table.drop_columns([HASH])
 
 
-def as_they_are(table: Any) -> Any:
-    """The rows of a shard, which nothing reduces."""
-    return table
-
-
 def _last_start(column: Any) -> int:
     """Where the last group of equal neighbours begins."""
     import pyarrow.compute as pc
 
-    last, n = column[-1], len(column)
-    step = 1
-    while step < n and pc.all(pc.equal(column.slice(n - step), last)).as_py():
-        step *= 2
-    tail = column.slice(max(0, n - step))
-    other = np.flatnonzero(~pc.equal(tail, last).to_numpy())
-    return max(0, n - step) + (int(other[-1]) + 1 if len(other) else 0)
+    other = np.flatnonzero(pc.not_equal(column, column[-1]).to_numpy())
+    return int(other[-1]) + 1 if len(other) else 0

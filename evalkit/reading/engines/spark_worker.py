@@ -6,6 +6,7 @@ would `addArtifacts` or `addPyFile`: what they add stays in the session of the c
 evalkit could not take its place, and a worker that has another evalkit installed would go on importing that one.
 """
 
+import functools
 import importlib
 import importlib.abc
 import importlib.util
@@ -17,7 +18,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-TABLE, ERROR = b"T", b"E"  # how a content begins: a table, or the words of an error
 CELL = 2**20  # bytes of a cell at most: of a larger one the JVM, whose heap may be 1 GB, makes several copies at once
 CELLS = "of bigint, place bigint, places bigint, cell binary"
 REFUSALS = ("InputError", "ParameterError", "Refused")
@@ -80,40 +80,81 @@ def unpack(code: bytes) -> None:
     sys.meta_path[:] = [Carried(pickle.loads(zlib.decompress(code)), code), *others]
 
 
-def reduced(batches: Iterable[Any], code: bytes, task: bytes, size: int) -> Iterator[Any]:
-    """A partition's batches reduced: the cells of tables, or of an error's words."""
+def reduced(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
+    """A partition's batches reduced: the cells of results, or of an error's words."""
     unpack(code)
-    by, function, merge = pickle.loads(task)
+    by, of, plus, size = pickle.loads(task)
     stretches = importlib.import_module("evalkit.reading.engines.base")
     parts = stretches.tables(batches, size)
-    results = map(function, stretches.of_hash(parts) if by else parts)
-    yield from cells(_contents(results if merge is None else merged(results, merge)), _partition())
+    results = map(of, stretches.of_hash(parts) if by else parts)
+    yield from cells(_wrapped(results if plus is None else summed(results, plus)), _partition())
 
 
 def folded(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
-    """The cells of several partitions with their tables merged; an error stays as it is."""
+    """The cells of several partitions with their results summed; an error stays as it is."""
     unpack(code)
     errors = []
 
-    def tables() -> Iterator[Any]:
+    def results() -> Iterator[Any]:
         for content in contents(batches):
-            if is_table(content):
-                yield read(content)
-            else:
+            is_error, result = unwrapped(content)
+            if is_error:
                 errors.append(content.to_pybytes())
+            else:
+                yield result
 
-    yield from cells(chain(_contents(merged(tables(), pickle.loads(task))), errors), _partition())
+    yield from cells(chain(_wrapped(summed(results(), pickle.loads(task))), errors), _partition())
 
 
-def _contents(tables: Iterable[Any]) -> Iterator[bytes]:
-    """The bytes of each table, or the words of the error that ends them."""
+def summed(results: Iterator[Any], plus: Any) -> Iterator[Any]:
+    """The results folded to one, none where there is none."""
+    for first in results:
+        yield functools.reduce(plus, results, first)
+
+
+def _wrapped(results: Iterable[Any]) -> Iterator[bytes]:
+    """The bytes of each result, or the words of the error that ends them; compressed."""
     try:
-        for table in tables:
-            yield TABLE + written(table)
+        for result in results:
+            yield _compressed((False, result))
     except Exception as error:
         if type(error).__name__ not in REFUSALS:
             raise
-        yield ERROR + pickle.dumps((type(error).__name__, str(error)))
+        yield _compressed((True, (type(error).__name__, str(error))))
+
+
+def _compressed(value: Any) -> bytes:
+    """Zstd leaves a third of bins, as narrower integers would."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(pickle.dumps(value))
+    return sink.getvalue().to_pybytes()
+
+
+def unwrapped(content: Any) -> tuple[bool, Any]:
+    """Whether a content is an error, and the error or the result."""
+    import pyarrow as pa
+
+    return pickle.loads(pa.CompressedInputStream(pa.BufferReader(content), "zstd").read())
+
+
+def written(table: Any) -> bytes:
+    """A table as the bytes of an Arrow stream: pickled, a slice would take all of its table along."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def table(content: bytes) -> Any:
+    """The table of these bytes."""
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(content).read_all()
 
 
 # Cells --------------------------------------------------------------------------------------------------------------
@@ -159,36 +200,3 @@ def contents(batches: Iterable[Any]) -> Iterator[Any]:
                 del waiting[of.as_py()]
     if waiting:
         raise RuntimeError(f"{len(waiting)} results of workers are incomplete")
-
-
-def merged(tables: Iterable[Any], merge: Any) -> Iterator[Any]:
-    """The tables folded to one, none where there is none."""
-    import pyarrow as pa
-
-    whole = None
-    for table in tables:
-        whole = table if whole is None else merge(pa.concat_tables([whole, table]))
-    if whole is not None:
-        yield whole
-
-
-def written(table: Any) -> bytes:
-    """A table as the bytes of an Arrow stream, compressed: zstd leaves a third of bins, as narrower integers would."""
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-        stream.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
-def is_table(content: Any) -> bool:
-    """Whether a content is a table, not an error."""
-    return bytes(content[:1]) == TABLE
-
-
-def read(content: Any) -> Any:
-    """The table of a content."""
-    import pyarrow as pa
-
-    return pa.ipc.open_stream(content[1:]).read_all()

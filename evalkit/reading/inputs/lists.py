@@ -1,7 +1,7 @@
 """The items of ranked lists: as numbers and texts, ranks as places, the first of each list, and the table of items."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,9 @@ class Account:
     unjudged: int
     late: int = 0
     gaps: int = 0
+
+    def __add__(self, other: "Account") -> "Account":
+        return Account(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 # Items ----------------------------------------------------------------------------------------------------------------

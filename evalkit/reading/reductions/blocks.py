@@ -128,7 +128,7 @@ class Blocks:
         """
         most, slices, labels = self.engine.reading, list[Segment](), {}
         wanted = {short: most.units if short == "unit" else most.values for short in short_names(segments, unit)}
-        known = distinct(self.engine, self.query, wanted)
+        known = {name: distinct(self.engine, self.query, name, size) for name, size in wanted.items()}
         for i, column in enumerate(segments):
             found = known[f"segment{i}"]
             if len(found.values) > most.values:
@@ -452,41 +452,11 @@ class DistinctTexts:
         return int(self.rows[self.values == NONE].sum())
 
 
-@dataclass(frozen=True)
-class Some:
-    """The groups of each column that are kept: one more than `most` of it, and any of empty rows."""
-
-    most: tuple[int, ...]
-
-    def __call__(self, groups: Any) -> Any:
-        """The groups that are kept of an Arrow table of column, value and n."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        kept = pc.equal(groups["value"], NONE).to_numpy()
-        column = groups["column"].to_numpy()
-        for i, most in enumerate(self.most):
-            kept[np.flatnonzero(column == i)[: most + 1]] = True
-        return groups if kept.all() else groups.filter(pa.array(kept))
-
-
-def distinct(engine: Engine, query: Query, most: Mapping[str, int]) -> dict[str, DistinctTexts]:
-    """The texts of some columns of a query's answer.
-
-    most: of each column how many are wanted; of one that has more, at least one more is given.
-    """
-    if not most:
-        return {}
-    case = " ".join(f"WHEN GROUPING({column}) = 0 THEN {i}" for i, column in enumerate(most))
-    value = " ".join(f"WHEN GROUPING({column}) = 0 THEN {column}" for column in most)
-    sets = ", ".join(f"({column})" for column in most)
-    cells, some = f"CAST(CASE {case} END AS BIGINT) AS column, CASE {value} END AS value", Some(tuple(most.values()))
-    table = engine.reduce(query.around(f"{cells}, count(*) AS n", f"GROUP BY GROUPING SETS ({sets})"), some, some)
-    column = table["column"].to_numpy()
-    values, rows = np.array(table["value"].to_pylist(), dtype=object), table["n"].to_numpy()
-    return {name: _ordered(values[column == i].astype(str), rows[column == i]) for i, name in enumerate(most)}
-
-
-def _ordered(values: np.ndarray, rows: Ints) -> DistinctTexts:
+def distinct(engine: Engine, query: Query, column: str, most: int) -> DistinctTexts:
+    """The texts of a column of a query's answer; where they are more than `most`, one more of them."""
+    empty = f"{column} = {engine.dialect.literal(NONE)}"
+    groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {most + 1}"
+    table = engine.table(query.around(f"{column} AS value, count(*) AS n", groups))
+    values = np.array(table["value"].to_pylist(), dtype=object).astype(str)
     order = np.argsort(values)
-    return DistinctTexts(values[order], rows[order])
+    return DistinctTexts(values[order], table["n"].to_numpy()[order])

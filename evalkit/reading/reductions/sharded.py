@@ -28,7 +28,7 @@ from evalkit.reading.inputs.runs import Account, Ask, Build, Runs
 from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import Fields, split
 
-ACCOUNT = tuple(Account.__dataclass_fields__)
+NONE = Account(0, 0, 0, 0, 0, 0, 0)
 RUN, JUDGED, BESIDE = "run", "judged", "beside"
 
 
@@ -102,39 +102,46 @@ class _Shard(Rows):
         return self.reads[self.parts[row]].name
 
 
-def measure(table: Any, *, task: Task) -> Any:
-    """Whole queries measured: a table of one row, whose cells are lists with one value a judged query."""
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The lists of some queries measured: one value a judged query.
+
+    first, beside: one query of the runs, and of the table of queries, for the error of rows that share none. values:
+    of each system by its name, and of each ask by its number, as asks need not be fit to be sent back.
+    """
+
+    query: Any
+    first: list[str]
+    beside: list[str]
+    attributes: dict[str, np.ndarray]
+    negative: int
+    shared: bool
+    accounts: Mapping[str, Account]
+    values: dict[tuple[str, int], Sums]
+
+
+def measure(table: Any, before: int = 0, *, task: Task) -> list[Lists]:
+    """Whole queries measured."""
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
     beside = _shard(table, BESIDE, task) if task.beside else run
-    return whole.built(Build(run, judged, beside, ()), partial(_measured, task=task))
+    return [whole.built(Build(run, judged, beside, ()), partial(_measured, task=task))]
 
 
-def _measured(build: Build, task: Task) -> Any:
+def _measured(build: Build, task: Task) -> Lists:
     import pyarrow as pa
 
-    cells: dict[str, Any] = {
-        "query": pa.array(build.population, pa.large_string()),
-        "first": _first(build.run),
-        "beside": _first(build.beside),
-    }
-    cells |= {f"attribute {name}": pa.array(build.attribute(name), pa.large_string()) for name in task.attributes}
-    cells |= {"negative": pa.array([build.negative]), "shared": pa.array([int(build.shared)])}
-    for i, (lists, account) in enumerate(build.built(task.systems, task.top).values()):
-        cells[f"account {i}"] = pa.array([getattr(account, name) for name in ACCOUNT], pa.int64())
-        for j, ask in enumerate(task.asks):
-            sums = ask(lists)
-            cells[f"top {i} {j}"] = pa.array(sums.numerator)
-            if sums.denominator is not None:
-                cells[f"bottom {i} {j}"] = pa.array(sums.denominator)
-    return pa.table({name: pa.LargeListArray.from_arrays([0, len(cell)], cell) for name, cell in cells.items()})
-
-
-def _first(rows: Rows) -> Any:
-    """One query of the rows, for the error of rows that share none; a slice would hold all of them in memory."""
-    import pyarrow as pa
-
-    return pa.array(rows.query[0].slice(0, 1).to_pylist(), pa.large_string())
+    lists = build.built(task.systems, task.top)
+    return Lists(
+        query=pa.array(build.population, pa.large_string()),
+        first=build.run.query[0].slice(0, 1).to_pylist(),
+        beside=build.beside.query[0].slice(0, 1).to_pylist(),
+        attributes={name: build.attribute(name) for name in task.attributes},
+        negative=build.negative,
+        shared=build.shared,
+        accounts={name: account for name, (_, account) in lists.items()},
+        values={(name, i): ask(rankings) for name, (rankings, _) in lists.items() for i, ask in enumerate(task.asks)},
+    )
 
 
 def _shard(table: Any, role: str, task: Task) -> _Shard:
@@ -178,64 +185,53 @@ def _systems_of(part: np.ndarray, said: Any, task: Task) -> Any:
 # All shards ---------------------------------------------------------------------------------------------------------
 
 
-def gathered(cells: dict[str, Any], task: Task, columns: Mapping[str, str], sources: tuple[Source, ...]) -> Measured:
-    """The shards' lists end to end, in the order of the queries' ids; raises what concerns the input as a whole.
-
-    cells: each column of the shards' results; they are taken out one by one, as two copies of all need not fit.
-    """
+def gathered(shards: Sequence[Lists], task: Task, columns: Mapping[str, str], sources: tuple[Source, ...]) -> Measured:
+    """The shards' lists end to end, in the order of the queries' ids; raises what concerns the input as a whole."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    def flat(name: str) -> Any:
-        return pc.list_flatten(cells.pop(name).combine_chunks())
-
-    texts = flat("query")
+    texts = pa.chunked_array([shard.query for shard in shards])
     if not len(texts):
         raise reading.no_judgement(sources[0].name)
     order = pc.sort_indices(texts).to_numpy()
-    query = _objects(texts.take(order))
-    del texts
-    accounts = {name: _account(flat(f"account {i}").to_numpy()) for i, name in enumerate(task.systems)}
-    _check(accounts, flat("first"), flat("beside"), shared=flat("shared").to_numpy().any(), query=query, task=task)
+    query = np.array(texts.take(order).to_pylist(), dtype=object)
+    accounts = {name: sum((shard.accounts[name] for shard in shards), NONE) for name in task.systems}
+    _check(accounts, shards, query[0], task)
+
+    def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(np.concatenate(parts)[order])
+
     values: dict[tuple[str, Ask], Sums] = {}
-    for i, name in enumerate(task.systems):
-        for j, ask in enumerate(task.asks):
-            sides = (f"top {i} {j}", f"bottom {i} {j}")
-            values[name, ask] = Sums(*(flat(side).to_numpy()[order] for side in sides if side in cells))
+    for name, i in [*shards[0].values]:
+        parts = [shard.values.pop((name, i)) for shard in shards]  # one by one, as two copies of all need not fit
+        bottom = [part.denominator for part in parts if part.denominator is not None]
+        values[name, task.asks[i]] = Sums(
+            joined([part.numerator for part in parts]), *([joined(bottom)] if bottom else [])
+        )
     return Measured(
         systems=task.systems,
         accounts=accounts,
-        attributes={name: _objects(flat(f"attribute {name}").take(order)) for name in task.attributes},
+        attributes={name: joined([shard.attributes[name] for shard in shards]) for name in task.attributes},
         columns=columns,
         sources=sources,
         pooled_ideal=not task.judged,
-        negative=int(flat("negative").to_numpy().sum()),
+        negative=sum(shard.negative for shard in shards),
         query=query,
         top_grade=task.top,
         found=values,
     )
 
 
-def _check(
-    accounts: Mapping[str, Account], first: Any, beside: Any, *, shared: bool, query: np.ndarray, task: Task
-) -> None:
+def _check(accounts: Mapping[str, Account], shards: Sequence[Lists], judged: str, task: Task) -> None:
     """Raises InputError for a system or a table of queries that shares no query with the judgements."""
     for name, account in accounts.items():
         if not account.used:
-            raise reading.nothing_in_common(name, first[0].as_py(), query[0])
+            raise reading.nothing_in_common(name, next(id for shard in shards for id in shard.first), judged)
         if account.unjudged == account.used and task.judged:
             raise reading.no_judged_item(name)
-    if task.beside and not shared:
-        raise reading.no_shared_table(
-            next(read.name for read in task.reads if read.role == BESIDE), beside[0].as_py(), query[0]
-        )
-
-
-def _objects(texts: Any) -> np.ndarray:
-    return np.array(texts.to_pylist(), dtype=object)
-
-
-def _account(fields: np.ndarray) -> Account:
-    return Account(*map(int, fields.reshape(-1, len(ACCOUNT)).sum(axis=0)))
+    if task.beside and not any(shard.shared for shard in shards):
+        where = next(read.name for read in task.reads if read.role == BESIDE)
+        raise reading.no_shared_table(where, next(id for shard in shards for id in shard.beside), judged)
 
 
 # What is asked of rankings: one value a query each, as values that can be compared and sent ---------------------------
@@ -373,11 +369,9 @@ def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Measured:
     asked = Query.over([piece.chosen for piece in pieces], ["*"] * len(pieces))
     total = sum(p["n"] * max(len(piece.scores), 1) for piece, p in zip(pieces, profiles, strict=True))
     query = replace(asked, sql=union, by="query", rows=total)
-    lists = engine.reduce(query, partial(measure, task=task))
+    shards = engine.total(query, partial(measure, task=task))
     sources = tuple(piece.chosen.part.fingerprint(p["n"]) for piece, p in zip(pieces, profiles, strict=True))
-    cells = {name: lists[name] for name in lists.column_names}
-    del lists
-    return gathered(cells, task, printed, sources)
+    return gathered(shards, task, printed, sources)
 
 
 # The rows -----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from evalkit.arrays import InputError
 
@@ -11,81 +11,59 @@ NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[-+]?[0-9]+)?$|^[-+]?(nan|inf|infi
 REFUSED = "<evalkit>{}</evalkit>"  # how an error that SQL raises quotes our own words
 
 
-class Dialect(Protocol):
-    """What a query says in one of the two; types are named as the engine names them.
+class Dialect:
+    """What a query says: DuckDB's SQL, whose type JSON is a value as it stands in a file of JSON lines.
 
-    row_number: of a row, from 1, in the order of the input; None where rows have no order.
+    Types are named as the engine names them. row_number: of a row, from 1, in the order of the input; None where rows
+    have no order.
     """
 
-    row_number: str | None
+    row_number: str | None = "row_number() OVER ()"
+    texts = re.compile(r"VARCHAR|JSON")
+    numbers = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
+    no_ids = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
 
     def quote(self, name: str) -> str:
         """The name of a column."""
-
-    def literal(self, text: object) -> str:
-        """A text."""
-
-    def finite(self, name: str) -> str:
-        """A condition that is false of NaN and of infinite numbers."""
-
-    def bytes(self, name: str) -> str:
-        """How many bytes a text has."""
-
-    def matches(self, text: str, pattern: str) -> str:
-        """A condition: the SQL of a text matches a regular expression somewhere."""
-
-    def is_text(self, kind: str) -> bool:
-        """Whether a column of this type holds texts, which may be those of numbers."""
-
-    def holds_ids(self, kind: str) -> bool:
-        """Whether a column of this type may hold ids: text or whole numbers."""
-
-    def holds_numbers(self, kind: str) -> bool:
-        """Whether a column of this type may hold numbers or the texts of numbers."""
-
-    def text(self, name: str, kind: str) -> str:
-        """A column's cells as text."""
-
-    def number(self, name: str, kind: str, where: str) -> str:
-        """A column's cells as doubles; what is no number stops the query. where: the part, for the error."""
-
-
-class _DuckDB:
-    """DuckDB's SQL. Type JSON: a value as it stands in a file of JSON lines."""
-
-    row_number: str | None = "row_number() OVER ()"
-    numeric = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|HALF_FLOAT|\"NULL\"|NULL")
-    no_id = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
-
-    def quote(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'
 
     def literal(self, text: object) -> str:
+        """A text."""
         return "'" + str(text).replace("'", "''") + "'"
 
     def finite(self, name: str) -> str:
-        """Not a comparison: DuckDB would answer that from the file's smallest and largest number, without NaN."""
+        """A condition that is false of NaN and of infinite numbers.
+
+        Not a comparison: DuckDB would answer that from the file's smallest and largest number, without NaN.
+        """
         return f"isfinite({self.quote(name)})"
 
     def bytes(self, name: str) -> str:
+        """How many bytes a text has."""
         return f"strlen({self.quote(name)})"
 
     def matches(self, text: str, pattern: str) -> str:
+        """A condition: the SQL of a text matches a regular expression somewhere."""
         return f"regexp_matches({text}, {self.literal(pattern)})"
 
     def is_text(self, kind: str) -> bool:
-        return kind in ("VARCHAR", "JSON")
+        """Whether a column of this type holds texts, which may be those of numbers."""
+        return bool(self.texts.fullmatch(kind))
 
     def holds_ids(self, kind: str) -> bool:
-        return not self.no_id.fullmatch(kind)
+        """Whether a column of this type may hold ids: text or whole numbers."""
+        return not self.no_ids.fullmatch(kind)
 
     def holds_numbers(self, kind: str) -> bool:
-        return self.is_text(kind) or bool(self.numeric.fullmatch(kind))
+        """Whether a column of this type may hold numbers or the texts of numbers."""
+        return self.is_text(kind) or bool(self.numbers.fullmatch(kind))
 
     def text(self, name: str, kind: str) -> str:
+        """A column's cells as text."""
         return f"CAST({self.plain(name, kind)} AS VARCHAR)"
 
     def number(self, name: str, kind: str, where: str) -> str:
+        """A column's cells as doubles; what is no number stops the query. where: the part, for the error."""
         return f"CAST({self.of_number(name, kind)} AS DOUBLE)"
 
     def plain(self, name: str, kind: str) -> str:
@@ -99,13 +77,13 @@ class _DuckDB:
         return f"if({truth}, if({value} = 'true', '1', '0'), {value})" if kind == "JSON" else value
 
 
-class _Spark:
-    """Spark's SQL."""
+class _Spark(Dialect):
+    """Where Spark's SQL differs."""
 
-    row_number: str | None = None
-    texts = ("STRING", "CHAR", "VARCHAR")
-    numeric = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "VOID")
-    no_id = ("FLOAT", "DOUBLE", "DECIMAL", "BINARY", "ARRAY", "MAP", "STRUCT", "VARIANT")
+    row_number = None
+    texts = re.compile(r"(STRING|CHAR|VARCHAR).*")
+    numbers = re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DECIMAL|BOOLEAN|VOID).*")
+    no_ids = re.compile(r"(FLOAT|DOUBLE|DECIMAL|BINARY|ARRAY|MAP|STRUCT|VARIANT).*", re.DOTALL)
 
     def quote(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"
@@ -124,15 +102,6 @@ class _Spark:
     def matches(self, text: str, pattern: str) -> str:
         return f"{text} RLIKE {self.literal(pattern)}"
 
-    def is_text(self, kind: str) -> bool:
-        return kind.startswith(self.texts)
-
-    def holds_ids(self, kind: str) -> bool:
-        return not kind.startswith(self.no_id)
-
-    def holds_numbers(self, kind: str) -> bool:
-        return kind.startswith((*self.texts, *self.numeric))
-
     def text(self, name: str, kind: str) -> str:
         return f"CAST({self.quote(name)} AS STRING)"
 
@@ -147,7 +116,7 @@ class _Spark:
         return f"IF({value} IS NULL OR {matches}, TRY_CAST(trim({value}) AS DOUBLE), {refusal})"
 
 
-DUCKDB, SPARK = _DuckDB(), _Spark()
+DUCKDB, SPARK = Dialect(), _Spark()
 
 
 # DuckDB as a reader of files ------------------------------------------------------------------------------------------

@@ -24,22 +24,6 @@ from evalkit.reading.tables.formats import Parquet
 from evalkit.reading.tables.parts import IDS, Frames, Part, Selection, Source, stamp
 
 NAME, BATCHES = "data frame", "record batches"
-PLAIN = {  # Arrow's types that DuckDB has too, by its own name
-    "bool": "BOOLEAN",
-    "int8": "TINYINT",
-    "int16": "SMALLINT",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "uint8": "UTINYINT",
-    "uint16": "USMALLINT",
-    "uint32": "UINTEGER",
-    "uint64": "UBIGINT",
-    "halffloat": "FLOAT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "string": "VARCHAR",
-    "large_string": "VARCHAR",
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,13 +64,8 @@ class Frame(Part):
         return frame, {frame: self.table}
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
-        """The columns of an empty frame may have any type; DuckDB is asked only for types that are not plain."""
-        if not self.rows:
-            return dict.fromkeys(self.columns, "VARCHAR")
-        kinds = {name: PLAIN.get(str(kind)) for name, kind in self.stored.items()}
-        known = {name: kind for name, kind in kinds.items() if kind}
-        folders = dict.fromkeys(self.folders, "VARCHAR")
-        return known | folders if len(known) == len(kinds) else super()._types(source, frames)
+        """The columns of an empty frame may have any type."""
+        return super()._types(source, frames) if self.rows else dict.fromkeys(self.columns, "VARCHAR")
 
 
 def part_of(data: Any) -> Part:

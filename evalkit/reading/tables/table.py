@@ -121,10 +121,11 @@ def whole(column: Any) -> Any:
 def indexed(column: Any) -> tuple[Ints, Any]:
     """Whole numbers that are equal where texts are, and the distinct texts that some row has.
 
-    column: an Arrow array of text, or several laid end to end. An empty text is one, too.
+    column: texts of Arrow or numpy, or a list of arrays of Arrow laid end to end. An empty text is one, too.
     """
     import pyarrow as pa
 
+    column = pa.array(column) if isinstance(column, np.ndarray) else column
     chunks = column if isinstance(column, list) else getattr(column, "chunks", [column])
     if chunks and all(pa.types.is_dictionary(chunk.type) for chunk in chunks):
         every = pa.concat_arrays(pa.chunked_array([_large(chunk) for chunk in chunks]).unify_dictionaries().chunks)
