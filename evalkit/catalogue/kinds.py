@@ -234,6 +234,12 @@ class Share(Termed, OfTable):
     of_rows: ClassVar[bool] = True
     summed: ClassVar[bool] = True
 
+    @staticmethod
+    def by(rule: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]) -> Share:
+        """The share of a rule: an own one if which rows count depends on what is decided."""
+        member = Share(rule).cells()[0]
+        return OwnShare(rule) if (member[::2] != member[1::2]).any() else Share(rule)
+
     @property
     def thresholded(self) -> bool:
         """Whether it is more than a share of labels."""

@@ -27,7 +27,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from evalkit.arrays import Bools, ParameterError
-from evalkit.catalogue.kinds import CELLS, Kind, OwnShare, Share
+from evalkit.catalogue.kinds import Kind, Share
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.own_functions import INPUTS, Function, Input, arguments_of, names_of
 from evalkit.catalogue.score_kinds import Decision
@@ -178,12 +178,9 @@ def share(**about: Unpack[About]) -> Declared:
     """
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
-        function = _function(call, CUT, _never, {"low": 0.0, "high": 1.0, **about})
-        rule = _rule(function)
-        counts_positive, counts_negative = rule(*CELLS)[0].reshape(2, 2)
-        same = counts_positive[0] == counts_positive[1] and counts_negative[0] == counts_negative[1]
-        kind = Share(rule) if same else OwnShare(rule)
-        return _metric(function, kind, ("counts",), {"low": 0.0, "high": 1.0, **about}, "share of rows")
+        ranged: About = {"low": 0.0, "high": 1.0, **about}
+        function = _function(call, CUT, _never, ranged)
+        return _metric(function, Share.by(_rule(function)), ("counts",), ranged, "share of rows")
 
     return declare
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
-from evalkit.catalogue.kinds import Centre, Loss, OwnShare, Ratio, RatioOfRows, Share, Transformed
+from evalkit.catalogue.kinds import Centre, Loss, Ratio, RatioOfRows, Share, Transformed
 from evalkit.catalogue.metric import Metric, described, numbered, rows_of
 from evalkit.catalogue.score_kinds import (
     Area,
@@ -38,9 +38,9 @@ OF_UNITS = "scores of units"
 # Two classes ----------------------------------------------------------------------------------------------------------
 
 
-def _share(rule: Rule, kind: type[Share] = Share) -> Share:
+def _share(rule: Rule) -> Share:
     """A share of rows. rule: (label, decision) -> which rows count, and which of them are hits."""
-    return kind(lambda y, d: rule(y == 1, d == 1))
+    return Share.by(lambda y, d: rule(y == 1, d == 1))
 
 
 def _loss(loss: Callable[[Any, Floats], Floats], worst: float = np.inf) -> Loss:
@@ -91,7 +91,7 @@ AVERAGE_PRECISION = described(
 _ACCURACY = described("accuracy", "counts", _share(lambda y, d: (np.ones_like(y), y == d)))
 RECALL = described("recall", "counts", _share(lambda y, d: (y, d)))
 _SPECIFICITY = described("specificity", "counts", _share(lambda y, d: (~y, ~d)))
-PRECISION = described("precision", "counts", _share(lambda y, d: (d, y), OwnShare))
+PRECISION = described("precision", "counts", _share(lambda y, d: (d, y)))
 F1 = described("f1", "counts", _f(1))
 _BALANCED = described("balanced_accuracy", "counts", OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY)))
 GAUC = described("gauc", "counts", _within(lambda g: g.impressions))
@@ -121,7 +121,7 @@ COUNTS = rows_of(
         "specificity": _SPECIFICITY,
         "false_positive_rate": _one_minus(_SPECIFICITY),
         "false_negative_rate": _one_minus(RECALL),
-        "negative_predictive_value": _share(lambda y, d: (~d, ~y), OwnShare),
+        "negative_predictive_value": _share(lambda y, d: (~d, ~y)),
         "f1": F1,
         "f2": _f(2),
         "f05": _f(0.5),
