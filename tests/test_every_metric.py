@@ -225,6 +225,14 @@ def test_perfect_scores_have_an_interval():
     assert 0.8 < e.low < 1
 
 
+@each([chosen for chosen in EVERY if chosen.metric.structure == "counts"])
+@pytest.mark.parametrize("positives", [1, 50, 99])
+def test_the_best_and_the_worst_order_keep_to_the_range(chosen, positives):
+    label = (np.arange(100) < positives).astype(np.int64)
+    values = [chosen.value(Rows(label, score.astype(float), 0.5)) for score in (label, 1 - label)]
+    assert not any(value < chosen.metric.low - 1e-12 or value > chosen.metric.high + 1e-12 for value in values)
+
+
 scores = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=4, max_size=40)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bad_inputs.cases import EVERY
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
-TABLES = ("csv", "tsv", "parquet", "jsonl", "frame")
 UNITS = 40  # queries, ids, sessions or users of a file
 
 
@@ -35,7 +35,7 @@ class Reader:
     roles: Mapping[str, str]
     needed: tuple[str, ...]
     others: Mapping[str, Any] = field(default_factory=dict)
-    formats: tuple[str, ...] = TABLES
+    formats: tuple[str, ...] = EVERY
     large: bool = False
 
     @property
@@ -202,7 +202,7 @@ READERS = (
     Reader(
         "judgements", ranking, "qrels", *halves(JUDGED, "query"),
         {"id": "item", "group id": "query", "grade": "grade", "twin": "query"}, ("query", "item", "grade"),
-        {"preds": ALL_RANKED}, formats=(*TABLES, "trec"), large=True,
+        {"preds": ALL_RANKED}, formats=(*EVERY, "trec"), large=True,
     ),
     Reader(
         "queries", ranking, "queries", *halves(QUERIES, "query"),
