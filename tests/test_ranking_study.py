@@ -105,10 +105,10 @@ def test_the_gate(rule, passed):
 
 def test_only_parameters_that_differ_are_given_and_the_command_says_them():
     study = ranking.read(frame(), metrics=["mrr", "map"], level=0.9)
-    assert dict(study.given) | {"preds": None} == {"preds": None, "metrics": ["mrr", "map"], "level": 0.9}
+    assert dict(study.p.given) | {"preds": None} == {"preds": None, "metrics": ["mrr", "map"], "level": 0.9}
     called = "ek.ranking(preds=<DataFrame of 12>, metrics=['mrr', 'map'], level=0.9)"
     assert called in ranking_page.origin(study).text
-    on_file = provenance.command("ranking", dict(study.given) | {"preds": "a.csv"})
+    on_file = provenance.command("ranking", dict(study.p.given) | {"preds": "a.csv"})
     assert on_file == "evalkit report ranking -p preds a.csv -p metrics '[mrr, map]' -p level 0.9"
 
 

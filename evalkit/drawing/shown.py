@@ -2,7 +2,7 @@
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -67,11 +67,11 @@ class Offer(Generic[Shape]):
 class Shown:
     """What `read` of a report returns: it shows itself, and its figures and tables leave the page.
 
-    report: the name of the notebook. given: the parameters that the user set. write_units: writes the units.
+    report: the name of the notebook. p: its parameters, checked. write_units: writes the units.
     """
 
     report: ClassVar[str]
-    given: Mapping[str, Any]
+    p: Any
     write_units: Callable[[Path], None]
 
     @property
@@ -94,7 +94,7 @@ class Shown:
             running.save_units(Path(path), self.write_units)
             return
         source = system.bundled_notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
-        running.save(Path(path), report.read(source), self, self.given)
+        running.save(Path(path), report.read(source), self, self.p.given)
 
     def summary(self) -> Html:
         """The answer and the main tables of the page."""

@@ -78,8 +78,8 @@ def users_for(study: Experiment) -> Html:
     if not len(study.users_for) or study.plain is None:
         return Html("")
     columns = named("lift % | difference ± | users per arm=raw about", about=partial(count, show=_about))
-    if study.options.before:
-        columns[f"with CUPED on {study.options.before}"] = count("cuped", _about)
+    if study.p.before:
+        columns[f"with CUPED on {study.p.before}"] = count("cuped", _about)
     what = f"{study.plain.label} over {study.opponents[1]}"
     caption = f"Users needed to detect a lift in {what} with 80% power, from the standard deviation in this table"
     return of_rows(caption, study.users_for, columns)
@@ -134,7 +134,7 @@ def design(study: Experiment) -> Iterator[Finding]:
     else:
         misassigned = study.sample_ratio < experiment.BROKEN
         broken = f" Below {experiment.BROKEN}: the assignment is broken, whatever the result." if misassigned else ""
-        planned = "the planned shares" if study.options.shares else "equal arms"
+        planned = "the planned shares" if study.p.shares else "equal arms"
         facts = {"planned": planned, "p": p_value(study.sample_ratio), "broken": broken}
         yield kinds.SAMPLE_RATIO.rated(WARNING if misassigned else NOTE, None, "tested", **facts)
     if cost := study.looks:

@@ -38,7 +38,7 @@ class Origin(Protocol):
     """What has parameters and inputs."""
 
     @property
-    def given(self) -> Mapping[str, Any]: ...
+    def p(self) -> Any: ...
     @property
     def sources(self) -> Sequence[Source]: ...
 
@@ -59,9 +59,8 @@ def heading(report: str, asked: str, of: Origin) -> Html:
     first = "/".join(PurePath(of.sources[0].name).parts[-2:]) if of.sources else ""
     others = len(of.sources[1:])
     usual = f"{report}: {first}{f' and {others} more' if others > 0 else ''}" if first else report
-    date = of.given.get("data_date")
-    more = [of.given.get("note"), f"Data of {date}" if date else None]
-    return tables.heading(of.given.get("title") or usual, asked, *filter(None, more))
+    more = [of.p.note, f"Data of {of.p.data_date}" if of.p.data_date else None]
+    return tables.heading(of.p.title or usual, asked, *filter(None, more))
 
 
 def verdict(study: Study) -> Html:

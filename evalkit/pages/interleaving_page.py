@@ -110,7 +110,7 @@ def definitions(o: Online) -> Html:
 def origin(o: Online) -> Html:
     """Inputs, parameters, versions, the command."""
     metrics = [chosen for study in o.studies for chosen in study.settings.metrics]
-    return tables.provenance(origin_table(o.sources, o.given, "interleaving", o.seed, metrics))
+    return tables.provenance(origin_table(o, metrics))
 
 
 def results(o: Online) -> Results:
@@ -121,7 +121,7 @@ def results(o: Online) -> Results:
         "users": experiment_page.answers(o.users) if o.users else None,
         "planning": planned(o.planning) if o.planning else None,
     }
-    return Results(page.about("interleaving", o.given, o.sources, o.gate, every_finding(o)) | more)
+    return Results(page.about(o, every_finding(o)) | more)
 
 
 def _log_results(study: Interleaving) -> dict:

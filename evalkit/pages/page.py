@@ -26,7 +26,6 @@ from evalkit.numbers import counted, estimate, number, of_frame, percent, plural
 from evalkit.numbers import listed as in_line
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
-from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics, provenance, units
 from evalkit.studies.diagnostics import rank_tiers
 from evalkit.studies.row_study import Account
@@ -510,10 +509,7 @@ def _two_digits(units: float) -> str:
 
 def origin(study: Any) -> Html:
     """The command that makes the page again, the inputs, the parameters, the versions."""
-    settings = study.settings
-    return tables.provenance(
-        provenance.table(study.sources, study.given, study.report, settings.seed, settings.metrics)
-    )
+    return tables.provenance(provenance.table(study, study.settings.metrics))
 
 
 def population(rows: Aligned | Account) -> dict[str, Any]:
@@ -530,7 +526,7 @@ def records(**frames: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
 def results(study: Any, findings: Iterable[Finding], more: Mapping[str, Any]) -> Results:
     """Every number of the page, unrounded, as `evalkit/schema.json` describes it; beside it the file of the units."""
     units.leave(study.report, {"": study})
-    return Results(about(study.report, study.given, study.sources, study.gate, findings) | answers(study) | dict(more))
+    return Results(about(study, findings) | answers(study) | dict(more))
 
 
 SHARED = ("level", "unit")  # of a comparison: all those of a study have the same
@@ -556,22 +552,16 @@ def _column(name: str, values: pd.Series) -> Any:
     return {"words": words.tolist(), "at": numbers.column(at)}
 
 
-def about(
-    notebook: str,
-    parameters: Mapping[str, Any],
-    sources: tuple[Source, ...],
-    gate: Mapping[str, Any] | None,
-    findings: Iterable[Finding],
-) -> dict[str, Any]:
+def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
     """What every report's JSON begins with."""
     return {
         "schema": "evalkit/2",
-        "report": notebook,
-        "parameters": provenance.printable(parameters),
+        "report": study.report,
+        "parameters": provenance.printable(study.p.given),
         **({"settings": origin} if (origin := cells.settings()) else {}),
-        "inputs": provenance.inputs(sources),
+        "inputs": provenance.inputs(study.sources),
         "versions": provenance.versions(),
-        "gate": gate,
+        "gate": study.gate,
         "findings": [finding.record() for finding in findings],
     }
 

@@ -132,7 +132,7 @@ def _list(system: str, items: Sequence[tuple[str, float]]) -> str:
 
 def definitions(study: Ranking) -> Html:
     """Exactly the metrics shown, then the order, the population, the intervals and the test."""
-    given, closed = "rank" in study.runs.columns, study.ranks == RENUMBER
+    given, closed = "rank" in study.runs.columns, study.p.ranks == RENUMBER
     gaps = "gaps are closed" if closed else "a missing rank counts as an item that is not relevant"
     order = dict(page.meanings("ranking_order", gaps=gaps))["ranks" if given else "scores"]
     items = [*page.metric_definitions(study), *page.meanings("ranking", level=study.relevance_level, order=order)]
@@ -264,7 +264,7 @@ def _short(study: Ranking) -> Iterator[Finding]:
 
 
 def _renumbered(study: Ranking) -> Iterator[Finding]:
-    if study.ranks == RENUMBER and "rank" in study.runs.columns:
+    if study.p.ranks == RENUMBER and "rank" in study.runs.columns:
         yield kinds.RENUMBERED.note()
 
 

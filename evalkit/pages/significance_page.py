@@ -74,7 +74,7 @@ def null_of_shares(study: Shares) -> Figure | Html:
     few = f" One outcome in {shares.step:,} is drawn." if shares.step > 1 else ""
     p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
     facts = {"opponents": study.opponents[0], "seen": shares.seen, "trials": trials, "null": study.null}
-    caption = page.said("significance.null_of_shares", alternative=study.alternative, p=p_value(p), few=few, **facts)
+    caption = page.said("significance.null_of_shares", alternative=study.p.alternative, p=p_value(p), few=few, **facts)
     drawn: dict[str, Any] = {
         "seen": shares.seen,
         "counted": shares.added,
@@ -89,7 +89,7 @@ def findings_of_shares(study: Shares) -> Iterator[Finding]:
     yield kinds.ROWS_READ.note(n, "trials", trials=counted(n, "trial"), columns=columns_read(study.data.columns))
     if small:
         yield kinds.FEW_UNITS.warning(len(small), "trials", few=FEW, systems=listed(small))
-    if study.alternative == "two-sided" and (pairs := study.beyond_exact):
+    if study.p.alternative == "two-sided" and (pairs := study.beyond_exact):
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
         yield kinds.SCORE_TEST.note(len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs))
     rows = study.two_answers.to_dict("records")
@@ -161,7 +161,7 @@ def _units(study: Significance) -> Iterator[Finding]:
         yield kinds.OTHER_SCALES.warning(metric=metric, large=large, small=small, times=number(times, 2))
     if several := paired.undefined(study):
         yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
-    if study.test_to_train:
+    if study.p.test_to_train:
         yield kinds.CORRECTED_FOLDS.note()
     elif study.unit_name.lower() in FOLDS:
         yield kinds.FOLDS_AS_UNITS.warning(unit=study.unit_name)
@@ -214,9 +214,9 @@ def _tests(study: Significance) -> Iterator[Finding]:
 
 
 def _looked(study: Significance) -> Iterator[Finding]:
-    if study.looks > 1:
+    if study.p.looks > 1:
         facts = {"alpha": alpha(study), "rate": paired.false_positives(study), "level": beyond(study.test_level)}
-        yield kinds.LOOKS.warning(study.looks, "units", looks=study.looks, **facts)
+        yield kinds.LOOKS.warning(study.p.looks, "units", looks=study.p.looks, **facts)
 
 
 def _pair(study: Either) -> str:
@@ -225,7 +225,7 @@ def _pair(study: Either) -> str:
 
 def _p(study: Significance) -> str:
     """The p-value of the headline, which is not a share of the draws if it is corrected for several analyses."""
-    paid = f", corrected for {study.looks} analyses" if study.looks > 1 else ""
+    paid = f", corrected for {study.p.looks} analyses" if study.p.looks > 1 else ""
     return f"p {p_value(study.headline.iloc[0]['p'])}{paid}"
 
 
@@ -496,7 +496,7 @@ def results(study: Significance) -> Results:
     more: dict[str, Any] = {"differences": {"units": [], "values": []}}
     if len(study.headline):
         more = {
-            "looks": {"looks": study.looks, "level_of_each": study.test_level},
+            "looks": {"looks": study.p.looks, "level_of_each": study.test_level},
             **page.records(effects=paired.effects(study), other_tests=paired.other_tests(study)),
             **page.records(tiers=rank_tiers(study), needed=paired.needed(study)),
             "ranks": paired.mean_ranks(study),

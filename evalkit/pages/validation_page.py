@@ -239,7 +239,7 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     yield from rounded(study.threshold, stored)
     yield from idle({name: rules.rounded(study.threshold, stored[name]) for name in scores_of}, scores_of)
     others = {name: own for name, own in scores_of.items() if own[0] < 0 or own[1] > 1}
-    if others and "threshold" not in study.given:
+    if others and "threshold" not in study.p.given:
         scores = listed(f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in others.items())
         yield kinds.USUAL_THRESHOLD.warning(len(others), threshold=study.threshold, scores=scores)
 

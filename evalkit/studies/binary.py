@@ -107,7 +107,6 @@ class BinaryStudy(RowStudy):
 
     rule: Rule
     costs: Costs
-    prevalence: float | None
     positive: str
     negative: str
     positives: int
@@ -375,7 +374,7 @@ class BinaryStudy(RowStudy):
     def other_rate(self) -> float:
         """The other base rate: the one that was named, or that of ten times the negatives."""
         c = self.table(self.order[0])
-        return self.prevalence or c.positives / (c.positives + TIMES * c.negatives)
+        return self.p.prevalence or c.positives / (c.positives + TIMES * c.negatives)
 
     @frame
     def elsewhere(self) -> Iterator[Row]:

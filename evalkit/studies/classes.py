@@ -316,7 +316,7 @@ def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> Clas
     """The study of rows in memory."""
     rows, outside, scored = data.rows, outcomes.first_outside(data), bool(data.score)
     settings = asked(p, rows.systems, limits, scored=scored, outside=outside)
-    fields, shared = row_study.of_rows(data, settings, p.given)
+    fields, shared = row_study.of_rows(data, settings, p)
     shared |= {"classes": len(data.classes)}
     held = {
         name: Rows(data.actual, data.score.get(name), decision=data.predicted[name], **shared) for name in rows.systems
@@ -349,7 +349,7 @@ def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> Classes
     if second := _second(of, measured, settings):
         measured = replace(measured, second=second, moved=row_study.nameless(of.table).total(second))
     rows = int(measured.counted.facts.sums[0])
-    fields = row_study.of_blocks(of.table, rows, settings, p.given, weighted=of.scale is not None)
+    fields = row_study.of_blocks(of.table, rows, settings, p, weighted=of.scale is not None)
     return _study(fields, measured, p, of.names, scored=of.scored, outside=of.outside)
 
 

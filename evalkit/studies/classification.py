@@ -61,12 +61,11 @@ class Asked:
     settings: Settings
     rule: Rule
     costs: Costs
-    prevalence: float | None
 
     @property
     def rules(self) -> dict[str, Any]:
         """What is asked of decisions."""
-        return {"rule": self.rule, "costs": self.costs, "prevalence": self.prevalence}
+        return {"rule": self.rule, "costs": self.costs}
 
 
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
@@ -78,7 +77,7 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
     study.check_systems(settings, systems)
     usual: Threshold = BestF1() if outside else 0.5
     rule = rule_of(usual if p.threshold is None else p.threshold)
-    return Asked(settings, rule, rule.costs or p.costs or EqualCosts(), p.prevalence)
+    return Asked(settings, rule, rule.costs or p.costs or EqualCosts())
 
 
 # Rows at hand ---------------------------------------------------------------------------------------------------------
@@ -87,7 +86,7 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
 def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
     """The study of rows in memory."""
     a = asked(data.rows.systems, _outside(data), p, limits)
-    fields, shared = row_study.of_rows(data, a.settings, p.given)
+    fields, shared = row_study.of_rows(data, a.settings, p)
     held = {name: Rows(data.label, score, **shared) for name, score in data.score.items()}
     return BinaryStudy(
         **fields,
@@ -148,7 +147,7 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
     moved = nameless.total(second).moments.items() if second.models else ()
     measured = replace(measured, moments={group: m.moments.around_zero for group, m in moved})
     return BinaryStudy(
-        **row_study.of_blocks(t, rows, a.settings, p.given, weighted=of.scale is not None),
+        **row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None),
         **a.rules,
         measured=measured,
         positive=of.positive,

@@ -69,7 +69,6 @@ class Control:
 class Experiment(Study):
     """The study of an A/B table: the systems are the arms, every user is in one of them."""
 
-    options: parameters.Interleaving
     table: Users
     sample: bool
 
@@ -106,7 +105,7 @@ class Experiment(Study):
         """
         if self.plain is None:
             return
-        o, same = self.options, "the same"
+        o, same = self.p, "the same"
         other = f"mean of min(value, {self.cap(o.cap):.3g})"
         ways = [("as it is", same, self.compare(self.plain, self.opponents))]
         if o.before:
@@ -136,9 +135,9 @@ class Experiment(Study):
     @cached_property
     def sample_ratio(self) -> float | None:
         """p that the users fell into the arms as planned; None where the plan is unknown."""
-        if self.options.shares == UNKNOWN:
+        if self.p.shares == UNKNOWN:
             return None
-        shares = self.options.shares
+        shares = self.p.shares
         planned = [shares[name] for name in self.systems] if isinstance(shares, Mapping) else None
         return experiments.sample_ratio(list(self.sizes.values()), planned)
 
@@ -159,7 +158,7 @@ class Experiment(Study):
     @cached_property
     def looks(self) -> dict[str, float] | None:
         """What several looks cost: the chance of a false positive, and the p that the last look must pass."""
-        n, level = self.options.looks, self.settings.level
+        n, level = self.p.looks, self.settings.level
         if n == 1:
             return None
         from scipy.special import ndtr
@@ -235,7 +234,7 @@ class Experiment(Study):
 
     def cuped(self, share: float | None) -> Comparison:
         """CUPED; where skewed arms are so unlike that t does not hold, the studentised permutation of what is left."""
-        sides, before = self._capped(share), self._sides(self.table.numbers[str(self.options.before)])
+        sides, before = self._capped(share), self._sides(self.table.numbers[str(self.p.before)])
         left = experiments.adjusted(*sides, *before)
         if independent.fits(*left):
             return self._permuted(*left)
@@ -244,7 +243,7 @@ class Experiment(Study):
     def stratified(self) -> Comparison:
         """Post-stratified t; in the same way the studentised permutation within strata."""
         arms, sides = ("treatment", "control"), self._capped(None)
-        strata = self._sides(self.table.attributes[str(self.options.strata)].code)
+        strata = self._sides(self.table.attributes[str(self.p.strata)].code)
         if independent.fits(*sides):
             return self._permuted(*sides, strata=strata)
         of = (dict(zip(arms, each, strict=True)) for each in (sides, strata))
@@ -280,8 +279,8 @@ class Experiment(Study):
         if values.size < 2 or np.ptp(values) == 0:
             return None
         correlation = 0.0
-        if self.options.before:
-            correlation = experiments.correlation(values, self._sides(self.table.numbers[self.options.before])[1])
+        if self.p.before:
+            correlation = experiments.correlation(values, self._sides(self.table.numbers[self.p.before])[1])
         return Control(float(values.mean()), float(values.std(ddof=1)), correlation)
 
 
@@ -324,7 +323,7 @@ def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, 
             )
     settings = replace(own_settings(shared, logs.column_names(data), table.assigned.arms), metrics=metrics)
     arms, read = table.assigned.arms, table.sources
-    return Experiment(settings, arms, table.attributes, {}, read, o, table, logs.holds(read, SAMPLE))
+    return Experiment(settings, arms, table.attributes, o, read, table, logs.holds(read, SAMPLE))
 
 
 def check_metrics(data: list[Part], o: parameters.Interleaving) -> None:

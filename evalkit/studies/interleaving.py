@@ -1,6 +1,6 @@
 """The interleaving study: a log of interleaved sessions, an A/B table of users, the planning of both."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -237,8 +237,7 @@ class Online(Shown):
     log: Interleaving | None
     users: Experiment | None
     planning: Planning | None
-    given: Mapping[str, Any]
-    seed: int
+    p: parameters.Interleaving
 
     def __repr__(self) -> str:
         """One line: the studies that were given."""
@@ -298,7 +297,7 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     by_user = experiment.read(users_of, shared, p, budget) if "users" in asked else None
     world = p.world or (planning.NONE if inputs else next(iter(planning.WORLDS)))  # one beside the bundled samples
     plan = planning.read(world, p.simulated_users, p.rankers, seed=p.seed)
-    online = Online(by_session, by_user, plan, p.given, p.seed)
+    online = Online(by_session, by_user, plan, p)
     study.check_systems(shared, tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))
     return online
 
@@ -333,4 +332,4 @@ def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleav
         raise InputError(f"{table.columns['outcome']} must be above 0 on at least one item of an arm, got 0 on all")
     own = experiment.own_settings(shared, there, table.kept.arms)
     simulated = logs.holds(table.sources, str(SAMPLE["log"]))
-    return Interleaving(own, table.kept.arms, table.kept.attributes, {}, table.sources, table, simulated)
+    return Interleaving(own, table.kept.arms, table.kept.attributes, p, table.sources, table, simulated)

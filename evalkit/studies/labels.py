@@ -186,7 +186,7 @@ def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> Labe
     stored = {name: [rows.precision[name][f"p {label}"] for label in data.labels] for name in rows.systems}
     threshold = threshold_of(p, probabilities=sure)
     cuts = {name: cuts_of(threshold, own) for name, own in stored.items()}
-    fields, shared = row_study.of_rows(data, settings, p.given)
+    fields, shared = row_study.of_rows(data, settings, p)
     held = {name: Rows(data.actual, score, cuts[name], **shared) for name, score in data.score.items()}
     return LabelsStudy(
         **fields,
@@ -221,7 +221,7 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     leader = study.leading(study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline)
     asked_again = second(measured, metrics, leader, sure=of.sure)
     return LabelsStudy(
-        **row_study.of_blocks(t, rows, settings, p.given, weighted=of.scale is not None),
+        **row_study.of_blocks(t, rows, settings, p, weighted=of.scale is not None),
         measured=replace(measured, second=asked_again, moved=row_study.nameless(t).total(asked_again)),
         names=of.names,
         probabilities=of.sure,

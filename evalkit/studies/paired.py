@@ -45,16 +45,11 @@ SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance(Shown, Study):
-    """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first.
-
-    test_to_train: the units are folds over the same rows, this many test rows for each training row.
-    """
+    """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first."""
 
     report: ClassVar[str] = "significance"
 
     data: UnitValues
-    test_to_train: float | None
-    looks: int
 
     value_is: ClassVar[str] = "Mean"
     adjusted_over: ClassVar[str] = "all pairs and metrics"
@@ -79,7 +74,7 @@ class Significance(Shown, Study):
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value a row."""
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
-        design = Layout.FOLDS if self.test_to_train else Layout.PLAIN
+        design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         return OfUnits(chosen, self.data.values[chosen.label, system].take(member), clusters, design)  # type: ignore[arg-type]
 
     def units_held(self) -> Units:
@@ -125,7 +120,7 @@ class Significance(Shown, Study):
         sides = [self.sides(chosen, pair) for chosen, pair in every]
         keep = both(*sides[0])
         same = all(np.array_equal(keep, both(*two)) for two in sides)
-        if len(every) < 2 or self.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
+        if len(every) < 2 or self.p.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
             return None
         adjusted = multiplicity.max_t_of_many if self.many else multiplicity.adjusted
         return adjusted(self._joined(every, keep), rng=self.rng(3))
@@ -173,7 +168,7 @@ class Significance(Shown, Study):
     @property
     def unit_name(self) -> str:
         """What the input calls the unit."""
-        name = "fold" if self.test_to_train else self.data.name
+        name = "fold" if self.p.test_to_train else self.data.name
         return "row" if name == "id" else unit_noun(name, "unit")
 
     @property
@@ -187,19 +182,19 @@ class Significance(Shown, Study):
     @property
     def test_level(self) -> float:
         """The level of each look at which all of them together keep the level asked for (Pocock)."""
-        if self.looks == 1:
+        if self.p.looks == 1:
             return self.settings.level
         from scipy.special import ndtr
 
-        return float(1 - 2 * ndtr(-multiplicity.pocock(self.looks, level=self.settings.level)[0]))
+        return float(1 - 2 * ndtr(-multiplicity.pocock(self.p.looks, level=self.settings.level)[0]))
 
     def over_looks(self, p: Floats) -> Floats:
         """The chance that one of the looks finds a p this small under the null."""
-        return np.array([_over_looks(float(value), self.looks) for value in p])
+        return np.array([_over_looks(float(value), self.p.looks) for value in p])
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""
-        return replace(super().inference_options(key), test_to_train=self.test_to_train or 0.0, many=self.many)
+        return replace(super().inference_options(key), test_to_train=self.p.test_to_train or 0.0, many=self.many)
 
     def _compare(self, chosen: Chosen, pair: tuple[str, str], member: Member) -> Comparison:
         """The comparison; after several looks its interval held the difference at all of them at the level asked for.
@@ -207,17 +202,17 @@ class Significance(Shown, Study):
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989, doi:10.1111/j.2517-6161.1989.tb01432.x.
         """
         c = super()._compare(chosen, pair, member)
-        if self.looks == 1:
+        if self.p.looks == 1:
             return c
-        p, level = _over_looks(c.p_value, self.looks), self.settings.level
+        p, level = _over_looks(c.p_value, self.p.looks), self.settings.level
         difference = replace(c.difference, level=level)
         inside = replace(c.equivalence, level=round(2 * level - 1, 12))
-        method = f"{c.method}, at one of {self.looks} looks"
+        method = f"{c.method}, at one of {self.p.looks} looks"
         return replace(c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside)
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The smallest true difference that as many units would show."""
-        if self.test_to_train:
+        if self.p.test_to_train:
             return {}
         return {"detectable": self.paired(chosen, pair).detectable(self.family_level)}
 
@@ -253,7 +248,7 @@ class Significance(Shown, Study):
     @property
     def flips(self) -> bool:
         """Whether sign flips fit the headline: neither a ratio of sums nor folds."""
-        return not (self.is_ratio(self.primary) or self.test_to_train)
+        return not (self.is_ratio(self.primary) or self.p.test_to_train)
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
         """The p-value of every mean difference around the headline's: those with p ≥ α make the interval.
@@ -321,7 +316,7 @@ class Significance(Shown, Study):
 
     def clusters(self) -> list[tuple[str, int, float]]:
         """Columns that could name clusters: each with its values, and how many times the standard error grows."""
-        if self.is_ratio(self.primary) or self.test_to_train:
+        if self.is_ratio(self.primary) or self.p.test_to_train:
             return []
         (d, keep), columns = self._apart(self.primary, self.opponents), []
         plain = standard_error(d - d.mean()) if self.unit is None else _error(d, self.unit[keep])
@@ -370,7 +365,7 @@ def other_tests(study: Significance) -> Iterator[Row]:
 
     Nothing for ratios of sums and folds, which none of them fits.
     """
-    if study.test_to_train:
+    if study.p.test_to_train:
         return
     for chosen in study.directed:
         if not study.is_ratio(chosen):
@@ -416,7 +411,7 @@ def _complete(study: Significance, chosen: Chosen) -> Floats:
 @cached
 def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, of three systems or more on two units or more."""
-    if len(study.order) < 3 or study.test_to_train or study.primary.metric.best == "neither":
+    if len(study.order) < 3 or study.p.test_to_train or study.primary.metric.best == "neither":
         return None
     values = _complete(study, study.primary)
     if len(values) < 2:
@@ -439,7 +434,7 @@ def spread(study: Significance) -> Paired | None:
     None over folds, whose spread is not that of a sample, below two units, and where all differences are the same.
     """
     of = study.paired(study.primary, study.opponents)
-    return of if of.spread > 0 and not study.test_to_train else None
+    return of if of.spread > 0 and not study.p.test_to_train else None
 
 
 @framed
@@ -496,7 +491,7 @@ def estimated_tails(study: Significance) -> int:
 
 def false_positives(study: Significance) -> float:
     """How often the analyses of growing data would find a difference that is not there, each at the level asked for."""
-    return multiplicity.false_positive_rate(study.looks, level=study.settings.level)
+    return multiplicity.false_positive_rate(study.p.looks, level=study.settings.level)
 
 
 RANKED = ("wilcoxon", "sign")

@@ -100,14 +100,12 @@ def metric(chosen: Chosen) -> dict[str, Any]:
     return row | ({"file": own.file, "sha256": own.sha256} if isinstance(own, OwnMetric) else {})
 
 
-def table(
-    sources: Iterable[Source], parameters: Mapping[str, Any], notebook: str, seed: int, metrics: Iterable[Chosen]
-) -> list[tuple[str, str]]:
+def table(study: Any, metrics: Iterable[Chosen]) -> list[tuple[str, str]]:
     """The rows of the page's last table."""
-    rows = [("command", command(notebook, parameters)), ("seed", str(seed))]
+    rows = [("command", command(study.report, study.p.given)), ("seed", str(study.p.seed))]
     rows += [("settings", origin)] if (origin := cells.settings()) else []
     rows += [_own(own) for chosen in metrics if isinstance(own := chosen.metric, OwnMetric)]
-    rows += [(f"parameter {name}", str(value)) for name, value in printable(parameters).items()]
-    many = list(sources)
-    rows += [(source.name, f"{source.rows:,} rows, SHA-256 {source.sha256 or 'none: not a file'}") for source in many]
+    rows += [(f"parameter {name}", str(value)) for name, value in printable(study.p.given).items()]
+    hashes = ((source, source.sha256 or "none: not a file") for source in study.sources)
+    rows += [(source.name, f"{source.rows:,} rows, SHA-256 {sha256}") for source, sha256 in hashes]
     return [*rows, ("versions", ", ".join(f"{name} {number}" for name, number in versions().items()))]

@@ -90,7 +90,7 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     study.check_systems(shared, data.systems)
     read = (*data.sources, *(catalogue.sources if catalogue else ()))
-    ranking = Ranking(shared, data.systems, data.attributes, p.given, read, data, cuts, relevant, p.ranks, catalogue)
+    ranking = Ranking(shared, data.systems, data.attributes, p, read, data, cuts, relevant, catalogue)
     return _check_defined(ranking)
 
 
@@ -133,7 +133,6 @@ class Ranking(Shown, Study):
     runs: Runs | Measured
     ks: tuple[int, ...]
     relevance_level: float
-    ranks: str = rows.AS_GIVEN
     catalogue: Stock | None = None
 
     @property

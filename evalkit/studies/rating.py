@@ -4,7 +4,7 @@ A table is read once, block by block, and what is kept of it tells all that the 
 whose rows are at hand beside it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -76,8 +76,8 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
         data = blocks.table(engine, given, *groups, said=("forecast",)) if engine else outcomes.ratings_of(given.read())
         study.check_systems(settings, data.systems)
         if isinstance(data, Blocks):
-            return _of_blocks(data.grouped(*groups), settings, p.given)
-    return _of_rows(data, settings, p.given)
+            return _of_blocks(data.grouped(*groups), settings, p)
+    return _of_rows(data, settings, p)
 
 
 read = parameters.reader(parameters.Rating)(study_of)
@@ -421,10 +421,10 @@ def edges(columns: Sequence[Counted], bins: int) -> Floats:
 # From rows at hand, and from blocks -----------------------------------------------------------------------------------
 
 
-def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rating:
+def _of_rows(data: Ratings, settings: Settings, p: parameters.Rating) -> Rating:
     """The study of a table that fits, which is one block."""
     rows, limits, n = data.rows, settings.limits, len(data.rows)
-    fields, shared = row_study.of_rows(data, settings, given)
+    fields, shared = row_study.of_rows(data, settings, p)
     unit = codes(shared["unit"])[0] if settings.unit else None
     block = blocks.held(rows, data.actual, "forecast", unit, shared["beside"])
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
@@ -434,7 +434,7 @@ def _of_rows(data: Ratings, settings: Settings, given: Mapping[str, Any]) -> Rat
     return Rating(**fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block))
 
 
-def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Rating:
+def _of_blocks(t: Blocks, settings: Settings, p: parameters.Rating) -> Rating:
     """The study of a table that is read once. Raises ParameterError for a metric that needs the rows themselves."""
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)
@@ -448,7 +448,7 @@ def _of_blocks(t: Blocks, settings: Settings, given: Mapping[str, Any]) -> Ratin
     design = layout_of(units=bool(settings.unit), weights=bool(weight))
     summed = Summed(t.systems, asked.terms, kept, design)
     summed.refuse_unlike()
-    fields = row_study.of_blocks(t, rows, settings, given, weighted=bool(weight))
+    fields = row_study.of_blocks(t, rows, settings, p, weighted=bool(weight))
     made = Rating(**fields, measured=summed, asked=asked, kept=kept)
     actual, where = t.schema.shared["actual"].column, t.pieces[0].part.name
     outcomes.refuse_missing(made.target.values, made.target.rows, actual, where)

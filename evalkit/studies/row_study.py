@@ -66,20 +66,20 @@ class Account:
         return cls(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)
 
 
-def of_rows(data: Any, settings: Settings, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What every study of rows at hand has, and what the rows of all its systems share."""
     rows = data.rows
     attributes = {name: rows.text[f"attribute {name}"] for name in settings.attributes}
     unit = attributes[settings.unit] if settings.unit else None
     beside = {name: rows.numbers[f"beside {name}"] for name in settings.columns}
-    fields = {"settings": settings, "systems": rows.systems, "attributes": attributes, "given": given, "data": data}
+    fields = {"settings": settings, "systems": rows.systems, "attributes": attributes, "p": p, "data": data}
     fields |= {"sources": rows.sources, "account": Account.of_rows(rows), "weighted": data.weight is not None}
     return fields, {"weight": data.weight, "unit": unit, "beside": beside}
 
 
-def of_blocks(t: Blocks, rows: int, settings: Settings, given: Mapping[str, Any], *, weighted: bool) -> dict[str, Any]:
+def of_blocks(t: Blocks, rows: int, settings: Settings, p: Any, *, weighted: bool) -> dict[str, Any]:
     """What every study of a table that was read by blocks has; rows: that all systems have."""
-    fields = {"settings": settings, "systems": t.systems, "attributes": {}, "given": given, "blocks": t}
+    fields = {"settings": settings, "systems": t.systems, "attributes": {}, "p": p, "blocks": t}
     return fields | {"sources": t.sources(), "account": Account.of_table(t, rows), "weighted": weighted}
 
 

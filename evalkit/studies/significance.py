@@ -80,7 +80,7 @@ def _study(data: UnitValues, chosen: tuple[Chosen, ...], p: parameters.Significa
     study.check_systems(shared, data.systems)
     if p.test_to_train and unit:
         raise ParameterError(SEVERAL)
-    return Significance(shared, data.systems, {}, p.given, data.sources, data, p.test_to_train, p.looks)
+    return Significance(shared, data.systems, {}, p, data.sources, data)
 
 
 # Kinds of input -------------------------------------------------------------------------------------------------------
@@ -167,7 +167,6 @@ class Shares(Shown, Study):
 
     data: Trials
     null: float | None
-    alternative: str
 
     differences_are: ClassVar[str] = "Differences"
     value_is: ClassVar[str] = "Share"
@@ -195,7 +194,7 @@ class Shares(Shown, Study):
         p = replace(p, baseline=cls.label(null) if null else p.baseline)
         shared = study.settings(p, [Chosen(metric)])
         study.check_systems(shared, systems)
-        return cls(shared, systems, {}, p.given, data.sources, data, null, p.alternative)
+        return cls(shared, systems, {}, p, data.sources, data, null)
 
     @staticmethod
     def label(null: float | None) -> str:
@@ -210,7 +209,7 @@ class Shares(Shown, Study):
     @property
     def sided(self) -> str:  # type: ignore[override]
         """The side of the test."""
-        return self.alternative
+        return str(self.p.alternative)
 
     @property
     def family(self) -> str:
@@ -241,7 +240,7 @@ class Shares(Shown, Study):
 
     def inference_options(self, key: int) -> Options:
         """What intervals and tests depend on beside the data."""
-        return replace(super().inference_options(key), alternative=self.alternative)
+        return replace(super().inference_options(key), alternative=self.p.alternative)
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Fisher's exact p beside the score test."""
@@ -263,7 +262,7 @@ class Shares(Shown, Study):
         k = np.union1d(np.arange(low + (seen - low) % step, high + 1, step), [seen]).astype(float)
         probability = np.exp(proportions.log_binomial(k, n, self.null))
         either = probability <= probability[k == seen] * (1 + 1e-7)
-        added = {"greater": k >= seen, "less": k <= seen}.get(self.alternative, either)
+        added = {"greater": k >= seen, "less": k <= seen}.get(self.p.alternative, either)
         return NullShares(k, probability, np.asarray(added), seen, int(np.median(np.diff(k))) if len(k) > 1 else 1)
 
     @property

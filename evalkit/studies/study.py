@@ -175,12 +175,15 @@ def _seeds(*key: int) -> np.random.SeedSequence:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(ABC):
-    """One evaluation of several systems on the same units. Frames have one row a result. sources: what was read."""
+    """One evaluation of several systems on the same units. Frames have one row a result.
+
+    p: the parameters of the report, checked. sources: what was read.
+    """
 
     settings: Settings
     systems: tuple[str, ...]
     attributes: Mapping[str, Any]
-    given: Mapping[str, Any]
+    p: Any
     sources: tuple[Source, ...]
 
     report: ClassVar[str]

@@ -198,7 +198,7 @@ def _given(e: Examples, column: FoldColumn, shared: Settings, p: parameters.Vali
 def _read(e: Examples, p: parameters.Validation, rows: Ints, tests: Iterable[tuple[str, Ints]]) -> dict[str, Any]:
     """What every study has of the examples. rows: that were tested; tests: the name and the rows of each fold."""
     slices = [Slice("fold", name, test) for name, test in tests]
-    read = {"attributes": {}, "given": p.given, "sources": e.sources}
+    read = {"attributes": {}, "p": p, "sources": e.sources}
     return read | {"examples": e, "rows": rows, "tests": slices}
 
 
