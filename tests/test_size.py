@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_475,
+    "catalogue": 1_476,
     "commands": 442,
     "drawing": 1_380,
     "findings": 78,
@@ -22,15 +22,15 @@ LINES = {
     "offline": 778,
     "online": 983,
     "page": 183,
-    "pages": 3_667,
+    "pages": 3_656,
     "parameters": 822,
     "reading": 6_257,
     "statistics": 4_340,
-    "studies": 5_598,
+    "studies": 5_588,
     "top": 1_004,
 }
 MODULES = 161
-TESTS = 18_164
+TESTS = 18_170
 
 
 @cache
