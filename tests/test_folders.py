@@ -17,7 +17,7 @@ from evalkit.reading.engines import backends as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.tables import formats, sources
+from evalkit.reading.tables import sources
 from evalkit.studies import classification, interleaving, rating, significance, validation
 
 MARKS = (
@@ -267,13 +267,6 @@ def test_duckdb_out_of_core_reads_folders_as_memory_does(here, kind, monkeypatch
     few = classification.read("labels", metrics="roc_auc").estimates["value"].tolist()
     limits = Limits(reading=Reading(rows=10))
     assert classified("labels", limits, metrics="roc_auc").estimates["value"].tolist() == few
-
-
-def test_parquet_in_folders_is_read_straight(here):
-    """The folder says only what the file does not: its own columns need no query."""
-    in_folders(ratings(), here / "out", "system")
-    path = here / "out/system=A/part-0.parquet"
-    assert formats.Parquet.opened(path).by_arrow({"id": "id"}, {"actual": "actual"})["id"].to_pylist()[:2] == ["0", "1"]
 
 
 def test_every_report_reads_folders(here):

@@ -226,7 +226,7 @@ def read(
     twice, several systems without an id, shared values that differ between systems, and rows without a unit.
     """
     fields, first = [own.fields for own in every], every[0]
-    rows = table.read(parts, fields, coded=fields[0].keys() - {"id", LISTED})
+    rows = table.read(parts, fields)
     joined = _wide(rows, first) if first.wide else _long(rows, first, systems)
     if unit is not None and (without := np.flatnonzero(joined.text[f"attribute {unit}"] == NONE)).size:
         raise no_unit(joined.place(int(without[0])), unit, without.size)

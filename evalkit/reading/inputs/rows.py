@@ -192,7 +192,7 @@ class Ranked:
         """Read one part and append its rows; `name` is its system where the part does not say."""
         plan = self.plan_run(part)
         fields = self.fields_of(plan)
-        block = table.block(part, fields, coded=fields.keys() - {"item"})
+        block = table.block(part, fields)
         columns, n = block.columns, block.rows
         rows.sources.append(block.source)
         rows.columns.update(printed(part, plan))
@@ -210,7 +210,7 @@ class Ranked:
         """The rows of the judgements."""
         rows = Rows()
         for part in self.judged or ():
-            columns = _add(rows, table.block(part, self.plan_judgements(part), coded=["query"]))
+            columns = _add(rows, table.block(part, self.plan_judgements(part)))
             rows.item.append(columns["item"])
             rows.grade.append(columns["grade"])
         return rows

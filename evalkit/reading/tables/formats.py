@@ -1,8 +1,8 @@
 """The formats of files: Parquet, tables with a delimiter, JSON, TREC text; each is a class that gives columns by role.
 
 A file is read by its suffix, or by its content where that says nothing: a new format is a class, and one line in
-`FORMATS`. Parquet is read straight by Arrow where its columns are what is wanted already, else by DuckDB, as are text
-tables. JSON is read as JSON values: DuckDB's own types would rewrite ids that look like dates, UUIDs or large numbers.
+`FORMATS`. DuckDB reads Parquet and text tables; JSON as JSON values: its own types would rewrite ids that look like
+dates, UUIDs or large numbers.
 """
 
 import csv
@@ -18,8 +18,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
-
-import numpy as np
 
 from evalkit import system
 from evalkit.arrays import InputError
@@ -71,13 +69,10 @@ class TextFile(File):
 
 # Parquet -------------------------------------------------------------------------------------------------------------
 
-# Their dictionaries hold a text once; of one that does not Arrow would take other texts, without a word.
-WRITERS = ("parquet-cpp", "parquet-mr", "parquet-rs", "duckdb", "polars", "fastparquet")
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parquet(File):
-    """A Parquet file, read by Arrow where it can be, else by DuckDB."""
+    """A Parquet file."""
 
     @classmethod
     def opened(cls, path: Path, header: str | None = None) -> "Parquet":
@@ -111,12 +106,17 @@ class Parquet(File):
 
     def explain(self, selection: Selection) -> None:
         super().explain(selection)
-        raise duck.no_parquet(self.name) from None
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
-        plain = self.folders.keys().isdisjoint([*text.values(), *numbers.values()])
-        columns = self.by_arrow(text, numbers, coded) if plain else None
-        return columns or super()._read(text, numbers, coded)
+        for column in selection.text.values():
+            with _whole(self.path):
+                texts = pq.read_table(self.path, columns=[column], partitioning=None)[column]
+            try:
+                texts.validate(full=True)
+            except pa.ArrowInvalid:
+                raise InputError(f"{self.name}: {column} must be UTF-8 text, other bytes found") from None
+        raise duck.no_parquet(self.name) from None
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """As DuckDB has them, but for durations, which it takes for whole numbers."""
@@ -125,55 +125,6 @@ class Parquet(File):
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         return _parquet(self.path), {}
-
-    def by_arrow(
-        self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str] = ()
-    ) -> dict[str, Any] | None:
-        """The columns by role, text and doubles; None where a column is of a type that needs SQL.
-
-        coded: roles of text that come as Arrow dictionaries. Raises InputError for text that is not UTF-8 and for a
-        file that is broken.
-        """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        kinds = {field.name: field.type for field in self.schema}
-        wanted = list(dict.fromkeys([*text.values(), *numbers.values()]))
-        plain = ((_is_text, text), (_is_number, numbers))
-        if not all(name in kinds and kind(kinds[name]) for kind, some in plain for name in some.values()):
-            return None
-        with _whole(self.path):
-            metadata = _metadata(self.path)
-            known = str(metadata.created_by).lower().startswith(WRITERS)
-            dictionaries = [text[role] for role in coded if role in text and pa.types.is_string(kinds[text[role]])]
-            with pq.ParquetFile(self.path, metadata=metadata, read_dictionary=dictionaries if known else []) as file:
-                table = file.read(columns=wanted)
-        # `combine_chunks` copies one chunk as well.
-        columns = {
-            name: column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-            for name, column in zip(wanted, table.select(wanted).columns, strict=True)
-        }
-        by_role = {role: self._as_text(columns[name], name, as_codes=role in coded) for role, name in text.items()}
-        with _whole(self.path):
-            for name in dictionaries if known else []:
-                columns[name].validate(full=True)  # each code has a text
-        return by_role | {role: columns[name].cast(pa.float64(), safe=False) for role, name in numbers.items()}
-
-    def _as_text(self, column: Any, name: str, *, as_codes: bool) -> Any:
-        import pyarrow as pa
-
-        if pa.types.is_integer(column.type) and as_codes:
-            encoded = column.dictionary_encode()  # a few texts are made, not one a row
-            return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(pa.string()))
-        if pa.types.is_integer(column.type):
-            return column.cast(pa.string())
-        texts = column.dictionary if pa.types.is_dictionary(column.type) else column
-        if not ascii_only(texts):
-            try:
-                texts.validate(full=True)
-            except pa.ArrowInvalid:
-                raise InputError(f"{self.name}: {name} must be UTF-8 text, other bytes found") from None
-        return column
 
 
 @contextmanager
@@ -201,24 +152,6 @@ def directions(schema: Any) -> Mapping[str, str]:
     """Which values of each metric are better, where evalkit wrote the units of a report."""
     about = json.loads((schema.metadata or {}).get(b"evalkit", b"{}"))
     return {row["metric"]: row["best"] for row in about.get("metrics", [])}
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_integer(kind)
-
-
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    return types.is_float32(kind) or types.is_float64(kind) or types.is_integer(kind) or types.is_boolean(kind)
-
-
-def ascii_only(texts: Any) -> bool:
-    """Whether an Arrow array of text holds none but ASCII characters."""
-    content = texts.buffers()[2]
-    return content is None or not content.size or int(np.frombuffer(content, np.int8).min()) >= 0
 
 
 # Tables with a delimiter ----------------------------------------------------------------------------------------------
@@ -394,7 +327,7 @@ class Trec(TextFile):
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
         """None: no engine reads it."""
 
-    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
         import pyarrow as pa
 
         columns = trec.read(self.path, self.layout, self.name)

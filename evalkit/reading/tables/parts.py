@@ -107,13 +107,12 @@ class Part(ABC):
 
     # Reading
 
-    def load(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str] = ()) -> dict[str, Any]:
+    def load(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
         """The columns by role as Arrow arrays, text and doubles: both maps go from role to column.
 
-        coded: roles of text that may come as Arrow dictionaries. Raises InputError where an id is a fraction, missing
-        or no text, or a number is text.
+        Raises InputError where an id is a fraction, missing or no text, or a number is text.
         """
-        columns = self._read(text, numbers, coded)
+        columns = self._read(text, numbers)
         self.check_texts(text, columns)
         return columns
 
@@ -156,7 +155,7 @@ class Part(ABC):
     def check(self, selection: "Selection") -> None:  # noqa: B027 - most formats hold nothing that they must not
         """Raises InputError for what a selection that ran must not hold."""
 
-    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str], coded: Collection[str]) -> dict[str, Any]:
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
         chosen = self.select(text, numbers)
         with explained(chosen):
             table = duck.sql(chosen.query, self.name, **chosen.frames)

@@ -289,9 +289,9 @@ def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, in
     raise IndexError(row)
 
 
-def read(parts: Sequence[Part], fields: Sequence[Fields], coded: Collection[str] = ()) -> Table:
-    """Every part by its columns; coded, and raises InputError, as `block`."""
-    return Table([block(part, own, coded) for part, own in zip(parts, fields, strict=True)])
+def read(parts: Sequence[Part], fields: Sequence[Fields]) -> Table:
+    """Every part by its columns; raises InputError as `block`."""
+    return Table([block(part, own) for part, own in zip(parts, fields, strict=True)])
 
 
 def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
@@ -316,12 +316,9 @@ def _lacks(part: Part, column: Field, other: Part) -> str:
     return f"{part.name} has no column like {column.column!r} of {other.name}"
 
 
-def block(part: Part, fields: Fields, coded: Collection[str] = ()) -> Block:
-    """A part's columns by role, checked; raises InputError where there is no row, or a value breaks a rule.
-
-    coded: roles of text that may come as Arrow dictionaries.
-    """
-    columns = part.load(*split(fields), coded)
+def block(part: Part, fields: Fields) -> Block:
+    """A part's columns by role, checked; raises InputError where there is no row, or a value breaks a rule."""
+    columns = part.load(*split(fields))
     rows = len(next(iter(columns.values())))
     if not rows:
         raise part.no_rows()
