@@ -1,7 +1,7 @@
 """Logs of interleaved sessions and tables of users, read: every error names file, column, row and value.
 
-Both are held, one row a session or a user. Larger tables are read by an engine, some rows at a time; rows of a log come
-with those of the same user.
+Both are held, one row a session or a user. An engine reads the tables, larger ones some rows at a time; rows of a log
+come with those of the same user.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +15,7 @@ from evalkit.arrays import Floats, InputError, ParameterError, RowError
 from evalkit.online import experiments
 from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
+from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, streamed, typed
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of
@@ -58,26 +59,31 @@ def read_log(
     segments: Sequence[str],
     most: int,
 ) -> SessionLog:
-    """The log of parts with one row an item shown. engine: reads what has too many rows to be held.
+    """The log of parts with one row an item shown. engine: for what has too many rows to be held.
 
     Raises InputError where a column is missing, a team is missing or unknown, an arm has no row, the positions of a
     session are not 1, 2, 3, …, an outcome is no number or negative, a session has two users or two values of a segment;
     or for more than `most` sessions.
     """
-    fields = log_fields(parts, columns, segments)
-    if engine:
-        kept, read = _streamed_log(engine, parts, fields, arms, neutral, most)
-        return SessionLog(kept, named(fields[0]), read)
-    rows = table.read(parts, fields)
-    texts = {role: rows.column(role) for role, field in fields[0].items() if not field.is_number}
-    values = {role: rows.numbers(role) for role, field in fields[0].items() if field.is_number}
-    teams = [team for team in table.coded(texts["team"]).names if team]
+    engine, fields = engine or AtHand.opened(), log_fields(parts, columns, segments)
+    each = enumerate(zip(parts, fields, strict=True))
+    read = [(f"frame{i}", part.select(*split(own), engine.dialect, frame=f"frame{i}")) for i, (part, own) in each]
+    chosen = [engine.kept(selection, frame) for frame, selection in read]
+    teams = [_teams(engine, selection) for selection in chosen]
+    rows = [sum(row["n"] for row in several) for several in teams]
+    if sum(row["sessions"] for several in teams for row in several) > most:
+        raise table.too_many(parts, "sessions", most)
+    there = {row["team"] for several in teams for row in several if row["team"]}
+    if any(len(team.encode()) > duck.LONGEST for team in there):
+        raise _refusal(engine, chosen, fields, None)
     try:
-        log = _log(texts | values, arms_of(teams, arms, neutral), neutral)
-        log.check()
+        arms = arms_of(there, arms, neutral)
+        if there <= {*arms, neutral}:
+            refuse_missing(arms, there)
     except InputError as error:
-        raise located(error, rows.sources, named(fields[0])) from None
-    return SessionLog(Sessions.of(log), named(fields[0]), rows.sources)
+        raise InputError(f"{names(parts)}: {error}") from None
+    kept = _kept(engine, chosen, fields, LogBlock(fields[0], arms, neutral), sum(rows))
+    return SessionLog(kept, named(fields[0]), tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True)))
 
 
 def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
@@ -119,42 +125,27 @@ class LogBlock:
         return [wrong if len(wrong) else Sessions.of(log)]
 
 
-def _streamed_log(
-    engine: Engine, parts: Sequence[Part], fields: Sequence[Fields], arms: Sequence[str], neutral: str | None, most: int
-) -> tuple[Sessions, tuple[Source, ...]]:
-    """What is kept of a log that an engine reads, the rows of a user in one block."""
-    quote, roles = engine.dialect.quote, list(fields[0])
-    each = enumerate(zip(parts, fields, strict=True))
-    chosen = [part.select(*split(own), engine.dialect, frame=f"frame{i}") for i, (part, own) in each]
-    teams = [_teams(engine, selection) for selection in chosen]
-    rows = [sum(row["n"] for row in several) for several in teams]
-    if sum(row["sessions"] for several in teams for row in several) > most:
-        raise table.too_many(parts, "sessions", most)
-    there = {row["team"] for several in teams for row in several if row["team"]}
-    if any(len(team.encode()) > duck.LONGEST for team in there):
-        raise _refusal(engine, chosen, fields, arms, neutral, None)
-    try:
-        arms = arms_of(there, arms, neutral)
-        if there <= {*arms, neutral}:
-            refuse_missing(arms, there)
-    except InputError as error:
-        raise InputError(f"{names(parts)}: {error}") from None
-    cells = ", ".join(f"{quote(role)} AS c{i}" for i, role in enumerate(roles))
+def _kept(
+    engine: Engine, chosen: Sequence[Selection], fields: Sequence[Fields], block: LogBlock, rows: int
+) -> Sessions:
+    """What is kept of a log, the rows of a user in one block."""
+    roles = list(fields[0])
+    cells = ", ".join(f"{engine.dialect.quote(role)} AS c{i}" for i, role in enumerate(roles))
     by = f"c{roles.index('user' if 'user' in roles else 'session')}"
-    query = replace(Query.over(chosen, [cells] * len(chosen)), by=by, rows=sum(rows))
+    query = replace(Query.over(chosen, [cells] * len(chosen)), by=by, rows=rows)
     try:
-        blocks = engine.total(query, LogBlock(fields[0], arms, neutral))
+        found = engine.total(query, block)
     except InputError as error:
-        refusal = _refusal(engine, chosen, fields, arms, neutral, None)
+        refusal = _refusal(engine, chosen, fields, None)
         raise (refusal if isinstance(error, Refused) else error) from None
-    wrong = [name for block in blocks if not isinstance(block, Sessions) for name in block]
-    kept = Sessions.joined(blocks) if not wrong else None
+    wrong = [name for part in found if not isinstance(part, Sessions) for name in part]
+    kept = Sessions.joined(found) if not wrong else None
     if kept is None or (wrong := kept.names.take(table.repeated(kept.names))):
-        raise _refusal(engine, chosen, fields, arms, neutral, wrong)
+        raise _refusal(engine, chosen, fields, block, wrong)
     for selection in chosen:
         if selection.source:
             selection.part.check(selection)
-    return kept, tuple(part.fingerprint(n) for part, n in zip(parts, rows, strict=True))
+    return kept
 
 
 def _teams(engine: Engine, selection: Selection) -> list[dict[str, Any]]:
@@ -172,32 +163,32 @@ def _refusal(
     engine: Engine,
     chosen: Sequence[Selection],
     fields: Sequence[Fields],
-    arms: Sequence[str],
-    neutral: str | None,
-    wrong: Any,
+    block: LogBlock | None,
+    wrong: Any = (),
 ) -> InputError:
     """The error for a log that a block refused: its rows are read once more, in their order.
 
-    wrong: the names of the sessions that contradict themselves, None where a value breaks the rule of its column.
+    wrong: the names of the sessions that contradict themselves. block: None where a value breaks the rule of its
+    column.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     chunks: dict[str, list[Any]] = {role: [] for role in fields[0]}
     places = list[tuple[tuple[Part, np.ndarray | None], int]]()
-    sessions = pa.array([str(name) for name in wrong or ()], pa.string())[:AGAIN]
+    sessions = pa.array([str(name) for name in wrong], pa.string())[:AGAIN]
     for selection, own in zip(chosen, fields, strict=True):
         for before, columns in typed(engine, selection, own):
             here = np.flatnonzero(pc.is_in(columns["session"], sessions).to_numpy(zero_copy_only=False))
             for role, field in own.items():
                 chunks[role].append(columns[role][here] if field.is_number else columns[role].take(pa.array(here)))
             places.append(((selection.part, None if before is None else here + before), len(here)))
-    if wrong is not None:
+    if block:
         joined = {
             role: np.concatenate(x) if fields[0][role].is_number else pa.chunked_array(x) for role, x in chunks.items()
         }
         try:
-            _log(joined, arms, neutral).check()
+            _log(joined, block.arms, block.neutral).check()
         except RowError as error:
             (part, numbers), row = table.located(places, error.row)
             return error.located(
@@ -247,8 +238,8 @@ def read_users(
     a user has several rows in one arm, an arm has no user of its own or a stratum none in an arm; or for more than
     `most` rows.
     """
-    fields = user_fields(parts, columns, numbers, attributes)
-    rows = streamed(engine, parts, fields, ("user",), most) if engine else table.read(parts, fields)
+    engine, fields = engine or AtHand.opened(), user_fields(parts, columns, numbers, attributes)
+    rows = streamed(engine, parts, fields, ("user",), most)
     user = rows.released("user", Table.column) if "user" in fields[0] else None
     arm, column = rows.released("arm", Table.coded), fields[0]["arm"].column
     if len(rows) == len(arm.names) > 1:
@@ -263,7 +254,7 @@ def read_users(
         if strata:
             _check_strata(strata, texts[strata], assigned)
     except InputError as error:
-        numbered = engine is None or engine.dialect.row_number is not None
+        numbered = engine.dialect.row_number is not None
         raise located(error, rows.sources, named(fields[0]), numbered=numbered) from None
     return Users(user, assigned, values, texts, named(fields[0]), rows.sources)
 
