@@ -6,7 +6,7 @@ Numbers agree to 1e-9, words exactly, but for what `APART` lists by its place: o
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import engine_samples as of
@@ -18,27 +18,19 @@ import units_again
 import whole_pages
 from frozen import compare
 from own_metric_samples import own_alarms, own_brier, own_errors, own_gap, own_mcc, own_precision, own_recall
+from samples import examples
 
 import evalkit as ek
 from evalkit.catalogue.class_metrics import LABELS
 from evalkit.limits import Limits, Reading
 from evalkit.studies import units
 
-SCORES = "roc_auc,average_precision,ks,log_loss,brier,calibration_in_the_large,f1,accuracy,precision,recall,mcc"
-CLOSED = "average_precision,ks,f1,fbeta@2,mcc,balanced_accuracy,lift,partial_auc_mcclish_10,brier_skill"
-DECIDED = (
-    "accuracy,macro_f1,macro_precision,macro_recall,macro_f1_of_means,weighted_f1,weighted_precision,"
-    "balanced_accuracy,mcc,kappa,kappa_quadratic"
-)
-CLASSES = f"{DECIDED},log_loss,brier,top@2,roc_auc_ovr,map_classes"
+FILE = examples("blocks")
+LISTS = FILE["lists"]
 ALL_LABELS = ",".join(metric.name for metric in LABELS.values())
-ERRORS = "mae,rmse,mse,bias,median_absolute_error,r2,r2_correlation,wape,smape,mape,mase,pinball@90"
 HEAVY, EXACT, USER = {"columns": "{weight: heavy}"}, {"columns": "{weight: exact}"}, {"unit": "user_id"}
 BY = {"plain": {}, "weights": HEAVY, "real weights": EXACT, "users": USER, "users and weights": HEAVY | USER}
 OF_USERS = {"unit": "user"}
-TWO_METRICS = {"metrics": "quality,minutes", "lower_is_better": "minutes"}
-FOLDS = {"test_to_train": 0.1, "margin": 0.01}
-ALONE = {"before": None, "strata": None, "segments": None, "shares": "unknown"}
 
 
 @dataclass(frozen=True)
@@ -54,36 +46,50 @@ class Case:
 # Tables -------------------------------------------------------------------------------------------------------
 
 
-def binary(change=lambda t: t, /, **given):
-    return Case("classification", lambda: change(of.binary(1500)), {"segments": "country,age"} | given)
+OF = {  # a kind of table: its report, how it is made, the usual parameters, the parameter that it is
+    "binary": ("classification", lambda: of.binary(1500), {"segments": "country,age"}),
+    "long": ("classification", lambda: of.long(of.binary(1200)), {"metrics": LISTS["scores"]}),
+    "classes": ("classification", lambda: of.classes(600), {"metrics": LISTS["classes"], "segments": "country"}),
+    "decided": ("classification", lambda: of.decided(600), {"metrics": LISTS["decided"], "segments": "country"}),
+    "labels": ("classification", lambda: of.labels(650), {"segments": "country"}),
+    "forecasts": ("rating", of.forecasts, {"metrics": LISTS["errors"], "segments": "country,age"}),
+    **{
+        name: ("significance", partial(getattr(of, name), 600), {})
+        for name in ("values", "draws", "long_values", "losses")
+    },
+    "users": ("interleaving", of.users, of.OF_USERS, "users"),
+    "sessions": ("interleaving", of.log, of.OF_LOG, "log"),
+    "folds": ("validation", of.folds, {}),
+}
 
 
-def long(change=lambda t: t, /, **given):
-    return Case("classification", lambda: change(of.long(of.binary(1200))), {"metrics": SCORES} | given)
+def case(kind, change=lambda t: t, /, **given):
+    report, table, usual, *parameter = OF[kind]
+    return Case(report, lambda: change(table()), usual | given, *parameter)
 
 
-def classes(change=lambda t: t, /, table=of.classes, metrics=CLASSES, **given):
-    return Case("classification", lambda: change(table(600)), {"metrics": metrics, "segments": "country"} | given)
+def said(of, by=(), without=(), change=(), none=(), **given):
+    """A case of the file."""
+
+    def changed(table):
+        for name in by:
+            table = globals()[name](table)
+        return table.drop(columns=list(without)).assign(**dict(change)) if without or change else table
+
+    lists = {name: LISTS[value[1:]] for name, value in given.items() if str(value).startswith("@")}
+    return case(of, changed, **given | lists | dict.fromkeys(none))
 
 
-def labels(change=lambda t: t, /, **given):
-    return Case("classification", lambda: change(of.labels(650)), {"segments": "country"} | given)
+def lengthened(table):
+    return of.long(table, "forecast")
 
 
-def forecasts(change=lambda t: t, /, **given):
-    return Case("rating", lambda: change(of.forecasts()), {"metrics": ERRORS, "segments": "country,age"} | given)
+def of_users(table):
+    return of.of_users(table)
 
 
-def values(table, /, **given):
-    return Case("significance", lambda: table(600), given)
-
-
-def users(change=lambda t: t, /, **given):
-    return Case("interleaving", lambda: change(of.users()), of.OF_USERS | given, "users")
-
-
-def sessions(change=lambda t: t, /, **given):
-    return Case("interleaving", lambda: change(of.log()), of.OF_LOG | given, "log")
+def equal_folds(_):
+    return pd.DataFrame({"fold": range(200), "a": 0.2, "b": 0.1, "c": 0.1})
 
 
 def chosen(table):
@@ -172,129 +178,56 @@ def per_visit(orders, visits):
 
 OWN = [own_brier, own_errors, own_recall, own_precision, own_mcc, own_alarms, own_gap]
 CASES = {
-    **{f"two classes, {by}": binary(metrics=SCORES, threshold=0.4, **more) for by, more in BY.items()},
-    **{f"two classes, own metrics, {by}": binary(metrics=OWN, threshold=0.4, **BY[by]) for by in ("plain", "users")},
-    "two classes, one system": binary(metrics=CLOSED, systems="good"),
-    "two classes, best F1": binary(threshold="best_f1"),
-    "two classes, least cost": binary(threshold="cost:fp=1,fn=5"),
-    "two classes, a recall": binary(threshold="recall>=0.9"),
-    "two classes, no threshold": binary(threshold="precision>=0.99999"),
-    "two classes, within users": binary(metrics="gauc,gauc_positives,roc_auc", **USER),
-    "two classes, long": long(columns="{id: id}", threshold="0.3333"),
-    "two classes, long by user": long(threshold=0.4, **HEAVY, **USER),
-    "two classes, long within users": long(metrics="gauc,gauc_positives,roc_auc", **EXACT, **USER),
-    "two classes, rows that a system lacks": long(lambda t: t.iloc[:-40]),
-    "two classes, long, one system": long(lambda t: t.drop(columns="id"), systems="weak"),
-    "two classes, without ids": long(chosen),
-    "two classes, one label": binary(lambda t: t.assign(label=1), metrics=SCORES),
-    "two classes, one label by user": binary(lambda t: t.assign(label=0), metrics=SCORES, **USER),
-    "two classes, one score": binary(lambda t: t.assign(score_good=0.5), metrics=SCORES, **USER),
-    "two classes, equal systems": binary(lambda t: t.assign(score_weak=t["score_good"])),
-    "two classes, one user": binary(lambda t: t.assign(user_id="u"), **USER),
-    "two classes, booleans": binary(lambda t: t.assign(label=t["label"].astype(bool))),
-    "two classes, texts": binary(lambda t: t.assign(label=t["label"].map({0: "it's", 1: "not"})), positive="it's"),
-    "two classes, logits": binary(lambda t: t.assign(score_good=np.log(t["score_good"] + 0.01))),
-    **{f"several classes, {by}": classes(**more) for by, more in BY.items()},
-    "several classes, defaults": Case("classification", of.classes, {"segments": "country"}),
-    "several classes, without ids": classes(lambda t: in_two(chosen(t)), segments=None),
-    "several classes, one system": classes(lambda t: t.drop(columns="id"), systems="near"),
-    "several classes, said": classes(lambda t: t.assign(predicted=t["label"].mask(t.index % 7 == 0, "rail"))),
-    "several classes, without rows": classes(lambda t: t.assign(p_tram=0.0), metrics="accuracy,macro_f1,roc_auc_ovr"),
-    "several classes, own metrics": classes(metrics=[far, of_last, "accuracy"]),
-    **{f"decided classes, {by}": classes(table=of.decided, metrics=DECIDED, **more) for by, more in BY.items()},
-    "decided classes, one more without a match": classes(
+    **{name: said(**row) for name, row in FILE["cases"].items()},
+    **{f"two classes, {by}": case("binary", metrics=LISTS["scores"], threshold=0.4, **more) for by, more in BY.items()},
+    **{
+        f"two classes, own metrics, {by}": case("binary", metrics=OWN, threshold=0.4, **BY[by])
+        for by in ("plain", "users")
+    },
+    "two classes, rows that a system lacks": case("long", lambda t: t.iloc[:-40]),
+    "two classes, equal systems": case("binary", lambda t: t.assign(score_weak=t["score_good"])),
+    "two classes, booleans": case("binary", lambda t: t.assign(label=t["label"].astype(bool))),
+    "two classes, texts": case(
+        "binary", lambda t: t.assign(label=t["label"].map({0: "it's", 1: "not"})), positive="it's"
+    ),
+    "two classes, logits": case("binary", lambda t: t.assign(score_good=np.log(t["score_good"] + 0.01))),
+    **{f"several classes, {by}": case("classes", **more) for by, more in BY.items()},
+    "several classes, said": case("classes", lambda t: t.assign(predicted=t["label"].mask(t.index % 7 == 0, "rail"))),
+    "several classes, own metrics": case("classes", metrics=[far, of_last, "accuracy"]),
+    **{f"decided classes, {by}": case("decided", **more) for by, more in BY.items()},
+    "decided classes, one more without a match": case(
+        "decided",
         lambda t: pd.concat([t, chosen(t)[:3].assign(id=["x", "y", "z"], system="far", label="boat")]),
-        table=of.decided,
-        metrics=DECIDED,
     ),
-    **{f"several labels, {by}": labels(metrics=f"samples_f1,{ALL_LABELS}", **more) for by, more in BY.items()},
-    "several labels, means": labels(metrics="macro_f1,exact_match,map_classes,ranking_loss"),
-    "several labels, without ids": labels(lambda t: in_two(chosen(t)), segments=None),
-    "several labels, one system": labels(lambda t: t.drop(columns="id"), systems="near"),
-    "several labels, left out": labels(metrics="samples_f1,samples_jaccard,ranking_loss", threshold=0.7),
-    "several labels, no probabilities": labels(
-        lambda t: t.assign(**{f"p_{name}": t[f"p_{name}"] * 8 - 4 for name in of.LABELS}), threshold=0.5
+    **{f"several labels, {by}": case("labels", metrics=f"samples_f1,{ALL_LABELS}", **more) for by, more in BY.items()},
+    "several labels, no probabilities": case(
+        "labels", lambda t: t.assign(**{f"p_{name}": t[f"p_{name}"] * 8 - 4 for name in of.LABELS}), threshold=0.5
     ),
-    "several labels, single precision": labels(
-        lambda t: t.astype({f"p_{name}": "float32" for name in of.LABELS}), threshold=0.7, systems="near"
+    "several labels, single precision": case(
+        "labels", lambda t: t.astype({f"p_{name}": "float32" for name in of.LABELS}), threshold=0.7, systems="near"
     ),
-    "several labels, one that no row has": labels(
-        lambda t: t.assign(y_sport=0), metrics="map_classes,micro_f1,macro_f1,weighted_f1,roc_auc_macro"
+    "several labels, own metrics": case("labels", metrics=[far_scores, of_first, "exact_match"]),
+    **{f"forecasts, {by}": case("forecasts", **more) for by, more in BY.items()},
+    "values, complete": case("values", lambda t: t.dropna(ignore_index=True)),
+    "values, fold and repeat": case(
+        "values", lambda t: t.drop(columns="question").assign(fold=t.index % 60, repeat=t.index // 60)
     ),
-    "several labels, against one": labels(baseline="near"),
-    "several labels, own metrics": labels(metrics=[far_scores, of_first, "exact_match"]),
-    **{f"forecasts, {by}": forecasts(**more) for by, more in BY.items()},
-    "forecasts, defaults": Case("rating", of.forecasts, {"metrics": "mae,bias,median_absolute_error,rmse"}),
-    "forecasts, long": forecasts(lambda t: of.long(t, "forecast")),
-    "forecasts, long by user": forecasts(lambda t: of.long(t, "forecast"), **HEAVY, **USER),
-    "forecasts, one system": forecasts(lambda t: of.long(t, "forecast").drop(columns="id"), systems="near"),
-    "forecasts, without ids": forecasts(lambda t: in_two(chosen(of.long(t, "forecast"))), segments=None),
-    "forecasts, heavy tails": forecasts(heavy_tails, metrics="r2,r2_correlation,wape,rmse,mae", segments=None),
-    "values": values(of.values),
-    "values, rows": values(lambda n: of.values(n).drop(columns="question"), systems="old,new"),
-    "values, draws": values(of.draws),
-    "values, a baseline": values(of.values, baseline="old", margin=0.01),
-    "values, low": values(of.values, metrics="minutes", lower_is_better="minutes"),
-    "values, looks": values(of.values, looks=3, level=0.9),
-    "values, long": values(of.long_values, metrics="quality"),
-    "values, two metrics": values(of.long_values, **TWO_METRICS),
-    "values, some systems": values(of.long_values, systems="old,new"),
-    "values, complete": values(lambda n: of.values(n).dropna(ignore_index=True)),
-    "values, fold and repeat": values(
-        lambda n: of.values(n).drop(columns="question").assign(fold=np.arange(n) % 60, repeat=np.arange(n) // 60)
+    "clusters without a value": case(
+        "values", lambda t: of.of_users(t).assign(new=lambda t: t["new"].where(t["user"].str[-1] != "7")), **OF_USERS
     ),
-    "clusters": values(lambda n: of.of_users(of.values(n)), **OF_USERS),
-    "clusters of rows": values(lambda n: of.of_users(of.values(n)).drop(columns="question"), **OF_USERS),
-    "clusters of draws": values(lambda n: of.of_users(of.draws(n)), **OF_USERS),
-    "clusters, a unit in several": values(lambda n: by_questions(of.draws(n)), **OF_USERS),
-    "clusters without a value": values(
-        lambda n: of.of_users(of.values(n)).assign(new=lambda t: t["new"].where(t["user"].str[-1] != "7")), **OF_USERS
+    "clusters of one unit": case("values", lambda t: t.assign(user="of " + t["question"]), **OF_USERS),
+    "clusters that only draws share": case(
+        "long_values", lambda t: of_users(t).drop(columns="question").assign(run=t.index), metrics="quality", **OF_USERS
     ),
-    "clusters, a baseline": values(lambda n: of.of_users(of.values(n)), baseline="old", margin=0.01, **OF_USERS),
-    "clusters, looks": values(lambda n: of.of_users(of.values(n)), looks=3, level=0.9, **OF_USERS),
-    "clusters, two metrics": values(lambda n: of.of_users(of.long_values(n)), **TWO_METRICS, **OF_USERS),
-    "clusters of one unit": values(lambda n: of.values(n).assign(user=lambda t: "of " + t["question"]), **OF_USERS),
-    "clusters that only draws share": values(
-        lambda n: of.of_users(of.long_values(n)).drop(columns="question").assign(run=lambda t: np.arange(len(t))),
-        metrics="quality",
-        **OF_USERS,
+    "values of equal folds": case("values", equal_folds, test_to_train=0.1, margin=0.01),
+    "losses of one row a unit": case("losses", lambda t: t.assign(user_id="of " + t["id"]), **USER),
+    "losses, own metrics": case("losses", metrics=[of_some, own_errors, "brier"], **USER),
+    "users, own metrics": case("users", metrics=[per_visit]),
+    "log, three arms": case("sessions", lambda t: of.log(arms=3), arms="a,b,c"),
+    "log, clicks": case(
+        "sessions", lambda t: t.assign(click=(t["click"] > 0).astype(int)), preference="session_wins,credit_share"
     ),
-    "values of folds": values(of.values, **FOLDS),
-    "values of folds, two metrics": values(of.long_values, **TWO_METRICS, **FOLDS),
-    "values of folds, draws": values(of.draws, looks=3, **FOLDS),
-    "values of equal folds": values(
-        lambda n: pd.DataFrame({"fold": range(200), "a": 0.2, "b": 0.1, "c": 0.1}), **FOLDS
-    ),
-    "losses": values(of.losses),
-    "losses by user": values(of.losses, **USER),
-    "losses, complete": values(lambda n: complete(of.losses(n)), metrics="log_loss,brier", baseline="old", margin=0.01),
-    "losses, complete by user": values(lambda n: complete(of.losses(n)), **USER),
-    "losses, looks": values(of.losses, looks=3, level=0.9, **USER),
-    "losses, low": values(of.losses, metrics="brier", columns="{id: id}"),
-    "losses, without ids": values(lambda n: chosen(of.losses(n))),
-    "losses, without ids by user": values(lambda n: chosen(of.losses(n)), **USER),
-    "losses of one row a unit": values(lambda n: of.losses(n).assign(user_id=lambda t: "of " + t["id"]), **USER),
-    "losses, units of what a system lacks": values(lambda n: lacking(of.losses(n)), **USER),
-    "losses, own metrics": values(of.losses, metrics=[of_some, own_errors, "brier"], **USER),
-    "users": users(),
-    "users, a baseline": users(baseline="b", best="low"),
-    "users, two arms": users(two_arms, metrics="spent", strata="age_group", shares="unknown"),
-    "users, a share first": users(metrics="bought,orders", cap=0.8),
-    "users, a ratio alone": users(metrics="spent/visits"),
-    "users, skewed": users(skewed, metrics="spent", **ALONE),
-    "users, without ids": users(lambda t: t.drop(columns="user")),
-    "users, own metrics": users(metrics=[per_visit]),
-    "log": sessions(),
-    "log, a baseline": sessions(preference="session_wins", baseline="b", margin=0.05),
-    "log, another level": sessions(preference="user_preference,credit_share", level=0.9),
-    "log, no segments": sessions(once, segments=None, neutral=None, arms=None),
-    "log, three arms": sessions(lambda t: of.log(arms=3), arms="a,b,c"),
-    "log, sessions alone": sessions(lambda t: t.drop(columns=["user", "item"])),
-    "log, clicks": sessions(
-        lambda t: t.assign(click=(t["click"] > 0).astype(int)), preference="session_wins,credit_share"
-    ),
-    "folds": Case("validation", of.folds),
-    "folds of one system": Case("validation", lambda: of.folds()[lambda t: t["system"] == "far"].drop(columns="id")),
+    "folds of one system": case("folds", lambda t: t[t["system"] == "far"].drop(columns="id")),
 }
 # What may differ ----------------------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from test_sharded import ASKS, EVERY
 
 from evalkit.arrays import InputError
-from evalkit.catalogue import lookup
 from evalkit.limits import Reading
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import from_grades
@@ -16,17 +16,10 @@ from evalkit.reading.engines import backends as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.sharded import BestTies, Depth, InterpolatedPrecision, PerQuery, Unjudged, WorstTies
+from evalkit.reading.reductions.sharded import PerQuery
 from evalkit.studies import ranking, significance
 
-EVERY = [
-    lookup.find(name if row.cut != "must" else f"{name}@5", "rankings")
-    for name, row in lookup.TABLE.items()
-    if row.structure == "rankings"
-]
 RETURNED = ("judged", "auc", "gauc", "gauc_positives")
-ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (PerQuery, WorstTies, BestTies)]
-ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 
 
 def table(*rows: tuple[str, str, int]) -> pd.DataFrame:
