@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_476,
+    "catalogue": 1_485,
     "commands": 442,
     "drawing": 1_380,
     "findings": 78,
@@ -26,7 +26,7 @@ LINES = {
     "parameters": 822,
     "reading": 6_212,
     "statistics": 4_340,
-    "studies": 5_588,
+    "studies": 5_592,
     "top": 1_004,
 }
 MODULES = 161

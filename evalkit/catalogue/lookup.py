@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from evalkit.arrays import ParameterError
 from evalkit.catalogue.class_metrics import CLASSES, LABELS
+from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.metric import TEXTS
 from evalkit.catalogue.metric import Chosen as Chosen
 from evalkit.catalogue.metric import Metric as Metric
@@ -222,3 +225,20 @@ def direction(name: str) -> str | None:
         return None
     turned = minus or (words not in KNOWN and TURNED.match(words))
     return OTHER[sides.pop()] if turned else sides.pop()
+
+
+def named(name: str, best: str | None = None) -> Metric:
+    """A metric of which only the name and the values are known; without `best`, as the name says, else more is better.
+
+    >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
+    ('low', 'low', 'high', True)
+    """
+    best = best or direction(name)
+    formula, undefined = "the mean of the values in the input", "the input holds no value"
+    about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best or "high", "unit": "", "assumed": not best}
+    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
+
+
+def absent(*_: Any) -> Any:
+    """Raise: the input holds values, nothing computes them."""
+    raise AssertionError("none, the values come from the input")

@@ -26,6 +26,7 @@ from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns
 from evalkit.reading.reductions import unit_kinds
+from evalkit.reading.reductions.units import Trials
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
@@ -151,20 +152,23 @@ def _significance(p: Significance, of: Opened) -> Inspection:
     if not parts:
         return Inspection()
     listed = parts[0].layout is not None  # TREC's, of ranked lists
-    if listed or (not unit_kinds.is_output(parts[0]) and unit_kinds.Header(parts[0], p.columns, p.systems).is_ranking):
+    header = unit_kinds.Header(parts[0], p.columns, p.systems)
+    if listed or (header.is_ranking and not header.is_output):
         if judged or (p.qrels is None and not listed):
             asked: dict[str, Any] = {"systems": p.systems, "attributes": distinct((p.unit,))}
             _planned(Ranked.of(parts, judged or None, columns=p.columns, **asked))
-    elif not unit_kinds.is_output(parts[0]):
+    elif not header.is_output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _read(of, parts):
         return Inspection("a table of results or of predictions")
     from evalkit.studies import significance  # which no check of headers needs
 
     given = unit_kinds.Given.of(parts, p)
-    if given.name == "trials" or (listed and p.qrels is None):
+    if listed and p.qrels is None:
         return Inspection(given.kind.what)
     values, _ = significance.values_of(given, p, USUAL.reading)
+    if isinstance(values, Trials):
+        return Inspection(given.kind.what)
     return Inspection(given.kind.what, values.columns, values.systems, counted(len(values), "unit"))
 
 

@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, InputError, Ints
+from evalkit import parameters
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import claim_plots
 from evalkit.drawing.shown import Shown
+from evalkit.limits import Limits
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
 from evalkit.numbers import plural, unit_noun
@@ -30,7 +32,7 @@ from evalkit.statistics.spread import standard_error
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
-from evalkit.studies.study import EVERY, Member, Row, Study, Tested, cached, framed
+from evalkit.studies.study import EVERY, Member, Row, Study, Tested, cached, check_systems, framed, settings
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
@@ -53,6 +55,24 @@ class Significance(Shown, Study):
 
     value_is: ClassVar[str] = "Mean"
     adjusted_over: ClassVar[str] = "all pairs and metrics"
+
+    @classmethod
+    def of(
+        cls, data: UnitValues, chosen: tuple[Chosen, ...], p: parameters.Significance, limits: Limits
+    ) -> "Significance":
+        """The study of values; of metrics of which less is named as better, more of the others is."""
+        for name in p.lower_is_better:
+            if name not in (labels := [metric.label for metric in chosen]):
+                raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
+        if "lower_is_better" in p.given:
+            best = {c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen}
+            chosen = tuple(Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen)
+        unit = None if data.cluster is None else data.name
+        shared = settings(p, chosen, unit=unit, limits=limits)
+        check_systems(shared, data.systems)
+        if p.test_to_train and unit:
+            raise ParameterError(SEVERAL)
+        return cls(shared, data.systems, {}, p, data.sources, data)
 
     # What the values tell
 

@@ -27,7 +27,7 @@ from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Hits, Known, Statistic
 from evalkit.studies import ranking, study, units
 from evalkit.studies.diagnostics import FEW, alpha
-from evalkit.studies.paired import SEVERAL, Significance
+from evalkit.studies.paired import Significance
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.units import Units
 
@@ -58,51 +58,37 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
     """
     p = p.filled(SAMPLE) if p.preds is None else p
     with unit_kinds.opened(p, limits.reading) as given:
-        if given.name == "trials":
-            return Shares.of(reading_units.read_trials(given.cells, p.columns), p)
         data, metrics = values_of(given, p, limits.reading)
-    return _study(data, metrics, p, limits)
+    return Shares.of(data, p) if isinstance(data, Trials) else Significance.of(data, metrics, p, limits)
 
 
 read = parameters.reader(parameters.Significance)(study_of)
 
 
-def _study(data: UnitValues, chosen: tuple[Chosen, ...], p: parameters.Significance, limits: Limits) -> Significance:
-    """The study of values; of metrics of which less is named as better, more of the others is."""
-    for name in p.lower_is_better:
-        if name not in (labels := [metric.label for metric in chosen]):
-            raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
-    if "lower_is_better" in p.given:
-        best = {c.label: "low" if c.label in p.lower_is_better else c.metric.best for c in chosen}
-        chosen = tuple(Chosen(replace(c.metric, best=best[c.label], assumed=False), c.k) for c in chosen)
-    unit = None if data.cluster is None else data.name
-    shared = study.settings(p, chosen, unit=unit, limits=limits)
-    study.check_systems(shared, data.systems)
-    if p.test_to_train and unit:
-        raise ParameterError(SEVERAL)
-    return Significance(shared, data.systems, {}, p, data.sources, data)
-
-
 # Kinds of input -------------------------------------------------------------------------------------------------------
 
 
-def values_of(given: Given, p: parameters.Significance, reading: Reading) -> tuple[UnitValues, tuple[Chosen, ...]]:
-    """The values of an input, and their metrics."""
+def values_of(
+    given: Given, p: parameters.Significance, reading: Reading
+) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
+    """The values of an input, and their metrics; of trials none."""
     if given.name == "ranking":
         return _ranking(given.cells.parts, p)
     if given.name == "classification":
-        metrics = _of_rows(p.metrics)
-        losses = reading_units.read_losses(given.cells, p.columns, metrics, p.unit, reading)
-        return losses, tuple(Chosen(replace(metric, kind=PerUnit(absent))) for metric in metrics)
-    if own := [name for name in p.metrics if not lookup.of_catalogue(name)]:
+        losses = _of_rows(p.metrics)
+    elif own := [name for name in p.metrics if not lookup.of_catalogue(name)]:
         raise ParameterError(
             f"metrics: {own[0]} has nothing to be computed from, preds holds {given.kind.what}; "
             "name the metric of these values"
         )
     data = given.read(p, reading)
+    if isinstance(data, Trials):
+        return data, ()
+    if data.label is not None:
+        return data.losses(losses), tuple(Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses)
     stated = {name: best for part in given.cells.parts for name, best in part.directions.items()}  # by a file
     stated |= data.directions
-    return data, tuple(Chosen(named(name, stated.get(name))) for name in data.metrics)
+    return data, tuple(Chosen(lookup.named(name, stated.get(name))) for name in data.metrics)
 
 
 def _ranking(parts: Sequence[Part], p: parameters.Significance) -> tuple[UnitValues, tuple[Chosen, ...]]:
@@ -129,7 +115,7 @@ def _of_rows(names: Sequence[Any]) -> list[Metric]:
     """The losses of these names, or the usual ones; raises ParameterError where one is not a mean over rows."""
     possible = {name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)}
     for name in names:
-        own = None if lookup.of_catalogue(name) else lookup.find(name, "counts").metric
+        own = None if lookup.of_catalogue(name) else lookup.chosen([name], "counts", ())[0].metric
         if own is not None and _is_loss(own):
             possible[name] = own
         if name not in possible:
@@ -184,8 +170,8 @@ class Shares(Shown, Study):
         if unknown := set(p.lower_is_better) - {SHARE, "successes"}:
             raise ParameterError(f"lower_is_better: there is no metric {min(unknown)!r}, the input has {SHARE!r}")
         metric = replace(
-            named(SHARE, "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"),
-            kind=Proportion(absent),
+            lookup.named(SHARE, "low" if p.lower_is_better else lookup.direction(data.columns["successes"]) or "high"),
+            kind=Proportion(lookup.absent),
             formula="successes / trials",
             undefined="there is no trial",
             equals="statsmodels proportion_confint",
@@ -293,23 +279,3 @@ class Shares(Shown, Study):
         """The comparisons of so many trials that the exact two-sided test gives way to the score test."""
         many = {pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems) for pair in self.pairs}
         return [" − ".join(pair) for pair, n in many.items() if n > proportions.EXACT]
-
-
-def named(name: str, best: str | None = None) -> Metric:
-    """A metric of which only the name and the values are known; without `best`, as the name says, else more is better.
-
-    >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
-    ('low', 'low', 'high', True)
-    """
-    best = best or lookup.direction(name)
-    formula, undefined = "the mean of the values in the input", "the input holds no value"
-    about: dict[str, Any] = {"low": -np.inf, "high": np.inf, "best": best or "high", "unit": "", "assumed": not best}
-    return Metric(name, "units", PerUnit(absent), formula, undefined, "the input", **about)
-
-
-def absent(*_: Any) -> Any:
-    """Raise: the input holds values, nothing computes them."""
-    raise AssertionError("none, the values come from the input")
-
-
-# Shares of trials

@@ -20,6 +20,7 @@ from evalkit.arrays import Floats, InputError
 from evalkit.catalogue import lookup
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, checked
+from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, rules
 from evalkit.reading.tables.duck import NUMBER
 from evalkit.reading.tables.parts import Part, Selection, at, explained
@@ -199,6 +200,11 @@ class Column:
     def identifies(self) -> bool:
         """Whether its name is that of an id or a running number."""
         return identifies(self.name)
+
+    @property
+    def aside(self) -> bool:
+        """Whether its name says that it describes the unit or is computed from others."""
+        return aside(self.name)
 
     @property
     def draws(self) -> bool:
@@ -403,3 +409,25 @@ class Cells:
     def _query(self, cells: Sequence[str]) -> Query:
         """These cells of all rows."""
         return Query.over(self.selections, [", ".join(cells)] * len(self.selections))
+
+
+def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where: str) -> None:
+    """Raise InputError for columns that are plainly no systems, by their names or by what they count.
+
+    every: those included that describe the units or are computed from other columns.
+    """
+    names_of = [column.name for column in columns]
+    measured = {name: measure for name in names_of if (measure := measure_of(name))}
+    whole = len(columns) > 1 and any(without_stage(name) == measure for name, measure in measured.items())
+    kinds = [
+        ("metrics", [*measured] if whole or len({*measured.values()}) > 1 else []),
+        ("columns of a tracker", tracked(names_of)),
+        ("statistics of others", statistics(names_of, [column.name for column in every])),
+        *((kind, [column.name]) for column in columns if (kind := counted(column.head()))),
+    ]
+    for kind, names in kinds:
+        if names:
+            raise InputError(
+                f"{where}: every column of numbers must be a system, got {kind}: {roles_of.listed(names, 5)}; name the "
+                "columns to compare: systems='a,b'"
+            )

@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError
 from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.unit_columns import Cells, Column, Use, measure_of, without_stage
+from evalkit.reading.inputs.unit_columns import Cells, Column, Use
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.parts import Part, Source, at
@@ -62,9 +62,8 @@ class Columns:
         """The others."""
         return replace(self, every=tuple(column for column in self.every if column not in taken))
 
-    def named(self, name: str, parameter: str) -> Column:
-        """The column of that name; raises ParameterError where there is none."""
-        roles_of.require(self.names, name, self.where, parameter)
+    def named(self, name: str) -> Column:
+        """The column of that name."""
         return next(column for column in self.every if column.name == name)
 
     def usual(self, use: Use) -> list[Column]:
@@ -178,11 +177,11 @@ class Roles:
     @classmethod
     def of_long(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Roles":
         """Those of a long table; raises InputError where a column for one is lacking or several could be meant."""
-        named = {role: columns.named(name, f"columns: {role}") for role, name in chosen.items()}
+        named = {role: columns.named(name) for role, name in chosen.items()}
         system = named.get("system") or columns.system()
         if system is None:
             raise roles_of.unresolved(["system"], columns.names, columns.where)
-        cluster = columns.named(unit, "unit") if unit else None
+        cluster = columns.named(unit) if unit else None
         metric = named.get("metric") or columns.metric()
         free = columns.without(system, cluster, metric, *named.values())
         if "value" not in named and system.distinct:
@@ -203,17 +202,17 @@ class Roles:
     @classmethod
     def of_wide(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Roles":
         """Those of a wide table: every column of numbers that can be one is a system, or those that `systems` names."""
-        named = [columns.named(name, "systems or unit") for name in dict.fromkeys(systems)]
-        cluster = columns.named(unit, "systems or unit") if unit else None
+        named = [columns.named(name) for name in dict.fromkeys(systems)]
+        cluster = columns.named(unit) if unit else None
         free = columns.without(cluster, *named)
         if not named:
             refuse_pairs(columns.texts, columns.where)
-        ids = [columns.named(chosen["unit"], "columns: unit")] if "unit" in chosen else free.units_of_rows()
+        ids = [columns.named(chosen["unit"])] if "unit" in chosen else free.units_of_rows()
         if cluster and not ids and any(column.draws for column in free.every):
             ids = [cluster]
         free = free.without(*ids)
         values = [c for c in free.numbers if not c.no_value and Use.TRUTH not in c.uses]
-        measured = named or [c for c in values if not unit_columns.aside(c.name)]
+        measured = named or [c for c in values if not c.aside]
         if not measured:
             has = ", ".join(columns.names)
             raise InputError(
@@ -221,14 +220,15 @@ class Roles:
                 "systems, name them: systems='a,b'"
             )
         refuse_totals(ids)
+        rest = free.without(*measured)
         if not named:
             for label in [column.name for column in columns.texts if column.distinct][:1]:
                 refuse_counts(free.numbers, label, columns.where)
             for column in ids if "unit" not in chosen else []:
                 refuse_other_rows(column, measured, columns.where)
-            refuse_bookkeeping(measured, free.numbers, columns.where)
+            unit_columns.refuse_bookkeeping(measured, free.numbers, columns.where)
         cluster = None if cluster in ids else cluster
-        return cls(ids, cluster, measured, free.without(*measured), "unit" in chosen)
+        return cls(ids, cluster, measured, rest, "unit" in chosen)
 
     @property
     def texts(self) -> dict[str, Sequence[Column]]:
@@ -344,28 +344,6 @@ def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], un
             f"{roles_of.listed(files, 3)} have rows of the same {unit}: if each file holds a system, write a column "
             f"'system' into each; if they hold draws, set columns='unit={unit}'"
         )
-
-
-def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where: str) -> None:
-    """Raise InputError for columns that are plainly no systems, by their names or by what they count.
-
-    every: those included that describe the units or are computed from other columns.
-    """
-    names_of = [column.name for column in columns]
-    measured = {name: measure for name in names_of if (measure := measure_of(name))}
-    whole = len(columns) > 1 and any(without_stage(name) == measure for name, measure in measured.items())
-    kinds = [
-        ("metrics", [*measured] if whole or len({*measured.values()}) > 1 else []),
-        ("columns of a tracker", unit_columns.tracked(names_of)),
-        ("statistics of others", unit_columns.statistics(names_of, [column.name for column in every])),
-        *((kind, [column.name]) for column in columns if (kind := unit_columns.counted(column.head()))),
-    ]
-    for kind, names in kinds:
-        if names:
-            raise InputError(
-                f"{where}: every column of numbers must be a system, got {kind}: {roles_of.listed(names, 5)}; name the "
-                "columns to compare: systems='a,b'"
-            )
 
 
 def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:

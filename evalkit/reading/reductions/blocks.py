@@ -138,15 +138,17 @@ class Blocks:
             slices.append(Segment(tuple(found.values), parts.of))
             labels[column] = parts.labels
         if unit and known["unit"].empty:
-            raise self._no_unit(unit, known["unit"].empty)
+            raise self.no_unit(unit, known["unit"].empty)
         few = len(known["unit"].values) if unit and len(known["unit"].values) <= most.units else 0
         schema = replace(self.schema, segments=tuple(slices), parted=few > 0, units=few)
         return replace(self, schema=schema, slices=labels)
 
-    def _no_unit(self, unit: str, rows: int) -> InputError:
-        """The error for rows without a unit."""
-        none = self.engine.dialect.literal(aligned.NONE)
-        empty = self.where(f"{cell(self.engine, f'text attribute {unit}')} = {none}", "1", 1)
+    def no_unit(self, unit: str, rows: int, id: str | None = None) -> InputError:
+        """The error for rows without a unit. id: that of the first one, where the rows of systems are joined."""
+        literal = self.engine.dialect.literal
+        condition = f"{cell(self.engine, f'text attribute {unit}')} = {literal(aligned.NONE)}"
+        condition += f" AND id = {literal(id)}" if id is not None else ""
+        empty = self.where(condition, "1", 1, None if id is None else self.systems[0])
         return aligned.no_unit(empty[0][1] if empty else self.name, unit, rows)
 
     def coded(self, role: str, of: Mapping[str, int]) -> "Blocks":

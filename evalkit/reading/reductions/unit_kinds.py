@@ -1,7 +1,4 @@
-"""Which kind of values a table holds, by its header, by what the user says, and where these do not tell, its cells.
-
-And the output of `trec_eval -q`: lines of measure, query and value, of one system a file.
-"""
+"""Which kind of values a table holds, by its header, by what the user says, and where these do not tell, its cells."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,126 +6,24 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from evalkit.arrays import Floats, InputError, ParameterError
-from evalkit.findings import kinds
+from evalkit.arrays import ParameterError
 from evalkit.limits import Reading
-from evalkit.metrics.rows import Sums
 from evalkit.parameters import Significance
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns, Roles
 from evalkit.reading.reductions import units
-from evalkit.reading.reductions.units import COUNTED, VALUE, UnitValues, unused, wanted
+from evalkit.reading.reductions.units import COUNTED, VALUE, Trials, UnitValues
 from evalkit.reading.tables import columns, sources, trec
 from evalkit.reading.tables.formats import Csv, Trec
 from evalkit.reading.tables.parts import Part
 
-COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
-NAMES = ("runid", "relstring")  # measures whose value is text
-ALL = "all"
 _MEASURE = re.compile(
     r"runid|relstring|num_(q|ret|rel|rel_ret|nonrel_judged_ret)|(gm_)?(map|bpref)|map_cut_\d+|Rprec(_mult)?(_[\d.]+)?|"
     r"recip_rank|iprec_at_recall_[\d.]+|(P|recall|success|relative_P|ndcg_cut|Rndcg)_?[\d.]*|ndcg(_rel|_cut)?|11pt_avg|"
     r"infAP|set_\w+|utility|binG|G"
 )
-
-
-def is_output(part: Part) -> bool:
-    """Whether the first line of a file is a measure of trec_eval, a query and a value."""
-    if type(part) not in (Csv, Trec):
-        return False
-    first = trec.first_line(part.path)
-    return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))
-
-
-def read_output(parts: Sequence[Part], systems: Sequence[str], metrics: Sequence[str]) -> UnitValues:
-    """One value a query of each run, one file a run; `all` is left out and counted.
-
-    Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
-    files are of one run or a value comes twice.
-    """
-    runs, left = _runs(parts)
-    lines = [line for rows in runs.values() for line in rows]
-    measures = list(dict.fromkeys(measure for measure, _, _ in lines))
-    usual = [measure for measure in measures if measure not in COUNTS]
-    chosen = wanted(measures, metrics, "metrics") if metrics else tuple(sorted(usual, key=lambda m: m != "map")[:1])
-    names = wanted(runs, systems, "systems")
-    queries = sorted({query for _, query, _ in lines})
-    others = [measure for measure in usual if measure not in chosen]
-    summaries = f"{left:,} summary {'line' if left == 1 else 'lines'}"
-    return UnitValues(
-        id=np.array(queries, dtype=object),
-        name="query",
-        metrics=chosen,
-        systems=names,
-        values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
-        columns={"systems": "one file each"},
-        directions=dict.fromkeys(chosen, "high"),
-        sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
-        findings=(kinds.SUMMARY_LINES.note(left, lines=summaries), *unused("Measures that were not compared", others)),
-    )
-
-
-def _runs(parts: Sequence[Part]) -> tuple[dict[str, list[tuple[str, str, float]]], int]:
-    """Run -> its lines, and how many lines of `all` were left out; raises InputError where two files are of one run."""
-    runs, left = {}, 0
-    for part in parts:
-        name, rows, summaries = _lines(part)
-        if name in runs:
-            raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
-        runs[name], left = rows, left + summaries
-    return runs, left
-
-
-def _measured(rows: Sequence[tuple[str, str, float]], measure: str, queries: Sequence[str], name: str) -> Floats:
-    """One measure of one run on these queries, NaN where it has none."""
-    values: dict[str, float] = {}
-    for own, query, number in rows:
-        if own == measure and query in values:
-            raise InputError(f"run {name!r}: {measure} of query {query!r} must come once, got it again")
-        if own == measure:
-            values[query] = number
-    return np.array([values.get(query, np.nan) for query in queries])
-
-
-def _lines(part: Part) -> tuple[str, list[tuple[str, str, float]], int]:
-    """The run's name, (measure, query, value) of each line of a query, and how many lines of `all` were left out.
-
-    Raises InputError with the line where one has not three fields or its value is no number.
-    """
-    import pyarrow as pa
-
-    with pa.input_stream(str(part.path), compression="detect") as stream:
-        text = stream.read().decode("utf-8", errors="replace")
-    name, rows, left = part.path.name.removesuffix(".gz").rsplit(".", 1)[0], [], 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        fields = line.split(None, 2)
-        if not fields:
-            continue
-        if len(fields) != 3:
-            raise InputError(f"{part.name}: line {number} must be 'measure query value', got {line.strip()[:80]!r}")
-        if fields[0] == "runid":
-            name = fields[2].strip()
-        elif fields[1] == ALL:
-            left += 1
-        elif fields[0] not in NAMES:
-            rows.append((fields[0], fields[1], _value(part, fields[2].strip(), number)))
-    if not rows:
-        raise InputError(
-            f"{part.name}: trec_eval's output must hold the values of each query, got only the summary 'all'; "
-            "run trec_eval with -q"
-        )
-    return name, rows, left
-
-
-def _value(part: Part, text: str, line: int) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{part.name}: the value must be a number, got {text!r} (line {line})") from None
 
 
 # Kinds of tables ------------------------------------------------------------------------------------------------------
@@ -166,6 +61,12 @@ class Header:
         return bool(self.chosen.get("system") or Columns.of(self.cells or Cells.of([self.part])).system())
 
     @property
+    def is_output(self) -> bool:
+        """True if the first line of a file is a measure of trec_eval, a query and a value."""
+        first = trec.first_line(self.part.path) if type(self.part) in (Csv, Trec) else ()
+        return len(first) == 3 and bool(_MEASURE.fullmatch(first[0]))
+
+    @property
     def is_report(self) -> bool:
         """True of the JSON of an earlier report."""
         return self.part.nested and self.has("schema", "report", "versions")
@@ -178,7 +79,7 @@ class Header:
 
 
 RECOGNISED: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first that recognises the header
-    ("trec_eval", lambda h: is_output(h.part)),
+    ("trec_eval", lambda h: h.is_output),
     ("ranking", lambda h: h.part.layout is not None),
     ("report", lambda h: h.is_report),
     ("trials", lambda h: h.has(*(h.chosen.get(role, role) for role in COUNTED))),
@@ -253,38 +154,46 @@ class Given:
                 f"metrics: a wide table holds one metric, got {len(p.metrics)}; a long table has a metric column"
             )
         if self.name != "ranking":
-            check_named(parts, p.columns, p.unit)
+            check_named(parts, p.columns, p.unit, p.systems if self.name == "wide" else ())
         if self.kind.roles:
             columns.check_roles(p.columns, self.kind.roles)
         for part in parts if self.name == "wide" and p.header is None else ():
             columns.refuse_data(part.columns, part.name)
 
-    def read(self, p: Significance, reading: Reading) -> UnitValues:
-        """The values that a table, an earlier report or trec_eval's output holds."""
+    def read(self, p: Significance, reading: Reading) -> UnitValues | Trials:
+        """What the input holds; of predicted probabilities the scores."""
+        cells = self.cells
+        if self.name == "trials":
+            return units.read_trials(cells, p.columns)
         if self.name == "report":
-            return units.read_report(self.cells.parts)
+            return units.read_report(cells.parts)
         if self.name == "trec_eval":
-            return read_output(self.cells.parts, p.systems, p.metrics)
-        of = Columns.of(self.cells)
+            return units.read_output(cells.parts, p.systems, p.metrics)
+        if self.name == "classification":
+            return units.read_scores(cells, p.columns, p.unit, reading)
         if self.name == "long":
-            roles = Roles.of_long(of, p.columns, p.unit)
+            roles = Roles.of_long(Columns.of(cells), p.columns, p.unit)
         else:
-            roles = Roles.of_wide(of, p.columns, p.unit, p.systems)
-        return units.read(roles, p.systems, p.metrics, reading)
+            roles = Roles.of_wide(Columns.of(cells), p.columns, p.unit, p.systems)
+        return units.read_table(roles, p.systems, p.metrics, reading)
 
 
 @contextmanager
 def opened(p: Significance, reading: Reading) -> Iterator[Given]:
     """The input that the parameters name; its engine, where it has more rows than are kept, closes with the block."""
     parts = sources.parts(p.preds, p.header, reading)
-    is_table = not (parts[0].layout or Header(parts[0], {}, ()).is_report or is_output(parts[0]))
+    first = Header(parts[0], {}, ())
+    is_table = not (parts[0].layout or first.is_report or first.is_output)
     budget = backends.budget(p.memory, p.threads, p.spill, reading)
     with backends.needed(parts, budget) if is_table else nullcontext() as engine:
         yield Given.of(parts, p, engine)
 
 
-def check_named(parts: Sequence[Part], chosen: Mapping[str, str], unit: str | None) -> None:
+def check_named(
+    parts: Sequence[Part], chosen: Mapping[str, str], unit: str | None, systems: Sequence[str] = ()
+) -> None:
     """Raise ParameterError for all columns that the parameters name and a part lacks."""
     named = {name: f"columns: {role}" for role, name in chosen.items()} | ({unit: "unit"} if unit else {})
+    named |= dict.fromkeys(systems, "systems or unit")
     for part in parts:
         columns.match(part.columns, (), {}, part.name, named=named).resolved()

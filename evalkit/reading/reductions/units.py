@@ -7,7 +7,7 @@ undefined (NaN) and never 0. One number a unit, system and metric is kept, whate
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -27,7 +27,6 @@ from evalkit.reading.inputs.lists import Account
 from evalkit.reading.inputs.unit_columns import Cells, Column
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, ROW, SYSTEM, Columns, Roles
 from evalkit.reading.reductions import blocks
-from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules
 from evalkit.reading.tables import table as tables
@@ -48,8 +47,8 @@ class UnitValues:
     id: what names each unit, texts of numpy or Arrow; None where they are numbered. name: what the input calls what
     varies, "row" where it names nothing. cluster: the number of each unit's cluster, and the clusters' names in order;
     None where each has one unit, which is then called as its cluster. texts: further columns that could name clusters.
-    findings: what was decided or left out on the way. alone: rows whose id another system lacks. accounts: what became
-    of each system's ranked rows.
+    findings: what was decided or left out on the way. alone: rows whose id another system lacks. label: of each row,
+    where the values are the scores of rows. accounts: what became of each system's ranked rows.
     known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only, and
     directions: which values of a metric are better by it, "high", "low" or "neither".
     """
@@ -67,6 +66,7 @@ class UnitValues:
     directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     alone: int = 0
+    label: Ints | None = None
     accounts: Mapping[str, Account] = field(default_factory=dict)
 
     @classmethod
@@ -77,6 +77,13 @@ class UnitValues:
         values = {key: Sums(table[f"v{i}"].to_numpy()) for i, key in enumerate(keys)}
         metrics, systems = (tuple(dict.fromkeys(names)) for names in zip(*values, strict=True))
         return cls(id=id, cluster=cluster, metrics=metrics, systems=systems, values=values, **about)
+
+    def losses(self, metrics: Sequence[Metric]) -> "UnitValues":
+        """The losses of rows whose labels and scores these are."""
+        assert self.label is not None
+        rows = {name: Rows(self.label, side.numerator) for (_, name), side in self.values.items()}
+        values = {(metric.name, name): Chosen(metric).sums(own) for metric in metrics for name, own in rows.items()}
+        return replace(self, metrics=tuple(metric.name for metric in metrics), values=values, label=None)
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())).numerator)
@@ -229,7 +236,7 @@ def cell_means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
-def read(roles: Roles, systems: Sequence[str], metrics: Sequence[str], reading: Reading) -> UnitValues:
+def read_table(roles: Roles, systems: Sequence[str], metrics: Sequence[str], reading: Reading) -> UnitValues:
     """The values of a wide table, one row a unit, or of a long one, one row a unit, system and perhaps metric.
 
     Rows that say the same are draws, whose mean is the value. Raises InputError where a cell of values is text or
@@ -318,38 +325,36 @@ def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]
 LABEL = Role("label", rules.FLAGS)
 
 
-def read_losses(
-    cells: Cells, named: Mapping[str, str], metrics: Sequence[Metric], unit: str | None, reading: Reading
-) -> UnitValues:
-    """The losses of rows of systems that are joined on the id, of labels and probabilities."""
+def read_scores(cells: Cells, named: Mapping[str, str], unit: str | None, reading: Reading) -> UnitValues:
+    """The labels and probabilities of rows of systems that are joined on the id."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    layouts = aligned.layouts(cells.parts, lambda part: _layout(part, named, [unit] if unit else []))
+    layouts = [_layout(part, named, unit) for part in cells.parts]
+    tables.same_columns(cells.parts, [layout.fields for layout in layouts])
     t = blocks.laid(cells.engine, blocks.pieces_of(cells.engine, cells.parts, layouts), unit=unit)
-    systems, ids = t.systems, t.schema.id is not None
-    n, width = t.rows // len(systems), len(metrics) * len(systems)
+    n, width, ids = t.rows // len(t.systems), len(t.systems) + 1, t.schema.id is not None
     if n * width > reading.kept:
         raise too_many(t.name, n, width, reading.kept)
-    table = t.total(RowLosses(tuple(metrics), ids)).whole([ID], reading.listed)
+    table = t.total(Said(ids)).whole([ID], reading.listed)
     t.check(len(table), None if ids else 0)
-    if unit:
-        _refuse_no_unit(t, table, unit)
+    lacking = pc.equal(table[CLUSTER], aligned.NONE) if unit else pa.array([False])
+    if unit and (rows := pc.sum(lacking).as_py()):
+        raise t.no_unit(unit, rows, pc.min(table[ID].filter(lacking)).as_py() if ids else None)
     if not ids:
         numbers = pa.array(np.arange(1, len(table) + 1)).cast(pa.string())
         table = pa.table(dict(zip(table.column_names, table.columns, strict=True)) | {ID: numbers})
-    keys = [(metric.name, system) for metric in metrics for system in systems]
-    columns = {**t.columns} | ({"unit": unit} if unit else {})
-    alone = t.rows - len(table) * len(systems)
-    return UnitValues.of_table(table, keys, name=unit or ROW, columns=columns, sources=t.sources(), alone=alone)
+    about: dict[str, Any] = {"columns": {**t.columns} | ({"unit": unit} if unit else {}), "sources": t.sources()}
+    about |= {"alone": t.rows - len(table) * len(t.systems), "label": table["label"].to_numpy()}
+    return UnitValues.of_table(table, [("score", system) for system in t.systems], name=unit or ROW, **about)
 
 
-def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> Layout:
+def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> Layout:
     """The columns of a part; the unit may be the id."""
-    names = ("system", "id", "label", "score")
-    beside = dict.fromkeys(attributes, aligned.ATTRIBUTE)
+    names, beside = ("system", "id", "label", "score"), {unit: aligned.ATTRIBUTE} if unit else {}
     columns = roles_of.match(part.columns, names, named, part.name, named=beside).resolved(names[2:])
     return Layout(
-        aligned.attributes_by_role(attributes) | aligned.shared_of([LABEL], columns),
+        {f"attribute {name}": Field(name, rules.ANY) for name in beside} | aligned.shared_of([LABEL], columns),
         {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},
         id=columns.get("id"),
         system=columns.get("system"),
@@ -357,39 +362,114 @@ def _layout(part: Part, named: Mapping[str, str], attributes: Sequence[str]) -> 
 
 
 @dataclass(frozen=True)
-class RowLosses:
-    """The losses of the rows of a block that every system has."""
+class Said:
+    """The label and the scores, v0, v1, …, of the rows of a block that every system has."""
 
-    metrics: tuple[Metric, ...]
     ids: bool
 
     def __call__(self, block: Block) -> Shaped:
-        """One value a metric, system and row."""
+        """A row each, with its id and its unit where these are named."""
         import pyarrow as pa
 
-        label = block.truth.astype(np.int64)
-        systems = [Rows(label, score) for score in block.said]
-        values = [Chosen(metric).sums(rows).numerator for metric in self.metrics for rows in systems]
         names = {ID: block.texts if self.ids else None, CLUSTER: block.units}
         columns = {name: texts for name, texts in names.items() if texts is not None}
-        return Shaped((pa.table(columns | {f"v{i}": column for i, column in enumerate(values)}),), (1, 1, len(block)))
+        columns |= {"label": block.truth.astype(np.int64)} | {f"v{i}": score for i, score in enumerate(block.said)}
+        return Shaped((pa.table(columns),), (1, 1, len(block)))
 
 
-def _refuse_no_unit(t: Blocks, table: Any, unit: str) -> None:
-    """Raises InputError where a row that all systems have has no unit."""
-    import pyarrow.compute as pc
-
-    lacking = pc.equal(table[CLUSTER], aligned.NONE)
-    if rows := pc.sum(lacking).as_py():
-        where = "true"
-        if t.schema.id:
-            where = f"id = {t.engine.dialect.literal(pc.min(table[ID].filter(lacking)).as_py())}"
-        condition = f"{blocks.cell(t.engine, f'text attribute {unit}')} = {t.engine.dialect.literal(aligned.NONE)}"
-        place = t.where(f"{condition} AND {where}", "1", 1, t.systems[0])[0][1]
-        raise aligned.no_unit(place, unit, rows)
+# What other programs and earlier reports say --------------------------------------------------------------------------
 
 
-# Successes and trials, and earlier reports ----------------------------------------------------------------------------
+LISTS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
+NAMES = ("runid", "relstring")  # measures whose value is text
+ALL = "all"
+
+
+def read_output(parts: Sequence[Part], systems: Sequence[str], metrics: Sequence[str]) -> UnitValues:
+    """One value a query of each run, one file a run; `all` is left out and counted.
+
+    Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
+    files are of one run or a value comes twice.
+    """
+    runs, left = _runs(parts)
+    lines = [line for rows in runs.values() for line in rows]
+    measures = list(dict.fromkeys(measure for measure, _, _ in lines))
+    usual = [measure for measure in measures if measure not in LISTS]
+    chosen = wanted(measures, metrics, "metrics") if metrics else tuple(sorted(usual, key=lambda m: m != "map")[:1])
+    names = wanted(runs, systems, "systems")
+    queries = sorted({query for _, query, _ in lines})
+    others = [measure for measure in usual if measure not in chosen]
+    summaries = f"{left:,} summary {'line' if left == 1 else 'lines'}"
+    return UnitValues(
+        id=np.array(queries, dtype=object),
+        name="query",
+        metrics=chosen,
+        systems=names,
+        values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
+        columns={"systems": "one file each"},
+        directions=dict.fromkeys(chosen, "high"),
+        sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
+        findings=(kinds.SUMMARY_LINES.note(left, lines=summaries), *unused("Measures that were not compared", others)),
+    )
+
+
+def _runs(parts: Sequence[Part]) -> tuple[dict[str, list[tuple[str, str, float]]], int]:
+    """Run -> its lines, and how many lines of `all` were left out; raises InputError where two files are of one run."""
+    runs, left = {}, 0
+    for part in parts:
+        name, rows, summaries = _lines(part)
+        if name in runs:
+            raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
+        runs[name], left = rows, left + summaries
+    return runs, left
+
+
+def _measured(rows: Sequence[tuple[str, str, float]], measure: str, queries: Sequence[str], name: str) -> Floats:
+    """One measure of one run on these queries, NaN where it has none."""
+    values: dict[str, float] = {}
+    for own, query, number in rows:
+        if own == measure and query in values:
+            raise InputError(f"run {name!r}: {measure} of query {query!r} must come once, got it again")
+        if own == measure:
+            values[query] = number
+    return np.array([values.get(query, np.nan) for query in queries])
+
+
+def _lines(part: Part) -> tuple[str, list[tuple[str, str, float]], int]:
+    """The run's name, (measure, query, value) of each line of a query, and how many lines of `all` were left out.
+
+    Raises InputError with the line where one has not three fields or its value is no number.
+    """
+    import pyarrow as pa
+
+    with pa.input_stream(str(part.path), compression="detect") as stream:
+        text = stream.read().decode("utf-8", errors="replace")
+    name, rows, left = part.path.name.removesuffix(".gz").rsplit(".", 1)[0], [], 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        fields = line.split(None, 2)
+        if not fields:
+            continue
+        if len(fields) != 3:
+            raise InputError(f"{part.name}: line {number} must be 'measure query value', got {line.strip()[:80]!r}")
+        if fields[0] == "runid":
+            name = fields[2].strip()
+        elif fields[1] == ALL:
+            left += 1
+        elif fields[0] not in NAMES:
+            rows.append((fields[0], fields[1], _value(part, fields[2].strip(), number)))
+    if not rows:
+        raise InputError(
+            f"{part.name}: trec_eval's output must hold the values of each query, got only the summary 'all'; "
+            "run trec_eval with -q"
+        )
+    return name, rows, left
+
+
+def _value(part: Part, text: str, line: int) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{part.name}: the value must be a number, got {text!r} (line {line})") from None
 
 
 def read_trials(cells: Cells, chosen: Mapping[str, str]) -> Trials:
