@@ -1,4 +1,4 @@
-"""Counts: worked examples, scikit-learn on real data, and what no reordering, weighting or merging may change."""
+"""Counts, also by group: worked examples, scikit-learn on real data, and what order and weights may not change."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from sklearn import metrics
 
 from evalkit.catalogue.lookup import find
 from evalkit.metrics import counts as k
+from evalkit.metrics.counts import auc, auc_by_group, count, twice_u
 
 TIES = ([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])
 
@@ -131,3 +132,21 @@ def test_long_tables_are_summed_in_steps():
     assert k.twice_u(c) == 2 * np.dot(c.positive, below)
     assert k.average_precision(c) == pytest.approx(np.dot(c.positive, k.precision(c)) / c.positives, abs=1e-13)
     assert k.ks(c) == pytest.approx(np.abs(k.recall(c) - k.false_positive_rate(c)).max(), abs=1e-15)
+
+
+rows_by_group = st.lists(
+    st.tuples(st.integers(0, 1), st.sampled_from([-2.5, -0.0, 0.0, 0.1, 0.1 + 2**-55, 7.0]), st.integers(-2, 3)),
+    max_size=60,
+)
+
+
+@ANY_TIME
+@given(rows_by_group)
+def test_equals_one_table_for_each_group(data):
+    label, score, group = (np.array(column) for column in zip(*data, strict=True)) if data else (np.zeros(0),) * 3
+    g = auc_by_group(label, score, group)
+    np.testing.assert_array_equal(g.group, np.unique(group))
+    for i, name in enumerate(g.group):
+        c = count(score[group == name], label[group == name])
+        assert (g.twice_u[i], g.positives[i], g.negatives[i]) == (twice_u(c), c.positives, c.negatives)
+        np.testing.assert_equal(g.auc[i], auc(c))

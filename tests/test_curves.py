@@ -1,14 +1,22 @@
-"""Curves, areas by their own names, and the choice of a threshold."""
+"""Curves, areas by their own names, the choice of a threshold, net benefit, and points and bands as drawn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANY_TIME
 from sklearn import metrics
 
+from evalkit.metrics import curves
 from evalkit.metrics import curves as v
 from evalkit.metrics.counts import at, auc, average_precision, count, f_score, precision, recall
+from evalkit.metrics.curves import net_benefit, treat_all
+from evalkit.metrics.rows import Rows
+from evalkit.pages import binary_page, page
+from evalkit.statistics.thresholds import differences
+from evalkit.studies import classification, score_curves
+from evalkit.studies.binary import BinaryStudy
 
 EIGHT = count([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])
 
@@ -151,3 +159,74 @@ def test_thresholds_are_chosen_by_their_rule():
     total = [5 * np.sum(label[score < t]) + np.sum(1 - label[score >= t]) for t in everything]
     assert v.cheapest(c, 1, 5) == everything[np.argmin(total)]
     assert v.cheapest(c, 1, 0) == np.inf
+
+
+RNG = np.random.default_rng(5)
+CHANCE = np.array([0.05, 0.2, 0.5, 0.8])
+
+
+def rows(n, rng):
+    risk = rng.beta(1, 3, n)
+    label = (rng.random(n) < risk).astype(int)
+    return label, np.clip(risk + rng.normal(0, 0.05, n), 0.001, 0.999), np.clip(rng.beta(1, 3, n), 0.001, 0.999)
+
+
+def dcurves(label, score, t):
+    """tp_rate − t / (1 − t) fp_rate, as `dca` has it, with rates over all rows."""
+    return np.mean((score >= t) & (label == 1)) - t / (1 - t) * np.mean((score >= t) & (label == 0))
+
+
+def test_equals_dcurves_formula():
+    label, score, _ = rows(700, RNG)
+    c = count(score.round(2), label)
+    expected = [dcurves(label, score.round(2), t) for t in CHANCE]
+    np.testing.assert_allclose(net_benefit(c, CHANCE), expected, atol=1e-10)
+    everything = [dcurves(label, np.ones(700), t) for t in CHANCE]
+    np.testing.assert_allclose(treat_all(c, CHANCE), everything, atol=1e-10)
+
+
+def test_differences_equal_the_mean_over_rows_and_its_error():
+    label, first, second = rows(500, RNG)
+    d = differences(Rows(label, first), Rows(label, second), CHANCE, level=0.95)
+    for i, t in enumerate(CHANCE):
+        cost = t / (1 - t)
+        each = ((first >= t) * 1.0 - (second >= t)) * np.where(label == 1, 1, -cost)
+        error = np.sqrt((np.sum((each - each.mean()) ** 2) + 1 + cost**2) / 499 / 500)
+        assert d.value[i] == pytest.approx(each.mean(), abs=1e-10)
+        assert (d.high[i] - d.low[i]) / 2 == pytest.approx(1.96473 * error, rel=1e-5)
+
+
+SYSTEMS = page.CURVES + 2
+
+
+@pytest.fixture
+def study():
+    g = np.random.default_rng(1)
+    label = g.random(300) < 0.4
+    scores = {f"score_{j}": np.clip(0.4 + 0.03 * j * label + g.normal(0, 0.15, 300), 0, 1) for j in range(SYSTEMS)}
+    return classification.read(preds=pd.DataFrame({"label": label.astype(int)} | scores), metrics="roc_auc")
+
+
+def test_bands_are_made_once_for_both_curves_and_only_of_systems_that_are_drawn(study, monkeypatch):
+    resampled, resample = [], BinaryStudy.resample
+    monkeypatch.setattr(BinaryStudy, "resample", lambda self, name: resampled.append(name) or resample(self, name))
+    binary_page.curve_plot(study)
+    assert resampled == study.order[: page.CURVES]
+    for kind in ("roc", "pr"):
+        every, some = study.bands(kind), study.bands(kind, study.order[2:4])
+        assert list(every["system"].unique()) == study.order
+        own = every[every["system"].isin(study.order[2:4])].reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, some)
+        drawn = resample(study, study.order[2])
+        alone = score_curves.band(study.order[2], drawn, kind, level=0.95)
+        pd.testing.assert_frame_equal(alone, some[some["system"] == study.order[2]])
+    assert sorted(resampled) == sorted(study.order)
+
+
+def test_crossings_are_those_of_each_pair_alone(study):
+    rows = study.crossings
+    assert len(rows) == 2 * len(study.pairs) == SYSTEMS * (SYSTEMS - 1)
+    for row in rows[rows["curve"] == "pr"].to_dict("records"):
+        first, second = (curves.precision_recall_curve(study.table(row[name])) for name in ("first", "second"))
+        assert row["crossings"] == pytest.approx(curves.crossings(first, second).tolist(), abs=1e-12)
+    assert rows["crossings"].map(len).max() > 0

@@ -1,14 +1,16 @@
-"""Several classes and several labels: weights, units, predicted classes that a column says, tables without curves."""
+"""Several classes and labels: weights, units, many classes, and each class against the rest."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ks_2samp
 
 from evalkit.drawing.tables import Html
-from evalkit.pages import classification_page
-from evalkit.studies import classification
+from evalkit.metrics.curves import net_benefit
+from evalkit.pages import classes_page, classification_page
+from evalkit.studies import classes, classification
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
@@ -217,3 +219,115 @@ def test_a_class_that_only_one_system_predicts():
     comparisons = classification.read(pd.concat(rows), metrics="macro_f1,macro_precision").comparisons
     assert np.isfinite(comparisons[["difference", "low", "high", "p"]].to_numpy()[0]).all()
     assert np.isnan(comparisons["p"][1])  # nobody knows how precise a class is that has no rows
+
+
+def guesses(classes, n=4000):
+    rng = np.random.default_rng(classes)
+    actual = np.minimum(rng.geometric(6 / classes, size=n), classes) - 1
+    actual[:classes] = np.arange(classes)
+    predicted = np.where(rng.random(n) < 0.7, actual, rng.integers(0, classes, n))
+    return pd.DataFrame(
+        {"label": np.char.add("c", actual.astype(str)), "predicted": np.char.add("c", predicted.astype(str))}
+    )
+
+
+def test_the_confusion_picture_of_four_hundred_classes_is_bounded_and_says_so():
+    picture = classes_page.confusion_plot(classification.read(guesses(400)))
+    assert len(picture.svg) < 1e6
+    assert (
+        "Drawn: the 39 most frequent of 400 classes, and the others together; the JSON holds all classes."
+        in picture.caption
+    )
+    assert "(361 others)" in picture.svg
+
+
+def test_forty_classes_are_all_drawn():
+    picture = classes_page.confusion_plot(classification.read(guesses(40)))
+    assert "most frequent of" not in picture.caption
+    assert "others)" not in picture.svg
+
+
+def test_classes_drawn_together_keep_every_row():
+    table = np.arange(50 * 50).reshape(50, 50)
+    together, names = classification.drawn_together(table, tuple(f"c{i}" for i in range(50)))
+    assert together.shape == (40, 40)
+    assert together.sum() == table.sum()
+    assert names == (*(f"c{i}" for i in range(11, 50)), "(11 others)")
+    assert together[-1, -1] == table[:11, :11].sum()
+    assert (together[:-1, :-1] == table[11:, 11:]).all()
+
+
+RNG = np.random.default_rng(9)
+CLASSES, ROWS = 9, 400
+ACTUAL = RNG.integers(0, CLASSES, ROWS)
+LOGIT = RNG.normal(size=(ROWS, CLASSES)) + 2.0 * (np.arange(CLASSES) == ACTUAL[:, None])
+LOGIT[:, 4] += 1.5  # its probabilities are too high
+CHANCE = np.exp(LOGIT) / np.exp(LOGIT).sum(axis=1, keepdims=True)
+NAMES = [f"kind {i}" for i in range(CLASSES)]
+PICTURES = ("score_plot", "ks_plot", "class_calibration_plot", "decision_curve")
+
+
+@pytest.fixture(scope="module")
+def study():
+    columns = {f"p_{name}": CHANCE[:, i] for i, name in enumerate(NAMES)}
+    return classification.read(pd.DataFrame({"label": np.array(NAMES)[ACTUAL]} | columns), metrics="accuracy")
+
+
+@pytest.fixture(scope="module")
+def labels():
+    even, low = CHANCE[:, ::2].sum(axis=1), CHANCE[:, :3].sum(axis=1)
+    frame = pd.DataFrame({"y_even": ACTUAL % 2 == 0, "y_low": ACTUAL < 3}).astype(int).assign(p_even=even, p_low=low)
+    return classification.read(frame, metrics="micro_f1")
+
+
+def test_the_worst_calibrated_are_drawn_and_the_others_named(study):
+    drawn = list(study.one_by_one)
+    assert len(drawn) == classes.MOST
+    assert drawn == sorted(drawn)
+    assert "kind 4" in drawn
+    picture, left = classification_page.score_plot(study), ", ".join(name for name in NAMES if name not in drawn)
+    assert f"the 6 of 9 classes with the largest miscalibration (not drawn: {left})" in picture.caption
+    assert picture.summary
+    assert len(picture.svg) < 30_000
+
+
+def test_their_numbers_are_those_of_the_rows(study):
+    recorded = classes_page.recorded(study)["one_by_one"]
+    benefit = pd.DataFrame(recorded["net_benefit"])
+    for row in recorded["scores"]["distances"]:
+        i = NAMES.index(row["system"])
+        own = i == ACTUAL
+        assert row["value"] == pytest.approx(ks_2samp(CHANCE[own, i], CHANCE[~own, i]).statistic, abs=1e-12)
+        points = benefit[benefit["system"] == row["system"]]
+        expected = net_benefit(study.one_by_one[row["system"]], points["x"].to_numpy())
+        np.testing.assert_allclose(points["y"], expected, atol=1e-12)
+        at = points[np.isclose(points["x"], 0.5)].iloc[0]
+        chosen = CHANCE[:, i] >= 0.5
+        assert at["y"] == pytest.approx((np.sum(chosen & own) - np.sum(chosen & ~own)) / ROWS, abs=1e-12)
+
+
+def test_confused_pairs_are_the_largest_mistakes(study):
+    predicted = CHANCE.argmax(axis=1)
+    table = pd.crosstab(ACTUAL, predicted).to_numpy(copy=True)
+    first = study.confused.iloc[0]
+    i, j = NAMES.index(first["actual"]), NAMES.index(first["predicted"])
+    np.fill_diagonal(table, 0)
+    assert first["n"] == table.max() == table[i, j]
+    assert first["share"] == pytest.approx(table[i, j] / np.sum(i == ACTUAL))
+    assert first["of_errors"] == pytest.approx(table[i, j] / table.sum())
+    assert "Most confused pairs of classes" in classes_page.confusion(study).text
+
+
+def test_labels_have_the_same_pictures(labels):
+    assert list(labels.one_by_one) == ["even", "low"]
+    for name in PICTURES:
+        picture = getattr(classification_page, name)(labels)
+        assert "each label" in picture.caption
+    assert labels.plot.score.summary == ""
+
+
+def test_classes_alone_have_no_such_pictures():
+    study = classification.read(pd.DataFrame({"label": ["a", "b", "c"] * 4, "predicted": ["a", "b", "a"] * 4}))
+    assert classes_page.recorded(study) == {}
+    assert all(getattr(classification_page, name)(study).html == "" for name in PICTURES)
+    assert study.confused[["actual", "predicted", "n"]].to_numpy().tolist() == [["c", "a", 4]]

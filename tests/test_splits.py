@@ -1,4 +1,7 @@
+"""Splits into folds by row, group and time, errors from them, and estimators of the user."""
+
 import contextlib
+import sys
 
 import numpy as np
 import pytest
@@ -107,3 +110,14 @@ def test_out_of_bag_share(rows, share):
 
 def test_632_plus_lies_between_out_of_bag_and_632():
     assert fitting.error_632(0.05, 0.2) < fitting.error_632_plus(0.05, 0.2, 0.5) < 0.2
+
+
+def test_a_module_in_the_working_directory_is_found_and_hides_nothing(tmp_path, monkeypatch):
+    source = "from sklearn.dummy import DummyClassifier\n\nclass Own(DummyClassifier):\n    pass\n"
+    (tmp_path / "evalkit_own_models.py").write_text(source)
+    (tmp_path / "sklearn.py").write_text("raise SystemExit('imported from the working directory')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    assert type(fitting.load("evalkit_own_models.Own", "estimator", "classes")).__name__ == "Own"
+    assert fitting.load("sklearn.dummy.DummyClassifier", "estimator", "classes")
+    assert sys.path[-1] == str(tmp_path)

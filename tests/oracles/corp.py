@@ -3,7 +3,7 @@
     python -m venv /some/folder && /some/folder/bin/pip install model-diagnostics==1.5.0
     /some/folder/bin/python tests/oracles/corp.py
 
-The file names the versions. tests/test_corp.py compares.
+The file names the versions. tests/test_calibration.py compares.
 """
 
 import json
