@@ -242,9 +242,14 @@ APART: tuple[tuple[str, str, Any], ...] = (  # the cases, the place, and how far
     ("two classes, own", rf"(comparisons|estimates|headline|segments)\[.*\]\.{LIMITS}", 2e-3),
     ("two classes, own", r"(comparisons|estimates)\[own_(alarms|gap|errors).*\]\.method", None),
     ("several classes, own", rf"(comparisons|estimates)\[of_last.*\]\.{LIMITS}", 3e-3),
-    ("(several|decided) classes", rf"(comparisons|headline|tops)\[.*\]\.{LIMITS}", 2e-3),
-    ("several labels", rf"(comparisons|headline|estimates|segments)\[.*\]\.{LIMITS}", 2e-3),
-    ("several labels", r"sweep\[micro_\w+( #\d+)?\]\.(low|high)", None),
+    ("(several|decided) classes(?!, users$)", rf"(comparisons|headline|tops)\[.*\]\.{LIMITS}", 2e-3),
+    ("several labels(?!, users$)", rf"(comparisons|headline|estimates|segments)\[.*\]\.{LIMITS}", 2e-3),
+    (
+        "several labels, users$",
+        rf"(comparisons\[(ranking_loss|samples_.*)\]|headline\[.*\])\.{LIMITS}",
+        2e-4,
+    ),  # rounding orders units
+    ("several labels(?!, users$)", r"sweep\[micro_\w+( #\d+)?\]\.(low|high)", None),
     ("forecasts", rf"(comparisons|estimates)\[wape.*\]\.{LIMITS}", 1e-3),
     ("forecasts", r"forecasts\.isotonic\.(curve|bands).*", None),  # thinned for the page, see test_large_tables.py
     ("two classes", r"findings\[EK(206|341|413)\]", None),
@@ -269,8 +274,9 @@ def apart(name, one):
 
 
 def read(case, data, reading=Reading(), **more):  # noqa: B008 - frozen
-    """The study of a case; that of classes and forecasts has the methods of many units, as those by blocks have."""
-    flipped = 1 if case.report in ("classification", "rating") else Limits.flipped
+    """The study of a case; those of rows and forecasts have methods of many units, but not of users without weights."""
+    few = case.report == "classification" and "unit" in case.given and "columns" not in case.given
+    flipped = Limits.flipped if few or case.report not in ("classification", "rating") else 1
     limits = Limits(flipped=flipped, resamples=100, bands=40, reading=reading)
     return of.study_of(case.report, data, limits, case.parameter, **case.given | more)
 

@@ -104,7 +104,7 @@ UNBOUNDED = {"pr_auc_trapezoid", "ece_10", "miscalibration"}
 
 def test_every_metric_of_order_of_two_classes_is_within_its_bound():
     data = binary(20_000, ties=12)
-    metrics = ",".join(name for name in row_metrics.COUNTS if not name.startswith("gauc"))
+    metrics = ",".join(name for name in row_metrics.COUNTS if not name.startswith(("gauc", "fbeta")))
     kept = classified(data, LESS, metrics=metrics, threshold=0.4)
     reduced = classified(data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=metrics, threshold=0.4)
     a, b = (numbers(study).unstack() for study in (kept, reduced))
@@ -129,6 +129,36 @@ def test_quantiles_of_errors_are_within_their_bound():
     assert np.abs(np.subtract(*quantiles)).max() <= reduced.bound
 
 
+ODD = {
+    "one weight of 1e9": lambda t: t.assign(heavy=np.where(t.index == 17, 1e9, 1.0)),
+    "all weight on one row": lambda t: t.assign(heavy=3.0 * (t.index == 17)),
+    "nothing but zeros": lambda t: t.assign(actual=0.0),
+    "tiny numbers": lambda t: t.assign(
+        **{name: t[name] * 1e-60 for name in ("actual", "forecast_near", "forecast_far")}
+    ),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(odd):
+    more = {"columns": "{weight: heavy}"} if "weight" in odd else {}
+    metrics = "mae,rmse,bias,r2,r2_correlation,wape,mape"
+    both = [
+        of.study_of("rating", ODD[odd](of.forecasts(300)), some, metrics=metrics, **more) for some in (USUAL, SMALL)
+    ]
+    for name in ("estimates", "comparisons"):
+        frames = [getattr(study, name).select_dtypes("number") for study in both]
+        pd.testing.assert_frame_equal(*frames, check_dtype=False, rtol=1e-5)
+
+
+def test_p_does_not_depend_on_the_unit_of_the_numbers():
+    data = of.forecasts(300)
+    small = data.assign(**{name: data[name] * 1e-9 for name in ("actual", "forecast_near", "forecast_far")})
+    limits = Limits(flipped=1, reading=SHARDS)
+    p = [of.study_of("rating", one, limits, metrics="mae,mse,rmse").comparisons["p"] for one in (data, small)]
+    np.testing.assert_allclose(*p, rtol=1e-5)
+
+
 # Any memory ---------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +176,7 @@ def counted(table, most=2**20):
     """The bins by group and system, and the facts, of a table in an engine."""
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
     counting, cuts = Counting(2, table.scale), [0.5] * len(table.table.systems)
-    by_score = ByScore(counting=counting, terms=Terms.alone((), 0), limits=limits, cuts=cuts)
+    by_score = ByScore(counting=counting, terms=Terms.alone((), 0, 0), limits=limits, cuts=cuts)
     found = table.table.total(pickle.loads(pickle.dumps(by_score)))
     return {key[:2]: tally.whole for key, tally in found.scores.items()}, found.facts.sums
 

@@ -24,6 +24,7 @@ LEAST, ALONE = 64, 2**18  # rows whose products are added up at once, and number
 GROUP = 25_000  # rows of a group that are drawn: half-widths are known to 1%
 RAKED = 10  # times that rows drawn are made to stand for all rows of each group
 ROUNDING = 1e-14  # of a sum of squares: less is what rounding leaves
+ALL_ON_ONE = 1e-12  # of Kish's number of units, beyond 1: less is what rounding leaves where one unit has all weight
 
 
 def products(x: Floats) -> Floats:
@@ -80,7 +81,8 @@ class Moments:
 
         squared: the moments of all products of two columns, which tell the fourth power of any form of them.
         """
-        parts = [Moments._of(some, columns(some), few, squared=squared) for some in block.steps()]
+        most = few if (len(block.starts) if block.clustered else len(block)) <= few else 0
+        parts = [Moments._of(some, columns(some), most, squared=squared) for some in block.steps()]
         while len(parts) > 1:
             pairs = [first + second for first, second in zip(parts[::2], parts[1::2], strict=False)]
             parts = [*pairs, *parts[2 * len(pairs) :]]
@@ -150,7 +152,8 @@ class Moments:
     def kish(self, column: int) -> float:
         """(Σ x)² / Σ x² of a column: how many units of equal weight tell as much."""
         total = self.totals[column]
-        return float(ratio(total**2, self.second[column, column] + total**2 / self.n))
+        kish = float(ratio(total**2, self.second[column, column] + total**2 / self.n))
+        return 1.0 if kish - 1 < ALL_ON_ONE else kish
 
 
 @dataclass(frozen=True, eq=False)

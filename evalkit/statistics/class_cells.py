@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Bools, Floats, Ints, minus, ratio
 from evalkit.catalogue.kinds import CELLS
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
 from evalkit.metrics import grid, kept
-from evalkit.metrics.block import Block
+from evalkit.metrics.block import Block, Hashes
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
-from evalkit.metrics.kept import Bundle, Parted, Tally, Total
-from evalkit.metrics.rows import Rows
+from evalkit.metrics.kept import Bundle, Parted, Tally
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import Layout, OfRows, Piece
+from evalkit.statistics.statistic import Layout, OfRows, Piece, summed_layout
 
 DENSE = 2**22  # cells up to which each has a place
 
@@ -62,7 +62,7 @@ class Group:
     """The cells of a group of rows. n: units, or rows. each: of every system. pairs: of two systems, the first before.
 
     gram: of rows in units the sums over units of the products of their weights in two cells, those of all systems side
-    by side; None where rows are independent.
+    by side; None where rows are independent. units: of few units these weights, a row a unit, sparse where they are so.
     """
 
     classes: int
@@ -71,6 +71,7 @@ class Group:
     each: Sequence[Cells]
     pairs: Mapping[tuple[int, int], Cells]
     gram: Floats | None = None
+    units: Any = None
 
     def places(self, system: int) -> Ints:
         """Where the cells of a system stand in the gram."""
@@ -144,19 +145,57 @@ class OfCells(OfRows):
         """How much units move it."""
         if self.group.gram is None:
             return self.spread_of(self.each, self)
-        return Spread(self.n, max(float(self._products([self.each])[0, 0]), 0.0), self.freedom + 1)
+        return self._spread_of_units(None)
 
     def spread_from(self, other: Any) -> Spread:
         """How much units move the difference."""
         if self.group.gram is None:
             a, b, _ = self.pair(other)
             return self.spread_of(a.each - b.each, a)
-        moved = np.zeros(len(self.group.gram))
-        moved[self.group.places(self.system)] = self.each
-        moved[self.group.places(other.system)] -= other.each
-        squared, size = float(moved @ self.group.gram @ moved), np.abs(moved)
-        rounding = 1e-14 * float(size @ self.group.gram @ size)  # what it leaves of two equal systems
+        return self._spread_of_units(other)
+
+    def of_few(self, other: Any) -> tuple[float, float]:
+        if self.group.gram is None:
+            return super().of_few(other)
+        spread = self.spread_from(other)
+        return spread.error, spread.freedom(self.n - 1.0)
+
+    def _among_all(self, column: Floats) -> Floats:
+        """A number of each cell, at its place among those of all systems."""
+        assert self.group.gram is not None
+        every = np.zeros(len(self.group.gram))
+        every[self.group.places(self.system)] = column
+        return every
+
+    @property
+    def by_unit(self) -> Floats:
+        """How much each of few units moves it."""
+        moved: Floats = self.group.units @ self._among_all(self.each)
+        return moved
+
+    def _spread_of_units(self, other: OfCells | None) -> Spread:
+        """How much units move it, or the difference."""
+        if self.group.units is not None:
+            moved = self.by_unit if other is None else minus(self.by_unit, other.by_unit)
+            return Spread.of(moved, kish=self.freedom + 1)
+        assert self.group.gram is not None
+        gram, moved = self.group.gram, self._among_all(self.each)
+        moved = moved if other is None else moved - other._among_all(other.each)
+        squared, size = float(moved @ gram @ moved), np.abs(moved)
+        rounding = 1e-14 * float(size @ gram @ size)  # what it leaves of two equal systems
         return Spread(self.n, squared if squared > rounding else 0.0, self.freedom + 1)
+
+    @cached_property
+    def sums(self) -> Sums:  # type: ignore[override]
+        """The terms of each of few units, of which those without a row that takes part have none."""
+        terms, weight = self.chosen.sums(self.rows), self.rows.weights
+        size = np.where(terms.defined, terms.size, 0.0)
+        sides = (np.nan_to_num(terms.numerator), size)
+        top, bottom = (self.group.units @ self._among_all(ratio(side, weight)) for side in sides)
+        return Sums(np.where(bottom > 0, top, np.nan), bottom)
+
+    def pairs(self, other: Any) -> bool:
+        return np.array_equal(self.sums.size, other.sums.size)
 
     def spread_of(self, moved: Floats, on: Any) -> Spread:
         """The spread of what a row of each cell of `on` moves, of independent rows."""
@@ -230,26 +269,53 @@ class CellCounts(Bundle):
     """The cells of a group of rows; systems are numbers.
 
     cells, squares: of two systems, or twice the same one, rows and weight by what is and what each says, and squared
-    weights. products: of rows in units their number and the products of their weights in every two cells, or of few
-    units these weights; else nothing.
+    weights. products: of rows in units their weights in every two cells, or of units that are parted these weights.
     """
 
     cells: dict[tuple[int, int], Tally]
     squares: dict[tuple[int, int], Tally]
-    products: tuple[Total | Parted, ...]
+    products: tuple[Products | Parted, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Of columns over n units the sums of the products of every two.
+
+    each: as of `Moments`, with a sparse row a unit.
+    """
+
+    n: int
+    gram: Floats
+    few: int
+    each: tuple[Hashes, Any] | None
+
+    def __add__(self, other: Products) -> Products:
+        from scipy import sparse
+
+        n, each = self.n + other.n, None
+        if n <= self.few and self.each is not None and other.each is not None:
+            each = np.append(self.each[0], other.each[0]), sparse.vstack([self.each[1], other.each[1]], "csr")
+        return Products(n, self.gram + other.gram, self.few, each)
+
+    @property
+    def units(self) -> Any:
+        """The columns of every unit, in the order of their hashes."""
+        return None if self.each is None else self.each[1][np.argsort(self.each[0], kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
 class Counting:
     """How cells are counted. classes: what is, and what is said, is one of so many.
 
-    scale, squares: what weights and their squares are counted in, None without weights. bins: of cells at most.
+    scale, squares: what weights and their squares are counted in, None without weights. bins: of cells at most. few:
+    units whose cells are kept side by side.
     """
 
     classes: int
     scale: float | None
     squares: float = 1.0
     bins: int = USUAL.bins
+    few: int = 0
 
     def weights(self, block: Block) -> Ints | None:
         """The weight of each row as a whole number."""
@@ -281,7 +347,7 @@ class Counting:
         squared = np.rint(value * value / self.squares).astype(np.int64)
         return [grid.tally(cell.astype(np.float64), column, most=self.bins) for column in (weight, squared)]
 
-    def _products(self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None) -> Total | Parted:
+    def _products(self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None) -> Products | Parted:
         from scipy import sparse
 
         k, weight = self.classes, np.ones(len(block)) if whole is None else whole * (self.scale or 1.0)
@@ -292,22 +358,24 @@ class Counting:
             return Parted(names, np.sum(every, axis=0).reshape(size, len(names)), 0)
         at = np.tile(unit, len(cell)), np.concatenate(cell)
         by_unit = sparse.csr_matrix((np.tile(weight, len(cell)), at), (len(names), size))
-        return Total(np.append(len(names), (by_unit.T @ by_unit).toarray().ravel()))
+        each = (names, by_unit) if len(names) <= self.few else None
+        return Products(len(names), (by_unit.T @ by_unit).toarray(), self.few, each)
 
     # What came of it
 
-    def group(self, c: CellCounts, layout: Layout) -> Group:
-        """The cells of all systems."""
+    def group(self, c: CellCounts, design: Layout) -> Group:
+        """The cells of all systems. design: how rows lie."""
         of = {at: self.read(tally.whole, c.squares.get(at), 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
         each = [cells.weighing for (i, j), cells in of.items() if i == j]
         pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
         if not c.products:
-            return Group(self.classes, layout, int(of[0, 0].n.sum()), each, pairs)
+            return Group(self.classes, summed_layout(design, held=False), int(of[0, 0].n.sum()), each, pairs)
         (products,) = c.products
         if isinstance(products, Parted):
-            return Group(self.classes, layout, len(products.key), each, {}, kept.products(products.sums))
-        size = len(each) * self.classes**2
-        return Group(self.classes, layout, int(products.sums[0]), each, {}, products.sums[1:].reshape(size, size))
+            n, gram, units = len(products.key), kept.products(products.sums), products.sums.T
+        else:
+            n, gram, units = products.n, products.gram, products.units
+        return Group(self.classes, summed_layout(design, held=units is not None), n, each, {}, gram, units)
 
     def read(self, table: Grid, squares: Tally | None, systems: int) -> Cells:
         """The cells of so many systems, from rows and weight by cell, and the squares of the weights."""

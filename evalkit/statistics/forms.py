@@ -23,10 +23,11 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Moments
+from evalkit.metrics.rows import Sums
 from evalkit.statistics.class_cells import Group, image
 from evalkit.statistics.spread import Spread, freedom_of
-from evalkit.statistics.statistic import Layout, Piece, Statistic
-from evalkit.statistics.summed import OfMoments
+from evalkit.statistics.statistic import Layout, Piece, Statistic, summed_layout
+from evalkit.statistics.summed import OfMoments, spread_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +139,7 @@ class OfForm(Statistic):
     tables: Any = None
 
     how: ClassVar[str] = "influence sums, two passes"
+    unit: ClassVar[None] = None  # what is kept of each unit is added up already
 
     @cached_property
     def value(self) -> float:
@@ -153,11 +155,11 @@ class OfForm(Statistic):
     @property
     def spread(self) -> Spread:
         """How much units move it."""
-        return Spread(self.n, self.moments.square(self.form), self.kish)
+        return spread_of(self.moments, self.form, kish=self.kish)
 
     def spread_from(self, other: OfForm) -> Spread:
         """How much units move the difference."""
-        return Spread(self.n, self.moments.square(self.form - other.form), self.kish)
+        return spread_of(self.moments, self.form, other.form, kish=self.kish)
 
     def apart(self, other: OfForm) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many.
@@ -174,6 +176,19 @@ class OfForm(Statistic):
         """How much too high the value of so few rows is."""
         kind: Any = self.chosen.metric.kind
         return float(kind.excess(self.tables))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfSides(OfForm):
+    """A ratio of two forms of the columns, which are its `sides`."""
+
+    sides: Floats
+
+    @property
+    def sums(self) -> Sums:
+        """Both of every unit, where these are at hand."""
+        assert self.moments.units is not None
+        return Sums(*(self.sides @ self.moments.units))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,12 +226,17 @@ class OfMean(OfForm):
         return self.powers[min(self.system, other.system), max(self.system, other.system)]
 
     def by_stratum(self, other: OfMean) -> tuple[Floats, Ints]:
-        """The sum of the squares of what moves the difference in each class, and its rows."""
+        """The sum of the squares of what moves the difference in each class, and its rows; of none where rows vary."""
+        if not self.powers:
+            return np.empty(0), np.empty(0, np.int64)
         there = self.strata > 0
         return self._powers(other)[: len(there)][there, 0], self.strata[there]
 
     def of_few(self, other: OfMean) -> tuple[float, float]:
         """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        if not self.powers:
+            spread = self.spread_from(other)
+            return spread.error, spread.freedom(self.n - 1.0)
         square, fourth = self._powers(other).sum(axis=0).tolist()
         return Spread(self.n, square, self.kish).error, freedom_of(square, fourth, self.n, self.n - 1.0)
 
@@ -241,10 +261,9 @@ class OneAgainstRest:
         """Whether rows are independent and count alike."""
         return self.design is Layout.PLAIN
 
-    @property
-    def layout(self) -> Layout:
-        """Whether rows count alike."""
-        return Layout.SUMMED if self.plain else Layout.SUMMED_VARIED
+    def layout_of(self, moments: Moments | None) -> Layout:
+        """How the rows of these moments lie."""
+        return summed_layout(self.design, held=moments is not None and moments.each is not None)
 
     @property
     def scale(self) -> float | None:
@@ -259,7 +278,7 @@ class OneAgainstRest:
 
     def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
         """A metric that follows from sums over rows."""
-        moments = replace(self.counted.moments[group].moments, each=None)
+        moments = self.counted.moments[group].moments
         place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
         return OfMoments(chosen, moments, place, self.design)
 
@@ -300,13 +319,15 @@ class OneAgainstRest:
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
         kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
         value, own = kind.read(kind.source(tables)), _form(moments, dict.fromkeys(form, 1.0))
-        return OfForm(chosen, moments, self.layout, value, own, of.n, kish, tables)
+        return OfForm(chosen, moments, self.layout_of(moments), value, own, of.n, kish, tables)
 
     def mean(self, chosen: Chosen, of: Group, moments: Any, columns: Sequence[int], **more: Any) -> OfMean:
         """A mean over classes or labels. columns, more: as of `OfMean`."""
         value = float(sum(share * one.value for share, one in zip(more["shares"], more["each"], strict=True)))
         form = _form(moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, more["shares"], strict=False)))
-        return OfMean(chosen, moments, self.layout, value, form, of.n, self.kish(of), columns=columns, **more)
+        return OfMean(
+            chosen, moments, self.layout_of(moments), value, form, of.n, self.kish(of), columns=columns, **more
+        )
 
 
 def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:

@@ -18,7 +18,6 @@ from evalkit.catalogue import kinds
 from evalkit.catalogue import score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
-from evalkit.metrics.rows import both
 from evalkit.statistics import interval_methods, intervals, methods
 from evalkit.statistics.closed_forms import Part, mover_mean
 from evalkit.statistics.intervals import Estimate, t_interval
@@ -309,7 +308,8 @@ def flipped(a: Any, b: Any) -> Floats | None:
     first, second = a.base(), b.base()
     if method(first).test not in FLIPPING or not first.meets(second):
         return None
-    d = methods.minus(first, second).by_unit(both(first.sums, second.sums), first.unit)[0]
+    difference = first.minus(second)
+    d = difference.by_unit(difference.defined, first.unit)[0]
     return d if d.size else None
 
 

@@ -120,7 +120,7 @@ def divided(statistic: Any, o: Options) -> Estimate:
         return jackknife(statistic, o)
     sums = statistic.sums
     over_rest = Sums(2 * sums.numerator - sums.size, sums.denominator)
-    e = flipped_sums(over_rest, sums.defined, statistic.unit, o).difference
+    e = flipped_sums(over_rest, statistic.unit, o).difference
     return Estimate(statistic.value, (1 + e.low) / 2, (1 + e.high) / 2, o.level, e.n, e.method)
 
 

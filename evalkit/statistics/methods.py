@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Sums, both
@@ -63,16 +63,11 @@ def flips(a: Any, b: Any, o: Options) -> Comparison:
     """
     if o.many:
         return t_test(a, b, o)
-    return flipped_sums(minus(a, b), both(a.sums, b.sums), a.unit, o)
+    return flipped_sums(a.minus(b), a.unit, o)
 
 
-def minus(a: Any, b: Any) -> Sums:
-    """The differences of what two systems add to sums with one denominator."""
-    return Sums(a.sums.numerator - b.sums.numerator, a.sums.denominator)
-
-
-def flipped_sums(difference: Sums, keep: Bools, unit: np.ndarray | None, o: Options) -> Comparison:
-    total, size = difference.by_unit(keep, unit)
+def flipped_sums(difference: Sums, unit: np.ndarray | None, o: Options) -> Comparison:
+    total, size = difference.by_unit(difference.defined, unit)
     alone = unit is None and difference.denominator is None
     columns = (total,) if alone else (total[size > 0], size[size > 0])
     return significance.sign_flip(*columns, rng=o.rng, level=o.level, unit=o.unit)
@@ -97,7 +92,7 @@ def losses(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def flips_or_influence(a: Any, b: Any, o: Options) -> Comparison:
-    return (influence if a.n > o.limits.flipped else flips)(a, b, o)
+    return (flips if a.n <= o.limits.flipped and a.pairs(b) else influence)(a, b, o)
 
 
 def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
@@ -107,7 +102,8 @@ def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
 
 def _one_denominator(a: Any, b: Any) -> bool:
     """Whether each unit counts as much in both sums, and none that counts nothing tells them apart."""
-    total, size = minus(a, b).by_unit(both(a.sums, b.sums), a.unit)
+    difference = a.minus(b)
+    total, size = difference.by_unit(difference.defined, a.unit)
     return np.array_equal(a.sums.size, b.sums.size, equal_nan=True) and not total[size == 0].any()
 
 
@@ -160,7 +156,13 @@ def paired(a: Any, b: Any) -> Paired:
 
 def by_t(a: Any, b: Any, o: Options, error: float, freedom: float, method: str) -> Comparison:
     """The difference by t, on so many degrees of freedom."""
-    return ByT(a.value - b.value, error, a.n, freedom, method).compared(level=o.level, unit=o.unit)
+    t = ByT(a.value - b.value, error, a.n, freedom, method, _scale(a, b))
+    return t.compared(level=o.level, unit=o.unit)
+
+
+def _scale(a: Any, b: Any) -> float:
+    """The size of the values, against which rounding is told; of those around 0, which say nothing of it, 1."""
+    return min(1.0, max(abs(a.value), abs(b.value))) if np.isfinite(a.chosen.metric.low) else 1.0
 
 
 def influence(a: Any, b: Any, o: Options) -> Comparison:
@@ -216,7 +218,7 @@ def _row_more(a: Any, b: Any) -> Floats:
 
 def paired_t(a: Any, b: Any, o: Options) -> Comparison:
     value, error, n = a.against(b)
-    return ByT(value, error, n, n - 1, "paired t").compared(level=o.level, unit=o.unit)
+    return ByT(value, error, n, n - 1, "paired t", _scale(a, b)).compared(level=o.level, unit=o.unit)
 
 
 def welch(a: Any, b: Any, o: Options, more: More = lambda rows: 0.0, method: str = significance.WELCH) -> Comparison:

@@ -6,7 +6,7 @@ classes or labels, and of labels all along a threshold.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -331,27 +331,29 @@ class Moved(Bundle):
 
     means: of each group and metric moments of how much rows move a mean; powers: of rows that count alike. swept: at
     each threshold. off: how far scores lie above. shared: of each group and loss that leaves rows out, of every two
-    systems the rows that both have, and the sums of the differences and of their squares.
+    systems the rows that both have, and the differences on these.
     """
 
     means: dict[Place, Moments | Parted]
     powers: dict[Place, Total]
     swept: dict[int, Moments | Parted]
     off: tuple[Moments | Parted, ...]
-    shared: dict[Place, Total]
+    shared: dict[Place, Moments | Parted]
 
 
 @dataclass(frozen=True, eq=False)
 class ByMoves:
     """How much each row moves what is not only counted. told: the block as that of labels. plain: rows count alike.
 
-    means: by group and metric. sweep: of labels. off: of the system whose metrics are swept. shared: losses that leave
-    rows out, by group and metric. cuts: of each system the threshold of each label.
+    few: units whose columns are kept side by side. means: by group and metric. sweep: of labels. off: of the system
+    whose metrics are swept. shared: losses that leave rows out, by group and metric. cuts: of each system the threshold
+    of each label.
     """
 
     told: Callable[[Block], Block]
     scale: float | None
     plain: bool
+    few: int
     means: Mapping[Place, Mean]
     sweep: Sweep | None = None
     off: Terms | None = None
@@ -363,7 +365,7 @@ class ByMoves:
         block = self.told(block)
         means: dict[Place, Moments | Parted] = {}
         powers: dict[Place, Total] = {}
-        shared: dict[Place, Total] = {}
+        shared: dict[Place, Moments | Parted] = {}
         swept: dict[int, Moments | Parted] = {}
         off: tuple[Moments | Parted, ...] = ()
         groups = {group for group, _ in [*self.means, *(self.shared or ())]}
@@ -380,7 +382,7 @@ class ByMoves:
 
     def _swept(self, block: Block, sweep: Sweep, number: int) -> Moments | Parted:
         of = (Parted if block.parted else kept.Moments).of
-        return of(block, lambda some: sweep.columns(some, whole_weights(some, self.scale), number), 0)
+        return of(block, lambda some: sweep.columns(some, whole_weights(some, self.scale), number), self.few)
 
     def _mean(self, part: Block, mean: Mean) -> tuple[Moments | Parted, Floats]:
         """The moments of what moves a mean; of rows that count alike also the powers of differences."""
@@ -392,17 +394,20 @@ class ByMoves:
                 powers[:] += mean.powers(some, x)
             return x
 
-        return (Parted if part.parted else kept.Moments).of(mean.placed(part), columns, 0), powers
+        return (Parted if part.parted else kept.Moments).of(mean.placed(part), columns, self.few), powers
 
-    def _shared(self, part: Block, chosen: Chosen) -> Total:
+    def _shared(self, part: Block, chosen: Chosen) -> Moments | Parted:
         kind: Any = chosen.metric.kind
-        terms = [kind.terms(label_rows(part, i, self.cuts), chosen.k, (0.0, 0.0)) for i in range(len(self.cuts))]
-        sums = []
-        for (first, size), (second, other) in combinations(terms, 2):
-            both = size * other
-            apart = (first - second) * both
-            sums.append([both.sum(), apart.sum(), apart @ apart])
-        return Total(np.array(sums).reshape(-1, 3))
+
+        def columns(some: Block) -> Floats:
+            terms = [kind.terms(label_rows(some, i, self.cuts), chosen.k, (0.0, 0.0)) for i in range(len(self.cuts))]
+            every = []
+            for (first, size), (second, other) in combinations(terms, 2):
+                both = size * other * some.weights
+                every += [both, (first - second) * both]
+            return np.array(every)
+
+        return (Parted if part.parted else kept.Moments).of(part, columns, self.few)
 
 
 # What they tell -------------------------------------------------------------------------------------------------------
@@ -424,7 +429,7 @@ class Several(OneAgainstRest):
         """The cells of all classes, of a label, or of what is counted by name."""
         at = group, of
         if at not in self._cells:
-            self._cells[at] = self.first.counting.group(self.counted.cells[at], self.layout)
+            self._cells[at] = self.first.counting.group(self.counted.cells[at], self.design)
         return self._cells[at]
 
     @cached_property
@@ -441,9 +446,9 @@ class Several(OneAgainstRest):
         powers = None if self.moved is None else self.moved.powers.get(at)
         return {} if powers is None else self.by_pair(powers.sums)
 
-    def by_pair(self, sums: Floats) -> dict[tuple[int, int], Floats]:
+    def by_pair(self, each: Iterable[Any]) -> dict[tuple[int, int], Any]:
         """What is kept of every two systems, by their numbers."""
-        return dict(zip(combinations(range(len(self.systems)), 2), sums, strict=True))
+        return dict(zip(combinations(range(len(self.systems)), 2), each, strict=True))
 
     def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
         """The cells of a system, those of rows without weight too."""

@@ -18,7 +18,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import OfCells, of_system
 from evalkit.statistics.forms import Binned, OfForm, OfMean
 from evalkit.statistics.readings import Several, highest
-from evalkit.statistics.statistic import HeldRows, OfRows, Statistic
+from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
 
 Change = Callable[[Rows], Rows]
 SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
@@ -115,6 +115,11 @@ class HeldClasses(HeldSeveral):
 @dataclass(frozen=True, eq=False)
 class SummedClasses(Several):
     """Several classes, whose rows were read once or twice."""
+
+    @property
+    def layout(self) -> Layout:
+        """How all rows lie."""
+        return self.cells(0).layout
 
     @property
     def classes(self) -> int:

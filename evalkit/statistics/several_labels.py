@@ -16,12 +16,12 @@ from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.metrics import curves, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Moments
-from evalkit.metrics.rows import Rows
+from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import OfCells, of_system
-from evalkit.statistics.forms import OfForm, OfMean, ranked
+from evalkit.statistics.forms import OfMean, OfSides, ranked
 from evalkit.statistics.readings import SWEPT, ByMoves, Cut, Mean, Place, Several, Sweep, label_rows, labelled
 from evalkit.statistics.several_classes import SHARE, Change, HeldSeveral, counted_by_score
-from evalkit.statistics.statistic import OfRows, Statistic
+from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.statistics.summed import OfMoments, Terms
 
 STEPS = 41  # thresholds at most
@@ -135,30 +135,38 @@ class HeldLabels(HeldSeveral):
 
 @dataclass(frozen=True, eq=False)
 class OfShared(OfMoments):
-    """A mean over rows that count alike, of which systems may leave out different ones.
+    """A mean over rows, of which systems may leave out different ones.
 
-    number: of its system. shared: of every two systems the rows that both have, and the sums over these of the
-    differences and of their squares.
+    number: of its system. shared: of every two systems the rows that both have, and the differences on these. columns:
+    where those of two systems stand.
     """
 
     number: int = 0
-    shared: Mapping[tuple[int, int], Floats] | None = None
+    shared: Any = None
+    columns: Mapping[tuple[int, int], int] | None = None
 
-    def _with(self, other: Any) -> tuple[float, float, float]:
-        """Rows, and the sums of the differences and of their squares."""
-        assert self.shared is not None
-        n, apart, squares = self.shared[min(self.number, other.number), max(self.number, other.number)].tolist()
-        return n, apart if self.number < other.number else -apart, squares
+    def _with(self, other: Any) -> tuple[int, float]:
+        """Which column has the rows of both, and the sign of the differences in the next."""
+        assert self.columns is not None
+        column = self.columns[min(self.number, other.number), max(self.number, other.number)]
+        return column, 1.0 if self.number < other.number else -1.0
 
     def meets(self, other: Any) -> bool:
         """Whether any row has both values."""
-        return self._with(other)[0] > 0
+        return bool(self.shared.totals[self._with(other)[0]] > 0)
 
     def against(self, other: Any) -> tuple[float, float, int]:
         """The difference on the rows that have both, its standard error, and how many there are."""
-        n, apart, squares = self._with(other)
+        at, sign = self._with(other)
+        (n, apart), squares = self.shared.totals[at : at + 2], self.shared.around_zero.second[at + 1, at + 1]
         spread = max(squares - apart**2 / n, 0.0)
-        return apart / n, float(np.sqrt(ratio(spread, n * (n - 1)))), int(n)
+        return sign * float(apart / n), float(np.sqrt(ratio(spread, n * (n - 1)))), round(n)
+
+    def minus(self, other: Any) -> Sums:
+        """The differences of few units on the rows that have both."""
+        at, sign = self._with(other)
+        size, apart = self.shared.units[at : at + 2]
+        return Sums(sign * apart, size)
 
 
 def key_of(chosen: Chosen) -> str:
@@ -170,6 +178,11 @@ def key_of(chosen: Chosen) -> str:
 @dataclass(frozen=True, eq=False)
 class SummedLabels(Several):
     """Several labels, whose rows were read twice."""
+
+    @property
+    def layout(self) -> Layout:
+        """How all rows lie."""
+        return self.cells(0, 0).layout
 
     @property
     def labels(self) -> range:
@@ -193,8 +206,9 @@ class SummedLabels(Several):
         shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
         if shared is None:
             return whole
-        shared_by = self.by_pair(shared.sums)
-        return OfShared(chosen, whole.moments, whole.place, self.design, number=i, shared=shared_by)
+        moments, columns = shared.moments, self.by_pair(range(0, len(shared.moments.mean), 2))
+        more: Any = {"number": i, "shared": moments, "columns": columns}
+        return OfShared(chosen, whole.moments, whole.place, self.design, **more)
 
     def _hits(self, chosen: Chosen, group: int, i: int) -> OfCells:
         """A share of rows, of which the cells tell whether they count and are hits."""
@@ -252,7 +266,7 @@ class SummedLabels(Several):
         assert self.second is not None
         assert self.second.off is not None
         assert self.moved is not None
-        moments = replace(self.moved.off[0].moments, each=None)
+        moments = self.moved.off[0].moments
         return OfMoments(self.second.off.metrics[label], moments, self.second.off.place(0, label, 0), self.design)
 
     def mean_score(self, system: str, label: int) -> float:
@@ -271,7 +285,7 @@ class SummedLabels(Several):
         assert self.moved is not None
         return [one.moments.around_zero for _, one in sorted(self.moved.swept.items())]
 
-    def _micro(self, chosen: Chosen, moments: Moments) -> OfForm:
+    def _micro(self, chosen: Chosen, moments: Moments) -> OfSides:
         """From what each of a hit, a miss and a false alarm adds to both sums."""
         kind: Any = chosen.metric.kind
         of, sides = self.cells(0, 0), np.zeros((2, len(moments.mean)))
@@ -280,7 +294,7 @@ class SummedLabels(Several):
         top, bottom = sides @ moments.totals
         value = kind.of_terms(np.array([top, bottom]))
         form = (sides[0] - value * sides[1]) / bottom if bottom else np.zeros(len(moments.mean))
-        return OfForm(chosen, moments, self.layout, value, form, of.n, self.kish(of))
+        return OfSides(chosen, moments, self.layout_of(moments), value, form, of.n, self.kish(of), sides=sides)
 
     def _macro(self, chosen: Chosen, moments: Moments, threshold: float) -> OfMean:
         assert self.second is not None
@@ -379,22 +393,23 @@ def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, su
         for chosen in metrics[:1] if group else metrics:
             if isinstance(chosen.metric.kind, Combined):
                 means[group, key_of(chosen)] = _mean(measured, chosen, group)
-            if plain and isinstance(chosen.base.metric.kind, Loss) and _leaves_out(measured, chosen, group):
+            if isinstance(chosen.base.metric.kind, Loss) and _leaves_out(measured, chosen, group):
                 shared[group, chosen.base.label] = chosen.base
     if not plain:
         for metric in (ROC_AUC, AVERAGE_PRECISION):
             chosen = Chosen(Metric(metric.name, "labels", Combined(metric, lambda rows: []), "", "", ""))
             means.setdefault((0, metric.name), _mean(measured, chosen, 0))
     at = measured.systems.index(leader)
-    scores = terms_of([off(j) for j in measured.labels], 1, first.cuts[at : at + 1]) if sure else None
+    few = first.terms.few
+    scores = terms_of([off(j) for j in measured.labels], 1, few, first.cuts[at : at + 1]) if sure else None
     told = partial(labelled, labels=len(measured.labels))
-    return ByMoves(told, measured.scale, plain, means, _sweep(measured, leader), scores, shared, first.cuts)
+    return ByMoves(told, measured.scale, plain, few, means, _sweep(measured, leader), scores, shared, first.cuts)
 
 
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
-    """Whether any system leaves rows out."""
+    """Whether any of several systems leaves rows out."""
     every = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
-    return min(float(one.totals[1]) for one in every) < every[0].moments.n
+    return len(every) > 1 and min(float(one.totals[1]) for one in every) < every[0].moments.totals[0]
 
 
 def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
@@ -453,6 +468,6 @@ def thresholds_of(measured: HeldLabels | SummedLabels, system: str) -> Floats:
     return drawn[np.isfinite(drawn)]
 
 
-def terms_of(metrics: Sequence[Chosen], systems: int, cuts: Sequence[Floats]) -> Terms:
+def terms_of(metrics: Sequence[Chosen], systems: int, few: int, cuts: Sequence[Floats]) -> Terms:
     """The terms of metrics that sums over rows tell, at the thresholds of each system."""
-    return Terms.alone(metrics, systems, partial(label_rows, cuts=cuts))
+    return Terms.alone(metrics, systems, few, partial(label_rows, cuts=cuts))

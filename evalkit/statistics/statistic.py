@@ -53,10 +53,19 @@ class Statistic:
         """Whether any unit has both values."""
         return True
 
+    def pairs(self, other: Any) -> bool:
+        """Whether the values of both are known row by row where either leaves rows out."""
+        return True
+
     def against(self, other: Any) -> tuple[float, float, int]:
         """The difference on the units that have both, its standard error, and how many there are."""
         this: Any = self
         return this.value - other.value, this.spread_from(other).error, this.n
+
+    def minus(self, other: Any) -> Sums:
+        """The differences of what two statistics add to sums with one denominator, NaN where either has none."""
+        this: Any = self
+        return Sums(this.sums.numerator - other.sums.numerator, this.sums.denominator)
 
     def shared_means(self) -> list[OfUnits]:
         """This one, if it is the mean of values of units that all systems share; else none."""
@@ -370,6 +379,13 @@ def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
 def layout_of(*, units: bool, weights: bool) -> Layout:
     """How rows lie that have units, or weights, or not."""
     return Layout.WEIGHTED if weights else Layout.CLUSTERED if units else Layout.PLAIN
+
+
+def summed_layout(design: Layout, *, held: bool) -> Layout:
+    """How rows lie whose every unit is held; else that they were added up. design: how they lie."""
+    if held:
+        return design
+    return Layout.SUMMED if design is Layout.PLAIN else Layout.SUMMED_VARIED
 
 
 class Sample(Protocol):

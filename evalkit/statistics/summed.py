@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, ParameterError, ratio
-from evalkit.catalogue.kinds import Centre, Effects, Loss, RatioOfRows
+from evalkit.arrays import Bools, Floats, ParameterError, minus, ratio
+from evalkit.catalogue.kinds import Centre, Loss, RatioOfRows
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Middle, OfMeans, Quantile
 from evalkit.limits import Limits
 from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics.spread import Spread, standardised
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.spread import Spread
+from evalkit.statistics.statistic import Layout, Statistic, summed_layout
 
 HOW = "influence sums"
 
@@ -35,11 +35,12 @@ class Squares:
     near: Floats
 
 
-def added_up(moments: Moments, design: Layout) -> Layout:
-    """How rows lie where every unit is at hand; else that they were added up. design: how they lie."""
-    if moments.each is not None:
-        return design
-    return Layout.SUMMED if design is Layout.PLAIN else Layout.SUMMED_VARIED
+def spread_of(moments: Moments, form: Floats, other: Floats | None = None, *, kish: float) -> Spread:
+    """How much each unit moves a form of the columns, or the difference of it and another one."""
+    if moments.units is None:
+        return Spread(moments.n, moments.square(form if other is None else form - other), kish)
+    moved = form @ moments.units
+    return Spread.of(moved if other is None else minus(moved, other @ moments.units), kish=kish)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class OfMoments(Statistic):
     @property
     def layout(self) -> Layout:
         """How rows lie where every unit is at hand; else that they were added up."""
-        return added_up(self.moments, self.design)
+        return summed_layout(self.design, held=self.moments.each is not None)
 
     @property
     def plain(self) -> bool:
@@ -90,8 +91,9 @@ class OfMoments(Statistic):
 
     @property
     def n(self) -> int:
-        """Units, or the rows that take part."""
-        return round(self.totals[1]) if self.plain and isinstance(self.kind, Loss) else self.moments.n
+        """Units, or the rows that take part; all where none does."""
+        part = round(self.totals[1]) if self.plain and isinstance(self.kind, Loss) else 0
+        return part or self.moments.n
 
     @cached_property
     def freedom(self) -> float:
@@ -116,16 +118,15 @@ class OfMoments(Statistic):
     @cached_property
     def spread(self) -> Spread:
         """How much each unit moves it."""
-        return Spread(self.n, self.moments.square(self.form), self.freedom + 1, self._power)
+        spread = replace(spread_of(self.moments, self.form, kish=self.freedom + 1), n=self.n)
+        return spread if self.moments.units is not None else replace(spread, power=self._power)
 
     def spread_from(self, other: OfMoments) -> Spread:
         """How much each unit moves the difference."""
-        return Spread(self.n, self.moments.square(self.form - other.form), self.freedom + 1)
+        return replace(spread_of(self.moments, self.form, other.form, kish=self.freedom + 1), n=self.n)
 
     def _power(self, power: int) -> float:
         """Fourth powers, where they are known; else cubes of a loss: rows that take no part are 0 in the sums."""
-        if self.moments.units is not None:
-            return float(standardised(self.effects.rows, power))
         if power == 4:
             if self.squares is None:
                 return np.nan
@@ -153,11 +154,6 @@ class OfMoments(Statistic):
         assert self.moments.units is not None
         top = np.where((size > 0) | (self.moments.units[0] == 0), top, np.nan)  # NaN where no row takes part
         return Sums(top) if self.plain else Sums(top, size)
-
-    @cached_property
-    def effects(self) -> Effects:
-        """How much every unit moves the metric."""
-        return Effects(self.value, self._slopes() @ self._each)
 
     def without_each(self) -> Floats:
         """The metric without each unit, of a function of means."""
@@ -285,10 +281,12 @@ class Terms:
         return replace(made, near=near)
 
     @staticmethod
-    def alone(metrics: Sequence[Chosen], systems: int, rows: Callable[[Block, int], Rows] | None = None) -> Terms:
+    def alone(
+        metrics: Sequence[Chosen], systems: int, few: int, rows: Callable[[Block, int], Rows] | None = None
+    ) -> Terms:
         """Of losses and ratios, whose terms lie where they are."""
         near = {at: np.zeros(2) for at in np.ndindex(len(metrics), systems)}
-        return Terms(tuple(metrics), [(0.0, 0.0)] * systems, near, 0, rows=rows)  # type: ignore[arg-type]
+        return Terms(tuple(metrics), [(0.0, 0.0)] * systems, near, few, rows=rows)  # type: ignore[arg-type]
 
     @property
     def quantile(self) -> bool:
@@ -369,7 +367,7 @@ class Summed:
     @property
     def layout(self) -> Layout:
         """How the rows lie, where every unit is at hand."""
-        return added_up(self.kept.moments[0].moments, self.design)
+        return summed_layout(self.design, held=self.kept.moments[0].moments.each is not None)
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
@@ -378,7 +376,7 @@ class Summed:
         if isinstance(chosen.base.metric.kind, Quantile):
             plain, n, inside = self.design is Layout.PLAIN, moments.n, self._inside(group)
             freedom = n - 1.0 if plain else moments.kish(0) - 1
-            layout = Layout.SUMMED if plain else Layout.SUMMED_VARIED
+            layout = summed_layout(self.design, held=False)
             return OfDrawn(chosen, self.middle(chosen, group, i), self.kept.sample, i, inside, layout, n, freedom)
         squares = self.kept.squares.get((group, m, i))
         of_squares = None if squares is None else Squares(squares, self.terms.near[m, i][1:])

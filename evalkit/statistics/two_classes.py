@@ -113,17 +113,19 @@ class ByColumns:
     """Moments of pairs of columns, of positive rows and of negative ones: of their weight, and of each system.
 
     models: of each group the columns of each system: the weight of the rows that it predicts positive, and how much
-    each row moves each of the metrics of the group.
+    each row moves each of the metrics of the group. few: units whose columns are kept side by side.
     """
 
     scale: float | None
+    few: int
     models: Mapping[int, Sequence[Columns]]
 
     def __call__(self, block: Block) -> Moved:
         """What is kept of a block."""
         of = (Parted if block.parted else kept.Moments).of
         groups = ((group, part) for group, part in block.groups() if group in self.models)
-        return Moved({group: of(self._placed(part, group), partial(self._columns, group), 0) for group, part in groups})
+        columns = ((group, self._placed(part, group), partial(self._columns, group)) for group, part in groups)
+        return Moved({group: of(part, own, self.few) for group, part, own in columns})
 
     def _placed(self, block: Block, group: int) -> Block:
         """The block with the bin of each score, found of all rows at once: sorted, they run through the bins."""
@@ -167,6 +169,12 @@ class SummedRows(OneAgainstRest):
     moments: Mapping[int, Moments] = field(default_factory=dict)
 
     @property
+    def layout(self) -> Layout:
+        """How all rows lie."""
+        losses = self.counted.moments.get(0)
+        return self.layout_of(self.moments.get(0, None if losses is None else losses.moments))
+
+    @property
     def groups(self) -> Collection[int]:
         """Their numbers, 0 of all rows."""
         return self.tables.keys()
@@ -199,9 +207,10 @@ class SummedRows(OneAgainstRest):
 
     def _group(self, group: int) -> Group:
         each, moments = [of_cut(table.cut) for table in self.tables[group].values()], self.moments.get(group)
+        layout = self.layout_of(moments)
         if moments is None:
-            return Group(2, self.layout, int(next(iter(self.tables[group].values())).counts.total), each, {})
-        own = [self.second.pair(group, i) for i in range(len(each))]
+            return Group(2, layout, int(next(iter(self.tables[group].values())).counts.total), each, {})
+        own, units = [self.second.pair(group, i) for i in range(len(each))], moments.units
         if not self.plain:
             of = np.zeros((len(each), 2, 2, len(moments.second)))  # by system, what is, and what is said
             for i, pair in enumerate(own):
@@ -209,12 +218,13 @@ class SummedRows(OneAgainstRest):
                     of[i, actual, 1, predicted] = of[i, actual, 0, whole] = 1.0
                     of[i, actual, 0, predicted] = -1.0
             flat = of.reshape(-1, len(moments.second))
-            return Group(2, self.layout, moments.n, each, {}, flat @ moments.second @ flat.T)
+            by_unit = None if units is None else (flat @ units).T
+            return Group(2, layout, moments.n, each, {}, flat @ moments.second @ flat.T, by_unit)
         pairs = {}
         for j in range(len(own)):
             for i in range(j):
                 pairs[i, j] = _together(moments.second, own[i], own[j])
-        return Group(2, self.layout, moments.n, each, pairs)
+        return Group(2, layout, moments.n, each, pairs)
 
 
 def _together(gram: Floats, first: tuple[int, int], second: tuple[int, int]) -> Cells:

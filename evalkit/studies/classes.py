@@ -389,14 +389,14 @@ def _counted(of: Classes, settings: Settings) -> SummedClasses:
 
 def _first(of: Classes, settings: Settings) -> ByClass:
     t, k, limits, primary = of.table, len(of.names), settings.limits, settings.metrics[0].base
-    systems, sliced = len(t.systems), primary.metric.kind.totalled
+    systems, sliced, few = len(t.systems), primary.metric.kind.totalled, row_study.few_units(t, limits)
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
     losses = [chosen.base for chosen in settings.metrics if chosen.base.metric.kind.totalled]
     metrics = tuple({chosen.label: chosen for chosen in [*losses, *tops]}.values())
     return ByClass(
         scored=of.scored,
-        counting=Counting(k, of.scale, of.squares, limits.bins),
-        terms=Terms.alone(metrics, systems, partial(class_rows, classes=k, scored=of.scored)),
+        counting=Counting(k, of.scale, of.squares, limits.bins, few),
+        terms=Terms.alone(metrics, systems, few, partial(class_rows, classes=k, scored=of.scored)),
         sliced=sliced,
         ranked=bool(_ordered(primary)),
         limits=limits,
@@ -412,7 +412,8 @@ def _second(of: Classes, measured: SummedClasses, settings: Settings) -> ByMoves
         for chosen in _areas(settings.metrics, group, each=of.scored and not measured.plain):
             every = [[ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems]
             means[group, chosen.label] = Mean(every, np.full(k, 1 / k), strata=k)
-    return ByMoves(partial(one_of, classes=k), of.scale, measured.plain, means) if means else None
+    few = measured.first.terms.few
+    return ByMoves(partial(one_of, classes=k), of.scale, measured.plain, few, means) if means else None
 
 
 def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:

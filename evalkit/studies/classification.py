@@ -161,12 +161,13 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
 
 def _first(of: Scores, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
     systems, primary, counting = of.table.systems, a.settings.metrics[0], Counting(2, of.scale)
+    few = row_study.few_units(of.table, limits)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
     cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in systems]
     more: Any = {"limits": limits, "ids": of.table.ids_held, "cuts": cuts, "within": within}
     more |= {"sliced": primary.base in losses, "within_slices": primary in within}
-    return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems)), **more)
+    return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few), **more)
 
 
 def _tables(of: Scores, a: Asked, scored: Counted) -> dict[int, dict[str, Binned]]:
@@ -188,7 +189,7 @@ def _second(of: Scores, a: Asked, tables: Mapping[int, Mapping[str, Binned]], *,
         if read and not alone:
             metrics = [c for c in dict.fromkeys(read) if not c.decided]
             models[group] = [Columns.of(table, metrics) for table in named.values()]
-    return ByColumns(of.scale, models)
+    return ByColumns(of.scale, row_study.few_units(of.table, a.settings.limits), models)
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ def reversed_scores(study: BinaryStudy) -> dict[str, float]:
 
 def within_units(study: BinaryStudy) -> Comparison | None:
     """The leader's AUC of all rows − that within units (GAUC), the rows in units; None where these are not at hand."""
-    if study.settings.unit is None or study.layout is Layout.SUMMED_VARIED:
+    if study.settings.unit is None or study.blocks is not None:
         return None
     pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (ROC_AUC, GAUC))
     return methods.influence(pooled, within, study.inference_options(1))

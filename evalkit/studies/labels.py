@@ -240,13 +240,14 @@ def _summed(chosen: Chosen) -> bool:
 def _first(of: Labels, settings: Settings, threshold: float) -> ByLabel:
     k, s, limits, primary = len(of.names), len(of.table.systems), settings.limits, settings.metrics[0].base
     cuts = [cuts_of(threshold, of.precision[name]) for name in of.table.systems]
+    few = row_study.few_units(of.table, limits)
     losses = tuple(dict.fromkeys(c.base for c in settings.metrics if c.base.metric.kind.totalled))
     hits = {chosen.label: _hits(chosen) for chosen in settings.metrics if isinstance(chosen.metric.kind, Share)}
     kind: Any = primary.metric.kind
     return ByLabel(
         cuts=cuts,
-        counting=Counting(2, of.scale, of.squares, FEW),
-        terms=terms_of(losses, s, cuts),
+        counting=Counting(2, of.scale, of.squares, FEW, few),
+        terms=terms_of(losses, s, few, cuts),
         hits=hits | {TOP: top_hits},
         sliced_hits={name: own for name, own in hits.items() if name == primary.label},
         sliced=kind.totalled,

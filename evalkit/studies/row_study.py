@@ -18,6 +18,7 @@ import pandas as pd
 from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
+from evalkit.limits import Limits
 from evalkit.metrics import counts
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
@@ -93,6 +94,11 @@ def counted(t: Blocks, first: Callable[[Block], Any]) -> Any:
     kept = nameless(t).total(first)
     t.check(int(kept.facts.sums[0]), kept.ids.repeated if t.schema.id else 0)
     return kept
+
+
+def few_units(t: Blocks, limits: Limits) -> int:
+    """Units whose sums are kept side by side, as methods of few units ask for every one; none where rows vary alone."""
+    return limits.flipped if t.schema.unit else 0
 
 
 DRAWN = 8  # curves that one picture can hold
