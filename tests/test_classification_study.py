@@ -1,16 +1,17 @@
-"""The classification report: thresholds and costs, another base rate, ties, what is refused."""
+"""The classification report: thresholds and costs, another base rate, ties, scores by class, what is refused."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from samples import scores
+from scipy.stats import ks_2samp
 from whole_pages import told
 
 from evalkit.arrays import InputError
 from evalkit.findings.kinds import NOTE
 from evalkit.metrics import counts
 from evalkit.pages import binary_page, classification_page, threshold_page
-from evalkit.studies import classification, ranking, validation
+from evalkit.studies import classification, ranking, score_curves, validation
 
 PENGUINS, TRAITS = "data/penguins/predictions.csv", "data/digit_traits/predictions.csv"
 
@@ -201,3 +202,61 @@ def test_long_texts_that_are_features_or_ids_are_read():
     queries = np.char.add("q" * 1500, (np.arange(60) // 6).astype(str))
     lists = {"query": queries, "item": np.arange(60) % 6, "score": np.arange(60) / 60, "grade": LABEL}
     assert ranking.read(preds=pd.DataFrame(lists)).order
+
+
+RNG = np.random.default_rng(6)
+TRUTH = RNG.integers(0, 2, 400)
+SCORES = {"a": (RNG.normal(0, 1, 400) + TRUTH).round(1), "b": RNG.normal(3, 2, 400)}
+
+
+@pytest.fixture(scope="module")
+def study():
+    return classification.read(y_true=TRUTH, y_score=SCORES, metrics="roc_auc")
+
+
+def test_distances_equal_scipy(study):
+    rows = score_curves.distances(study.counts_by_system).set_index("system")
+    for name, score in SCORES.items():
+        expected = ks_2samp(score[TRUTH == 1], score[TRUTH == 0]).statistic
+        assert rows.loc[name, "value"] == pytest.approx(expected, abs=1e-12)
+        below = np.mean(score[TRUTH == 1] < rows.loc[name, "x"])
+        assert rows.loc[name, "positive"] == pytest.approx(below, abs=1e-12)
+
+
+def test_histograms_have_common_bins_and_hold_every_row(study):
+    frame = score_curves.histogram(study.counts_by_system, score_curves.edges(study, study.counts_by_system))
+    for _, part in frame.groupby("system"):
+        assert part[["positive", "negative"]].sum().tolist() == pytest.approx([1, 1])
+    low = frame.pivot(columns="system", values="low")
+    assert low["a"].dropna().tolist() == low["b"].dropna().tolist()
+    inside = frame[frame["system"] == "a"].iloc[10]
+    of_class = SCORES["a"][TRUTH == 1]
+    assert inside["positive"] == np.mean((of_class >= inside["low"]) & (of_class < inside["high"]))
+
+
+def test_the_drawn_functions_are_those_of_the_rows(study):
+    for name, score in SCORES.items():
+        part = score_curves.distribution(name, study.table(name))
+        share = [np.mean(score[TRUTH == 0] <= x) for x in part["x"]]
+        np.testing.assert_allclose(part["negative"], share, atol=1e-12)
+
+
+def test_both_pictures_say_the_distance(study):
+    value = score_curves.distances(study.counts_by_system)["value"][0]
+    for picture in (study.plot.score, study.plot.ks):
+        assert f"a {value:.3f} just below" in picture.alt
+
+
+def test_the_confusion_matrix_of_two_classes_says_counts_and_shares(study):
+    decided = study.decisions.set_index("system").loc["a"]
+    picture = study.plot.confusion
+    assert f"a: {decided['tp']:.0f} true positives, {decided['fn']:.0f} false negatives" in picture.alt
+    assert f">{decided['tp'] / TRUTH.sum():.0%}</t" in picture.svg
+
+
+def test_a_system_without_a_threshold_has_no_matrix():
+    scores = {"good": TRUTH * 1.0, "bad": 1 - TRUTH * 1.0}
+    study = classification.read(y_true=TRUTH, y_score=scores, metrics="roc_auc", threshold="precision>=0.9")
+    alt = study.plot.confusion.alt
+    assert "good: " in alt
+    assert "bad: " not in alt

@@ -1,12 +1,17 @@
-"""A new file format is one class and one line: its errors, folders and reports follow."""
+"""A new file format is one class and one line; tables and words of the page, and hostile text in them."""
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import pyarrow.feather
 import pytest
 
 from evalkit.arrays import InputError
+from evalkit.drawing import tables
+from evalkit.drawing.exports import plain
+from evalkit.drawing.tables import Cell
+from evalkit.findings.kinds import Kind
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables.formats import FORMATS, shown
 from evalkit.reading.tables.parts import File, stamp
@@ -50,3 +55,28 @@ def test_a_format_of_its_own_is_refused_like_any_other(folder):
     RATED[["id"]].to_feather("c.feather")
     with pytest.raises(InputError, match=r"^c.feather: no column for the actual .* and for the forecast "):
         outcomes.read_ratings("c.feather")
+
+
+def test_text_from_the_data_is_escaped_everywhere():
+    bad = "<script>alert(1)</script>"
+    pieces = [
+        tables.heading(bad, bad),
+        tables.findings([Kind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
+        tables.paragraph(bad),
+        tables.table(bad, [bad], [[Cell(bad)]], bad),
+        tables.definitions([(bad, bad)]),
+        tables.provenance([(bad, bad)]),
+        tables.folded(bad, tables.paragraph(bad)),
+    ]
+    assert all("<script" not in piece.html for piece in pieces)
+
+
+def test_a_table_reads_as_text_in_a_terminal():
+    piece = tables.table("caption", ["system", "n"], [["a", "12"], ["long name", "3"]])
+    assert piece.text.splitlines() == ["caption", "system     n ", "a          12", "long name  3 "]
+
+
+def test_plain_has_no_nan_and_no_numpy():
+    found = plain({"a": np.float64("nan"), "b": np.int64(3), "c": [np.array([True])[0], float("inf")], 1: None})
+    assert found == {"a": None, "b": 3, "c": [True, None], "1": None}
+    assert type(found["b"]) is int

@@ -1,4 +1,4 @@
-"""The rating report: weights, metrics without a direction, the constant that beats a system, bad input."""
+"""The rating report, and what findings are measured by: slices, thresholds, skewed differences."""
 
 import numpy as np
 import pandas as pd
@@ -6,9 +6,10 @@ import pytest
 from samples import forecasts
 
 from evalkit.limits import Limits, Reading
-from evalkit.pages import page, rating_page
+from evalkit.pages import binary_page, page, rating_page, shared_findings, significance_page
 from evalkit.parameters import Rating
-from evalkit.studies import rating
+from evalkit.reading.tables.rules import DOUBLE, SINGLE
+from evalkit.studies import classification, diagnostics, rating, significance
 
 
 def test_the_nearer_forecast_is_better():
@@ -61,3 +62,101 @@ def test_exactly_linear_forecasts_correlate_by_no_more_than_1(seed, limits):
 def test_a_tenth_without_weight_is_left_out():
     table = pd.DataFrame({"actual": [0.0, 1.0], "forecast": [1.0, 2.0], "weight": [0.0, 1.0]})
     assert len(rating.study_of(Rating.of({"preds": table})).tenths) == 1
+
+
+COUNTRY = np.where(np.arange(60) < 5, "few", "many")
+
+
+def test_slices_below_twenty_units_are_small():
+    study = rating.read(forecasts(country=COUNTRY), segments="country")
+    assert diagnostics.small_slices(study) == ["country few"]
+    assert diagnostics.most_units(study) == 60
+
+
+def test_slices_that_cannot_show_a_difference_are_named():
+    """Five units have 32 sign vectors: no p below 0.05 is possible."""
+    study = rating.read(forecasts(country=COUNTRY), segments="country")
+    assert diagnostics.untestable_slices(study) == ["country few"]
+    assert diagnostics.untestable_slices(rating.read(forecasts(country=COUNTRY))) == []
+
+
+def test_thresholds_at_the_ends_of_the_scores():
+    ends = diagnostics.ends({"a": np.array([0.1, 0.9]), "b": np.array([0.4, 0.5])})
+    assert ends == {"a": (0.1, 0.9), "b": (0.4, 0.5)}
+    at = {"a": 0.9, "b": 0.4}
+    (below,) = shared_findings.idle(at, ends)
+    assert "at or below every score of b" in below.message
+    (above,) = shared_findings.idle({"a": 0.91, "b": 0.5}, ends)
+    assert "above every score of a" in above.message
+
+
+def test_a_threshold_is_rounded_where_scores_are_single():
+    (changed,) = diagnostics.rounded(0.7, {"a": SINGLE, "b": DOUBLE})
+    assert (changed.systems, changed.everywhere) == (("a",), False)
+    assert changed.value == np.float32(0.7)
+    assert diagnostics.rounded(0.5, {"a": SINGLE}) == []
+
+
+def test_ties_move_an_estimate_that_has_a_range():
+    assert diagnostics.moved_by_ties({"worst_ties": 0.5, "best_ties": 0.6})
+    assert not diagnostics.moved_by_ties({"worst_ties": 0.5, "best_ties": 0.5 + 4e-4})
+    assert not diagnostics.moved_by_ties({})
+
+
+def test_the_best_value_follows_the_direction_of_the_metric():
+    study = rating.read(forecasts(country=COUNTRY), metrics="mae,r2,bias")
+    values = study.estimates.set_index(["metric", "system"])["value"]
+    assert diagnostics.best_value(study, "mae") == values["mae"].min()
+    assert diagnostics.best_value(study, "r2") == values["r2"].max()
+    assert np.isnan(diagnostics.best_value(study, "bias"))
+
+
+N = 60
+
+
+def rare(n=N):
+    """Differences most of which are small losses, few of them large gains."""
+    return np.where(np.arange(n) % 20 == 0, 5.0, -0.2) + np.linspace(0, 0.01, n)
+
+
+def by_rating():
+    actual = np.linspace(0, 9, N)
+    table = {
+        "id": np.arange(N).astype(str),
+        "actual": actual,
+        "forecast_a": actual + 6 - rare(),
+        "forecast_b": actual + 6,
+    }
+    return rating.read(pd.DataFrame(table), metrics="mae,rmse"), rating_page.every_finding
+
+
+def by_values():
+    return significance.read(
+        pd.DataFrame({"unit": np.arange(N).astype(str), "a": 6 + rare(), "b": 6.0})
+    ), significance_page.every_finding
+
+
+def by_loss():
+    b = np.linspace(0.3, 0.7, N)
+    table = {"id": np.arange(N).astype(str), "y_true": np.arange(N) % 2, "score_a": b, "score_b": b}
+    table["score_a"] = np.where(np.arange(N) == 0, 0.999, b + 0.01 * (np.arange(N) % 2))
+    return classification.read(pd.DataFrame(table), metrics="log_loss"), binary_page.every_finding
+
+
+@pytest.mark.parametrize("read", [by_rating, by_values, by_loss])
+def test_skewed_differences_are_told_on_every_page_that_flips_signs(read):
+    study, findings = read()
+    skew = diagnostics.skew(study)
+    assert skew.units == N < skew.wanted
+    (text,) = [finding.message for finding in findings(study) if finding.kind.code == "EK402"]
+    assert "a 5% test rejected" in text
+    assert skew.metric in text
+
+
+def test_symmetric_differences_and_other_tests_are_not_told():
+    units = np.arange(N).astype(str)
+    even = significance.read(pd.DataFrame({"unit": units, "a": np.linspace(0, 2, N), "b": 1.0}))
+    assert diagnostics.skew(even) is None
+    label = np.arange(N) % 2
+    table = pd.DataFrame({"id": units, "y_true": label, "score_a": label * 0.3 + 0.3, "score_b": 0.5 + 0.001 * label})
+    assert diagnostics.skew(classification.read(table, metrics="roc_auc,accuracy")) is None
