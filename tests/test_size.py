@@ -25,7 +25,7 @@ LINES = {
     "pages": 3_657,
     "parameters": 822,
     "reading": 6_212,
-    "statistics": 4_437,
+    "statistics": 4_436,
     "studies": 5_598,
     "top": 1_004,
 }

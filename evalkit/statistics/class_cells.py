@@ -189,10 +189,9 @@ class OfCells(OfRows):
     def sums(self) -> Sums:  # type: ignore[override]
         """The terms of each of few units, of which those without a row that takes part have none."""
         terms, weight = self.chosen.sums(self.rows), self.rows.weights
-        size = np.where(terms.defined, terms.size, 0.0)
-        sides = (np.nan_to_num(terms.numerator), size)
-        top, bottom = (self.group.units @ self._among_all(ratio(side, weight)) for side in sides)
-        return Sums(np.where(bottom > 0, top, np.nan), bottom)
+        sides = np.nan_to_num(terms.numerator), np.where(terms.defined, terms.size, 0.0), weight * terms.defined
+        top, bottom, rows = (self.group.units @ self._among_all(ratio(side, weight)) for side in sides)
+        return Sums(np.where(rows > 0, top, np.nan), bottom)
 
     def pairs(self, other: Any) -> bool:
         return np.array_equal(self.sums.size, other.sums.size)
