@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -245,25 +247,8 @@ class Column:
     holds: str
 
 
-COLUMNS = (
-    Column("table", CATEGORY, holds="`log` or `users` in the interleaving report; empty in the others"),
-    Column("system", CATEGORY, holds="the system, or the arm"),
-    Column(
-        "metric",
-        CATEGORY,
-        holds="the metric as the page calls it; empty in rows with `actual` and `score`",
-    ),
-    Column("unit", TEXT, holds="the id of the row, query, session or user, by which two reports are paired"),
-    Column("cluster", TEXT, holds="the value of the column that the parameter `unit` names; empty without one"),
-    Column("class", CATEGORY, holds="the class or the label; empty where a unit has only one score"),
-    Column("numerator", NUMBER, holds="the unit's term of the numerator; empty where the metric is undefined"),
-    Column("denominator", NUMBER, holds="the unit's term of the denominator; 1 in a mean"),
-    Column("actual", NUMBER, holds="the actual value; 1 or 0 for a label, or for the class of this row"),
-    Column("score", NUMBER, holds="the score or the forecast; in sessions the credit of the arm"),
-    Column("predicted", NUMBER, holds="1 where the system decides for the label or class, else 0"),
-    Column("weight", NUMBER, holds="the weight of the row; empty where all count alike"),
-)
-SEGMENTS = Column("segment_…", CATEGORY, holds="one column for each of `segments`: the slice in which the unit lies")
+_FILE = tomllib.loads((pkgutil.get_data(__package__, "units.toml") or b"").decode())
+COLUMNS, SEGMENTS = [Column(**row) for row in _FILE["columns"]], Column(**_FILE["segments"])
 
 
 def leave(report: str, studies: Mapping[str, Study]) -> None:

@@ -29,6 +29,7 @@ from evalkit.reading.tables.rules import Field
 _NAMES = tomllib.loads((pkgutil.get_data("evalkit.reading", "unit_names.toml") or b"").decode())  # also in a worker
 _USES: Mapping[str, Sequence[str]] = _NAMES["uses"]
 _NO_SYSTEMS: Mapping[str, Sequence[str]] = _NAMES["no_systems"]
+_REFUSALS = tomllib.loads((pkgutil.get_data("evalkit.reading", "unit_refusals.toml") or b"").decode())
 TOTALS = _NO_SYSTEMS["successes"], _NO_SYSTEMS["trials"]  # counts, as tables of totals call them
 SAMPLE = 10_000  # rows whose values say what a column is
 ENOUGH = 8  # values that are not equally spaced by chance
@@ -152,6 +153,11 @@ def counted(values: Floats) -> str:
     return "a running number" if steps[0] and (steps == steps[0]).all() else ""
 
 
+def refused(where: str, why: str, **facts: Any) -> InputError:
+    """The error of a table, with its facts. why: its sentence in unit_refusals.toml."""
+    return InputError(f"{where}: {_REFUSALS[why].format(**facts)}")
+
+
 # Columns and their cells ----------------------------------------------------------------------------------------------
 
 
@@ -241,10 +247,7 @@ class Column:
         part, several = wrong[0][0], self.present - self.exact
         same = [f"{cell!r}{f' (row {row:,})' if row else ''}" for other, row, cell in wrong if other is part]
         more = f" and {several - len(same):,} more" if several > len(same) else ""
-        raise InputError(
-            f"{part.name}: {self.name} must hold numbers, got {', '.join(same)}{more}; leave a cell empty where there "
-            "is no value and write a decimal point and no marks, or name the columns to compare: systems='a,b'"
-        )
+        raise refused(part.name, "no_numbers", column=self.name, cells=f"{', '.join(same)}{more}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,9 +266,7 @@ class Cells:
         """Raises InputError where a part has other columns than the first."""
         for part in self.parts:
             if set(part.columns) != set(self._names):
-                raise InputError(
-                    f"{part.name}: must have the columns of {self.parts[0].name}, {', '.join(self._names)}"
-                )
+                raise refused(part.name, "other_columns", first=self.parts[0].name, columns=", ".join(self._names))
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -427,7 +428,4 @@ def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where
     ]
     for kind, names in kinds:
         if names:
-            raise InputError(
-                f"{where}: every column of numbers must be a system, got {kind}: {roles_of.listed(names, 5)}; name the "
-                "columns to compare: systems='a,b'"
-            )
+            raise refused(where, "bookkeeping", kind=kind, columns=roles_of.listed(names, 5))

@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError
 from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.unit_columns import Cells, Column, Use
+from evalkit.reading.inputs.unit_columns import Cells, Column, Use, refused
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.parts import Part, Source, at
@@ -82,9 +82,7 @@ class Columns:
         exact = [column for column in matches if column.name == "system"] or matches
         if len(exact) > 1:
             both = " and ".join(repr(column.name) for column in exact)
-            raise InputError(
-                f"{self.where}: columns {both} could both be the system; say which: columns='system={exact[0].name}'"
-            )
+            raise refused(self.where, "two_systems", columns=both, first=exact[0].name)
         return exact[0] if exact else None
 
     def metric(self) -> Column | None:
@@ -106,16 +104,10 @@ class Columns:
             name = candidates[0].name
             text = f"The values are those of {name}, the only numeric column but ids, repetitions, ranks and positions"
             return candidates[0], f"{text}; set columns='value=NAME' to use another."
-        table = f"{self.where}: a table with a column of systems must have"
         if not candidates:
-            has = ", ".join(map(repr, self.names))
-            raise InputError(
-                f"{table} a numeric column of values; the other columns are {has}; set columns='value=NAME'"
-            )
+            raise refused(self.where, "no_value", columns=", ".join(map(repr, self.names)))
         names = roles_of.listed([repr(column.name) for column in candidates])
-        raise InputError(
-            f"{table} one column of values, got the candidates {names}; say which: columns='value={candidates[0].name}'"
-        )
+        raise refused(self.where, "values", columns=names, first=candidates[0].name)
 
     def units_of_cells(self) -> list[Column]:
         """The columns that tell the units of a long table apart: one, or fold and repetition; none where nothing does.
@@ -130,10 +122,7 @@ class Columns:
         chosen = ids or texts or [column for column in self.every if column.draws]
         if len(chosen) > 1 and not ids:
             names = ", ".join(repr(column.name) for column in chosen)
-            raise InputError(
-                f"{self.where}: one column must name the unit, got the candidates {names}; "
-                f"say which: columns='unit={chosen[0].name}'"
-            )
+            raise refused(self.where, "units", columns=names, first=chosen[0].name)
         return chosen[:1]
 
     def units_of_rows(self) -> list[Column]:
@@ -187,7 +176,7 @@ class Roles:
         if "value" not in named and system.distinct:
             refuse_counts(free.numbers, system.name, columns.where)
             if columns.cells.rows > 2:
-                raise leaderboard(system.name, columns.where)
+                raise refused(columns.where, "leaderboard", column=system.name)
         value, guess = (named["value"], "") if "value" in named else free.value()
         free = free.without(value)
         ids = [named["unit"]] if "unit" in named else free.units_of_cells()
@@ -214,11 +203,7 @@ class Roles:
         values = [c for c in free.numbers if not c.no_value and Use.TRUTH not in c.uses]
         measured = named or [c for c in values if not c.aside]
         if not measured:
-            has = ", ".join(columns.names)
-            raise InputError(
-                f"{columns.where}: no column holds numbers, one for each system; it has {has}; if some of these are "
-                "systems, name them: systems='a,b'"
-            )
+            raise refused(columns.where, "no_system", columns=", ".join(columns.names))
         refuse_totals(ids)
         rest = free.without(*measured)
         if not named:
@@ -291,17 +276,9 @@ def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> No
     few = [column for column in groups if 2 * of.distinct([column]) * cells <= of.rows]
     apart = [column for column in few if of.distinct([*roles.cell, column]) > alone]
     if apart and of.distinct([*roles.cell, *apart]) == of.rows:
-        raise other_units([column.name for column in apart], roles.name, roles.rest.where)
-
-
-def other_units(columns: Sequence[str], unit: str, where: str) -> InputError:
-    """The error for rows of one unit that columns of few texts tell apart."""
-    names = " and ".join(map(repr, columns))
-    return InputError(
-        f"{where}: rows of one {unit} differ in {names}: if they are draws of one {unit}, set "
-        f"columns='unit={unit}'; if {names} names the metric, set columns='metric={columns[0]}'; if each {unit} is "
-        f"another one there, set unit={columns[0]} to compare by these, or write both into one column"
-    )
+        names = [column.name for column in apart]
+        both = " and ".join(map(repr, names))
+        raise refused(roles.rest.where, "other_units", unit=roles.name, columns=both, first=names[0])
 
 
 def refuse_totals(units: Sequence[Column]) -> None:
@@ -309,28 +286,15 @@ def refuse_totals(units: Sequence[Column]) -> None:
     for column in units:
         if total := column.first(roles_of.SUMMARY):
             part, row, cell = total
-            raise InputError(
-                f"{part.name}: {column.name} must name a unit in each row, got {cell!r}{at(row)}, which summarises the "
-                "others; remove such rows, or rename the unit"
-            )
-
-
-def leaderboard(column: str, where: str) -> InputError:
-    """The error for a table with one row a system."""
-    return InputError(
-        f"{where}: each row is another {column}, so that no two have a value of one unit; a test needs a value for "
-        "each unit and system, not one for each system; name the columns to compare: systems='a,b'"
-    )
+            raise refused(part.name, "totals", column=column.name, cell=cell, at=at(row))
 
 
 def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) -> None:
     """Raise InputError where what tells rows apart is no unit by its name: a metric, or who made the one value."""
     if Use.METRIC in column.uses:
-        raise InputError(
-            f"{where}: each row is another {column.name}, and metrics are no units; a test needs a row for each unit"
-        )
+        raise refused(where, "metrics", column=column.name)
     if len(measured) == 1 and column.key.startswith(MAKERS):
-        raise leaderboard(column.name, where)
+        raise refused(where, "leaderboard", column=column.name)
 
 
 def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], unit: str) -> None:
@@ -352,11 +316,7 @@ def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
     sides = [next((names[key] for key in keys if key in names), "") for keys in unit_columns.TOTALS]
     if all(sides):
         successes, trials = sides
-        raise InputError(
-            f"{where}: {successes!r} and {trials!r} look like totals of each {label}; for shares set "
-            f"columns='system={label},successes={successes},trials={trials}', else name the columns to compare: "
-            "systems='a,b'"
-        )
+        raise refused(where, "counts", label=label, successes=successes, trials=trials)
 
 
 def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:
@@ -371,19 +331,11 @@ def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:
         means = np.array([np.nanmean(some) if (~np.isnan(some)).any() else np.nan for some in others])
         own = np.array([column[place] for column in columns])
         if np.allclose(own, means, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
-            raise InputError(
-                f"{roles.rest.where}: {roles.name} {ids[int(place)].as_py()!r} holds the means of the others and would "
-                "count as a unit; remove its rows"
-            )
+            raise refused(roles.rest.where, "means", unit=roles.name, name=ids[int(place)].as_py())
 
 
 def refuse_pairs(texts: Sequence[Column], where: str) -> None:
     """Raises InputError for a table each of whose rows names the two systems that it compares."""
     sides = [column.name for column in texts if _SIDE.fullmatch(column.key)]
     if len(sides) > 1:
-        raise InputError(
-            f"{where}: {sides[0]!r} and {sides[1]!r} name two systems in each row, but a table must have one column of "
-            "systems, or one column of values per system; count the wins of each system as successes and trials, or "
-            "name the "
-            "columns of values: systems='a,b'"
-        )
+        raise refused(where, "pairs", first=sides[0], second=sides[1])

@@ -24,7 +24,7 @@ from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.inputs import aligned, unit_roles
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.lists import Account
-from evalkit.reading.inputs.unit_columns import Cells, Column
+from evalkit.reading.inputs.unit_columns import Cells, Column, refused
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, ROW, SYSTEM, Columns, Roles
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of
@@ -280,19 +280,11 @@ def _shaped(roles: Roles, others: Sequence[Column], shape: Shape, most: int) -> 
     if cells.rows * shape.width > most:
         n = cells.distinct(roles.keys) if shape.drawn else cells.rows
         if n * shape.width > most:
-            raise too_many(roles.rest.where, n, shape.width, most)
+            raise refused(roles.rest.where, "too_many", units=n, each=shape.width, most=most)
     texts = roles.texts | {f"t{i}": [column] for i, column in enumerate(others)}
     numbers = {f"v{i}": column for i, column in enumerate(roles.values)}
     shaped: Shaped = cells.engine.total(cells.query(texts, numbers, ID if shape.drawn else None), shape)
     return shaped
-
-
-def too_many(where: str, units: int, each: int, most: int) -> InputError:
-    """The error for more values than are kept."""
-    return InputError(
-        f"{where}: {units:,} units with {each} values each are more than the {most:,} values that are kept in memory; "
-        "compare fewer systems or metrics, or take a random sample of the units"
-    )
 
 
 def _possible_clusters(rest: Sequence[Column]) -> list[Column]:
@@ -335,7 +327,7 @@ def read_scores(cells: Cells, named: Mapping[str, str], unit: str | None, readin
     t = blocks.laid(cells.engine, blocks.pieces_of(cells.engine, cells.parts, layouts), unit=unit)
     n, width, ids = t.rows // len(t.systems), len(t.systems) + 1, t.schema.id is not None
     if n * width > reading.kept:
-        raise too_many(t.name, n, width, reading.kept)
+        raise refused(t.name, "too_many", units=n, each=width, most=reading.kept)
     table = t.total(Said(ids)).whole([ID], reading.listed)
     t.check(len(table), None if ids else 0)
     lacking = pc.equal(table[CLUSTER], aligned.NONE) if unit else pa.array([False])
@@ -391,85 +383,66 @@ def read_output(parts: Sequence[Part], systems: Sequence[str], metrics: Sequence
     Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
     files are of one run or a value comes twice.
     """
-    runs, left = _runs(parts)
-    lines = [line for rows in runs.values() for line in rows]
-    measures = list(dict.fromkeys(measure for measure, _, _ in lines))
+    runs, left = dict[str, Mapping[tuple[str, str], float]](), 0
+    for part in parts:
+        name, of_run, summaries = _lines(part)
+        if name in runs:
+            raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
+        runs[name], left = of_run, left + summaries
+    measures = list(dict.fromkeys(measure for of_run in runs.values() for measure, _ in of_run))
     usual = [measure for measure in measures if measure not in LISTS]
     chosen = wanted(measures, metrics, "metrics") if metrics else tuple(sorted(usual, key=lambda m: m != "map")[:1])
     names = wanted(runs, systems, "systems")
-    queries = sorted({query for _, query, _ in lines})
+    queries = sorted({query for of_run in runs.values() for _, query in of_run})
+    each = {(m, name): np.array([runs[name].get((m, q), np.nan) for q in queries]) for m in chosen for name in names}
     others = [measure for measure in usual if measure not in chosen]
-    summaries = f"{left:,} summary {'line' if left == 1 else 'lines'}"
+    lines = f"{left:,} summary {'line' if left == 1 else 'lines'}"
     return UnitValues(
         id=np.array(queries, dtype=object),
         name="query",
         metrics=chosen,
         systems=names,
-        values={(m, name): Sums(_measured(runs[name], m, queries, name)) for m in chosen for name in names},
+        values={key: Sums(values) for key, values in each.items()},
         columns={"systems": "one file each"},
         directions=dict.fromkeys(chosen, "high"),
-        sources=tuple(part.fingerprint(len(rows)) for part, rows in zip(parts, runs.values(), strict=True)),
-        findings=(kinds.SUMMARY_LINES.note(left, lines=summaries), *unused("Measures that were not compared", others)),
+        sources=tuple(part.fingerprint(len(of_run)) for part, of_run in zip(parts, runs.values(), strict=True)),
+        findings=(kinds.SUMMARY_LINES.note(left, lines=lines), *unused("Measures that were not compared", others)),
     )
 
 
-def _runs(parts: Sequence[Part]) -> tuple[dict[str, list[tuple[str, str, float]]], int]:
-    """Run -> its lines, and how many lines of `all` were left out; raises InputError where two files are of one run."""
-    runs, left = {}, 0
-    for part in parts:
-        name, rows, summaries = _lines(part)
-        if name in runs:
-            raise InputError(f"{part.name}: two files hold the run {name!r}; give each run its own runid or file name")
-        runs[name], left = rows, left + summaries
-    return runs, left
+def _lines(part: Part) -> tuple[str, dict[tuple[str, str], float], int]:
+    """The run's name, its value of each measure and query, and how many lines of `all` were left out.
 
-
-def _measured(rows: Sequence[tuple[str, str, float]], measure: str, queries: Sequence[str], name: str) -> Floats:
-    """One measure of one run on these queries, NaN where it has none."""
-    values: dict[str, float] = {}
-    for own, query, number in rows:
-        if own == measure and query in values:
-            raise InputError(f"run {name!r}: {measure} of query {query!r} must come once, got it again")
-        if own == measure:
-            values[query] = number
-    return np.array([values.get(query, np.nan) for query in queries])
-
-
-def _lines(part: Part) -> tuple[str, list[tuple[str, str, float]], int]:
-    """The run's name, (measure, query, value) of each line of a query, and how many lines of `all` were left out.
-
-    Raises InputError with the line where one has not three fields or its value is no number.
+    Raises InputError with the line where one has not three fields, its value is no number, or comes again.
     """
     import pyarrow as pa
 
     with pa.input_stream(str(part.path), compression="detect") as stream:
         text = stream.read().decode("utf-8", errors="replace")
-    name, rows, left = part.path.name.removesuffix(".gz").rsplit(".", 1)[0], [], 0
+    name, left = part.path.name.removesuffix(".gz").rsplit(".", 1)[0], 0
+    values = dict[tuple[str, str], float]()
     for number, line in enumerate(text.splitlines(), start=1):
         fields = line.split(None, 2)
         if not fields:
             continue
         if len(fields) != 3:
             raise InputError(f"{part.name}: line {number} must be 'measure query value', got {line.strip()[:80]!r}")
-        if fields[0] == "runid":
-            name = fields[2].strip()
-        elif fields[1] == ALL:
+        measure, query, value = fields
+        if measure == "runid":
+            name = value.strip()
+        elif query == ALL:
             left += 1
-        elif fields[0] not in NAMES:
-            rows.append((fields[0], fields[1], _value(part, fields[2].strip(), number)))
-    if not rows:
-        raise InputError(
-            f"{part.name}: trec_eval's output must hold the values of each query, got only the summary 'all'; "
-            "run trec_eval with -q"
-        )
-    return name, rows, left
-
-
-def _value(part: Part, text: str, line: int) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{part.name}: the value must be a number, got {text!r} (line {line})") from None
+        elif (measure, query) in values:
+            raise InputError(f"run {name!r}: {measure} of query {query!r} must come once, got it again")
+        elif measure not in NAMES:
+            try:
+                values[measure, query] = float(value)
+            except ValueError:
+                got = f"got {value.strip()!r} (line {number})"
+                raise InputError(f"{part.name}: the value must be a number, {got}") from None
+    if not values:
+        raise refused(part.name, "only_summary")
+    return name, values, left
 
 
 def read_trials(cells: Cells, chosen: Mapping[str, str]) -> Trials:
@@ -496,10 +469,7 @@ def _refuse_uncountable(rows: Table, successes: Floats, trials: Floats) -> None:
     wrong = np.flatnonzero(~(whole & (successes >= 0) & (successes <= trials) & (trials >= 1) & (trials <= MOST)))
     if wrong.size:
         part, row = rows.locate(int(wrong[0]))
-        raise InputError(
-            f"{part.name}: successes and trials must be whole numbers with 0 ≤ successes ≤ trials and "
-            f"1 ≤ trials < 2⁵³, got {successes[wrong[0]]:g} of {trials[wrong[0]]:g} (row {row})"
-        )
+        raise refused(part.name, "uncountable", successes=successes[wrong[0]], trials=trials[wrong[0]], row=row)
 
 
 def _trial_names(rows: Table, label: str | None) -> tuple[str, ...]:
@@ -530,10 +500,7 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
     sides = (np.array(values, float), np.zeros(len(values)))
     known = {(metric, name): estimates[metric, name] for name in pair}
     if len(values) > (several := min(int(estimate["n"]) for estimate in known.values())):
-        raise InputError(
-            f"{part.name}: a report on {several:,} units ({row['unit']}) must hold one difference per unit, got "
-            f"{len(values):,}; use its original input, with unit"
-        )
+        raise refused(part.name, "differences", units=several, name=row["unit"], values=len(values))
     return UnitValues(
         id=np.array(ids, dtype=object),
         name=row["unit"],
