@@ -2,11 +2,13 @@
 
 import threading
 import time
+from itertools import product
 
 import engine_samples as of
 import numpy as np
 import pandas as pd
 import pytest
+from test_engines_agree import CASES, read
 
 from evalkit import system
 from evalkit.arrays import InputError
@@ -15,7 +17,6 @@ from evalkit.reading.engines import backends
 
 READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, units=50)
 LIMITS = Limits(reading=READING)
-UNITS = {"unit": "user_id", "segments": "country"}
 
 
 def lists(rows=20_000):
@@ -31,27 +32,7 @@ def lists(rows=20_000):
     return pd.DataFrame(data | {"score_a": rng.normal(size=rows).round(2), "score_b": rng.random(rows), "grade": grade})
 
 
-CASES = {  # a report, its table, and what is given with it
-    "ranked lists": ("ranking", lists, {"segments": "tier"}),
-    "scores and real weights": (
-        "classification",
-        lambda: of.binary(20_000, units=3_000).drop(columns=["id", "age"]),
-        {"columns": "{weight: exact}", **UNITS},
-    ),
-    "systems by id": ("classification", lambda: of.long(of.binary(20_000)), {}),
-    "whole weights": (
-        "classification",
-        lambda: of.binary(20_000, ties=9)[["label", "score_good", "heavy"]],
-        {"columns": "{weight: heavy}"},
-    ),
-    "classes": (
-        "classification",
-        lambda: of.classes(8_000, units=1_000, systems=("near",)),
-        {"metrics": "log_loss,brier", **UNITS},
-    ),
-    "forecasts": ("rating", lambda: of.forecasts(20_000, units=3_000), {"metrics": "mae,rmse,r2", **UNITS}),
-    "users of an A/B test": ("interleaving", lambda: of.users(8_000, crossed=30), {"parameter": "users"} | of.OF_USERS),
-}
+KINDS = ("two classes, real weights", "two classes, users", "two classes, long", "several classes, users")
 
 
 @pytest.fixture
@@ -68,19 +49,31 @@ def folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_bits_are_those_of_one_thread(folder, case):
-    report, data, given = CASES[case]
-    data().to_parquet("rows.parquet", row_group_size=900, index=False)
-    frames = {}
-    for threads in (1, 2, 3):
-        study = of.study_of(report, "rows.parquet", LIMITS, threads=threads, **given)
-        study = getattr(study, given.get("parameter", "preds"), study)
-        frames[threads] = study.estimates, study.comparisons
-    for threads in (2, 3):
-        for ours, theirs in zip(frames[threads], frames[1], strict=True):
-            assert len(theirs) or frames[1][1] is theirs
-            pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
+def ranked(threads):
+    lists().to_parquet("rows.parquet", row_group_size=900, index=False)
+    return of.study_of("ranking", "rows.parquet", LIMITS, segments="tier", threads=threads)
+
+
+def of_case(name):
+    """The study of a case by the number of its threads."""
+    case = CASES[name]
+    case.table().to_parquet("rows.parquet", row_group_size=300, index=False)
+    reading = Reading(rows=100, shard=200, largest=200, units=50)
+
+    def study_of(threads):
+        study = read(case, "rows.parquet", reading, threads=threads)
+        return getattr(study, case.parameter, study)
+
+    return study_of
+
+
+@pytest.mark.parametrize("name", ["ranked lists", *KINDS, "forecasts, users", "users"])
+def test_the_bits_are_those_of_one_thread(folder, name):
+    study_of = ranked if name == "ranked lists" else of_case(name)
+    one, *others = (study_of(threads) for threads in (1, 2, 3))
+    for frame, study in product(("estimates", "comparisons"), others):
+        assert len(getattr(one, frame))
+        pd.testing.assert_frame_equal(getattr(study, frame), getattr(one, frame), check_exact=True)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
