@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import sources
-from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
+from evalkit.studies import classification, interleaving, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORED = "id,label,score\n1,1,0.5\n2,0,0.4\n"
@@ -36,46 +36,6 @@ def table(n=60, **columns):
 
 
 # Inputs that are wrong as a whole ---------------------------------------------------------------------------------
-
-TWENTY = {"label": [0, 1] * 10, "score": np.arange(20) / 20, "fold": ["a", "b"] * 10}
-APART = {"id": range(4), "model": list("aabb"), "label": [0, 1, 0, 1], "score": [0.1, 0.2, 0.3, 0.4]}
-SESSION = {"session": 1, "position": [1, 2], "team": ["a", "b"], "outcome": [0, 1]}
-JUDGED = {"query": ["x", "y"], "item": ["d", "e"], "grade": [1, 0]}
-AN_ARM = {"user": [1, 2], "arm": "a", "orders": [1, 2]}
-
-
-@pytest.mark.parametrize(
-    "read, tables, message",
-    [
-        (validation, {"preds": {**TWENTY, "fold": "a"}}, "preds.csv: fold must have 2 or more values, got"),
-        (validation, {"preds": {**TWENTY, "label": 0}}, "preds.csv: label must have 2 or more classes, got only '0'"),
-        (validation, {"preds": {**TWENTY, "label": 1.5}}, "preds.csv: label must have 2 or more values, got only 1.5"),
-        (validation, {"features": {"x": range(60), "label": [0] * 30 + [1] * 30, "time": range(60)}}, "features.csv: "),
-        (classification, {"preds": APART}, "preds.csv: systems 'a', 'b' must share ids, got none in common"),
-        (
-            rating,
-            {"preds": APART, "columns": "actual=label,forecast=score"},
-            "preds.csv: systems 'a', 'b' must share ids, got none in common",
-        ),
-        (ranking, {"preds": {**JUDGED, "score": 1, "grade": [2000, 1]}, "metrics": "ndcg_exp@10"}, "preds.csv: grade "),
-        (
-            ranking,
-            {"preds": {"system": "s", "query": ["a", "b"], "item": "d", "score": 1}, "qrels": JUDGED},
-            "preds.csv, qrels.csv: system 's' and the judgements must share queries",
-        ),
-        (significance, {"preds": {"eval": range(4), "a": [1, 2, None, None], "b": [None, None, 1, 2]}}, "preds.csv: "),
-        (interleaving, {"log": {**SESSION, "team": "a"}}, "log.csv: team must hold two arms, got a"),
-        (interleaving, {"log": {**SESSION, "outcome": 0}}, "log.csv: outcome must be above 0"),
-        (interleaving, {"users": AN_ARM, "metrics": "orders"}, "users.csv: arm must hold two arms"),
-    ],
-)
-def test_a_refusal_of_a_whole_input_names_its_file(tmp_path, monkeypatch, read, tables, message):
-    monkeypatch.chdir(tmp_path)
-    for name, columns in tables.items():
-        if isinstance(columns, dict):
-            pd.DataFrame(columns).to_csv(f"{name}.csv", index=False)
-    given = {name: f"{name}.csv" if isinstance(asked, dict) else asked for name, asked in tables.items()}
-    assert refusal(lambda: read.read(**given).comparisons).startswith(message)
 
 
 # Files that are none ----------------------------------------------------------------------------------------------

@@ -23,10 +23,6 @@ LONG = pd.DataFrame(
 )
 
 
-def change(frame, **columns):
-    return frame.assign(**columns)
-
-
 # ---- kinds and layouts ----------------------------------------------------------------------------------------------
 
 
@@ -136,28 +132,6 @@ def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
     assert weighted.labels == ("a", "b")
 
 
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize(
-    "more",
-    [{"y_c": 1, "p_c": 0.5}, {"weight": 2.0}, {"id": ["u", "v"]}, {"system": "x"}],
-    ids=["label", "w", "id", "s"],
-)
-def test_files_with_other_columns_are_refused_and_no_column_vanishes(more, turned):
-    frame = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "p_b": [0.5, 0.6]})
-    both = [frame, frame.assign(**more)]
-    with pytest.raises(
-        InputError, match=f"must have the same columns: data frame has no column like '{next(iter(more))}'"
-    ) as e:
-        outcomes.read(both[::-1] if turned else both)
-    assert "\n" not in str(e.value)
-
-
-def test_files_with_other_classes_are_refused():
-    two = pd.DataFrame({"label": ["a", "b"], "p_a": [0.1, 0.2], "p_b": [0.9, 0.8]})
-    with pytest.raises(InputError, match="must have the same columns: data frame has no column like 'p_c'"):
-        outcomes.read([two, two.assign(p_c=0.1)])
-
-
 def test_the_kind_can_be_named():
     frame = pd.DataFrame({"label": [1, 0], "score": [0.9, 0.1], "predicted": [1, 0]})
     assert isinstance(outcomes.read(frame), Binary)
@@ -179,89 +153,6 @@ def test_weights():
 
 
 # ---- bad input ------------------------------------------------------------------------------------------------------
-
-GOOD = pd.DataFrame({"id": ["a", "b", "c"], "label": [1, 0, 1], "score": [0.9, 0.2, 0.4]})
-CLASSES = pd.DataFrame({"label": ["a", "b"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3]})
-
-
-@pytest.mark.parametrize(
-    "frame, message",
-    [
-        (
-            change(GOOD, label=[0, 1, 2]),
-            r"data frame, row 3: label must hold two labels, got '0', '1', '2'; more classes",
-        ),
-        (change(GOOD, id=["a", "b", "a"]), r"row 3: id 'a' must appear once in system 'system', got it again"),
-        (change(LONG, y_true=[1, 0, 0, 1, 1, 0]), r"row 4: y_true must have one value for id 'a', got '0' and '1'"),
-        (GOOD.drop(columns="label"), r"data frame: no column for the label \(label, y_true, target\); it has"),
-        (GOOD.drop(columns="score"), r"data frame: no column for the score \(score, y_score\); it has"),
-        (
-            change(GOOD, y_true=[1, 0, 1]).drop(columns="label").assign(target=1),
-            r"columns 'y_true' and 'target' could both",
-        ),
-        (LONG.drop(columns="id"), r"rows of 2 systems can be paired only by an id, got none .* set columns='id=NAME'"),
-        (change(LONG, id=["a", "b", "c", "d", "e", "f"]), r"systems 'x', 'y' must share ids, got none in common"),
-        (change(CLASSES, label=["a", "z"]), r"data frame, row 2: label has no column p_z, it is 'z' \(p_a, p_b\)"),
-        (
-            change(CLASSES, predicted=["a", "z"]),
-            r"data frame, row 2: predicted must be one of the classes, got 'z'",
-        ),
-        (
-            pd.DataFrame({"label": ["a", "a"], "predicted": ["a", "a"]}),
-            r"data frame: label must hold at least two classes, got 'a' only",
-        ),
-    ],
-)
-def test_refuses_by_one_line(frame, message):
-    with pytest.raises(InputError, match=message) as error:
-        outcomes.read(frame)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"systems": ["z"]}, r"systems: there is no system 'z', the input has x, y"),
-        ({"columns": {"score": "p"}}, r"columns: score: data frame has no column 'p'"),
-        ({"columns": {"colour": "p"}}, r"columns: unknown role 'colour'"),
-        ({"attributes": ["town"]}, r"segments or unit: data frame has no column 'town'"),
-    ],
-)
-def test_refuses_parameters(options, message):
-    with pytest.raises(ParameterError, match=message):
-        outcomes.read(LONG, **options)
-
-
-def test_a_forecast_needs_its_columns():
-    with pytest.raises(InputError, match=r"data frame: no column for the forecast \(forecast, y_pred, prediction\)"):
-        outcomes.read_ratings(pd.DataFrame({"actual": [1.0]}))
-    with pytest.raises(InputError, match=r"data frame: no column for the actual"):
-        outcomes.read_ratings(pd.DataFrame({"forecast": [1.0]}))
-
-
-def test_parts_must_name_the_same_systems(tmp_path):
-    for name in ("a", "b"):
-        pd.DataFrame({"label": [1, 0], f"score_{name}": [0.1, 0.2]}).to_csv(tmp_path / f"{name}.csv", index=False)
-    with pytest.raises(InputError, match=r"a\.csv and .*b\.csv must name the same systems in their columns"):
-        outcomes.read(tmp_path)
-
-
-@pytest.mark.parametrize("own", ["score", "y_score"])
-def test_a_score_beside_scores_of_systems_is_not_taken_alone(own):
-    frame = pd.DataFrame({"label": [0, 1, 1, 0], own: [0.1, 0.6, 0.4, 0.2], "score_a": [0.5, 0.7, 0.3, 0.1]})
-    with pytest.raises(
-        InputError, match=f"a score column, '{own}', and one score for each system, 'score_a'; .*={own}"
-    ):
-        outcomes.read(frame)
-    assert list(outcomes.read(frame, columns={"score": own}).score) == ["system"]
-    assert list(outcomes.read(frame, attributes=["score_a"]).score) == ["system"]
-
-
-def test_a_forecast_beside_forecasts_of_systems_is_not_taken_alone():
-    frame = pd.DataFrame({"actual": [0.5, 1, 2], "y_pred": [1.0, 2, 3], "forecast_a": [1.0, 1, 1]})
-    with pytest.raises(InputError, match="a forecast column, 'y_pred', and one forecast for each system, 'forecast_a'"):
-        outcomes.read_ratings(frame)
-    assert list(outcomes.read_ratings(frame, columns={"forecast": "y_pred"}).forecast) == ["system"]
 
 
 @pytest.mark.parametrize("large_too", [False, True], ids=["memory", "large"])

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell
+from samples import examples
 
 import evalkit as ek
 from evalkit import __main__ as command
@@ -249,18 +250,9 @@ def test_help_starts_nothing_heavy(arguments):
     assert ended.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["-p", "level", "95"], "level must be a number between 0.5 and 1, got 95"),
-        (["-p", "gate", "bettr"], "gate must be one of better, not worse, better or equivalent, got 'bettr' (did you"),
-        (["-p", "ks", "1,x", "-p", "seed", "a"], "ks must be whole numbers of at least 1, got '1,x'; seed must be a "),
-        (["-p", "memory", "1MB"], "memory must be a size of at least 200MB, such as 1GB, got '1MB'"),
-        (["-p", "spill", "no/such"], "spill must be a folder that exists, got 'no/such'"),
-        (["-p", "columns", "query"], "columns must be pairs such as query=qid,item=doc, got 'query'"),
-    ],
-)
-def test_a_bad_value_is_refused_before_a_kernel_starts(tmp_path, capsys, monkeypatch, arguments, message):
+@pytest.mark.parametrize("line, message", examples("commands")["refused_values"])
+def test_a_bad_value_is_refused_before_a_kernel_starts(tmp_path, capsys, monkeypatch, line, message):
+    arguments = line.split(" ")
     monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("the notebook was run"))
     assert command.main(["report", "ranking", *arguments, "-o", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith(f"evalkit: {message}")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import InputError
 from evalkit.metrics import rankings
 from evalkit.reading.inputs import runs
 from evalkit.reading.tables import ids
@@ -211,66 +211,6 @@ def test_columns_may_stand_in_the_judgements_only():
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
-
-FILES = {  # a bad cell of each column is refused by `bad_inputs`
-    "x.csv": "query,item,score\n1,a,.5\n",
-    "none.csv": "query,item,score,grade\n1,a,.5,\n",
-    "twice.csv": "query,item,score,grade\n1,a,.5,1\n1,a,.4,1\n",
-    "two.csv": "system,query,item,score,grade\ns,1,a,.5,2\nt,1,a,.5,1\n",
-    "a.csv": "system,query,item,score\ns,q1,a,1\n",
-    "b.csv": "system,query,item,score\ns,q1,a,1\n",
-    "other.csv": "query,item,score\nzz,a,1\n",
-    "q.txt": "q1 0 a 1\n",
-    "x.run": "q1 Q0 a 1 1 t\n",
-    "queries.csv": "query,seg\nq1,x\nq1,y\n",
-}
-SEGMENTS = LONG.assign(seg=["x", "x", "z", "y", "x", "x", "y", "y"])
-EMPTY = QRELS[:0].astype({"query": str, "item": str})
-
-
-@pytest.mark.parametrize(
-    "data, qrels, options, message",
-    [
-        ("x.csv", None, {}, "x.csv: no judgements: it has no column for the grade (it has 'query', 'item', 'score') a"),
-        ("none.csv", None, {}, "none.csv: the grade column holds no judgement"),
-        (
-            "twice.csv",
-            None,
-            {},
-            "twice.csv, row 2: query '1' and item 'a' must appear once in system 'twice', got",
-        ),
-        ("two.csv", None, {}, "two.csv, row 2: query '1' and item 'a' must have one grade, got 1 and 2"),
-        (["a.csv", "b.csv"], QRELS, {}, "b.csv, row 1: query 'q1' and item 'a' must appear once in system 's', got th"),
-        ("a.csv", pd.concat([QRELS, QRELS]), {}, "data frame, row "),
-        ("other.csv", QRELS, {}, "system 'other' and the judgements must share queries, got none: the run has 'zz', t"),
-        ("q.txt", QRELS, {}, "q.txt: these are judgements"),
-        (LONG, "x.run", {}, "x.run: this is a run"),
-        (LONG, EMPTY, {}, "data frame: the frame has columns and no rows"),
-        (LONG, None, {"systems": ["s9"]}, "systems: there is no system 's9', the input has s1, s2"),
-        (LONG, None, {"columns": {"quary": "x"}}, "columns: unknown role 'quary', must be one of system, query, item"),
-        (LONG, None, {"columns": {"query": "qury"}}, "columns: query: data frame has no column 'qury', it has "),
-        (LONG, None, {"attributes": ["seg"]}, "segments or unit: data frame has no column 'seg', it has"),
-        (SEGMENTS, None, {"attributes": ["seg"]}, "data frame, row 3: seg must have one value per query, got 'x' and "),
-        (LONG, None, {"queries": "queries.csv"}, "queries.csv, row 2: seg must have one value per query, got 'x' and"),
-    ],
-)
-def test_refusals(here, data, qrels, options, message):
-    for name, text in FILES.items():
-        (here / name).write_text(text)
-    options = {"attributes": ["seg"]} | options if "queries" in options else options
-    with pytest.raises((InputError, ParameterError)) as error:
-        runs.read(data, qrels, **options)
-    assert str(error.value).startswith(message)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("judged", ["D{}", "d{}.jpg"])
-def test_refuses_runs_whose_items_are_written_in_another_way_than_judged_ones(judged):
-    rows = [(f"q{i}", f"d{j}", -j) for i in range(30) for j in range(5)]
-    run = pd.DataFrame(rows, columns=["query", "item", "score"])
-    qrels = pd.DataFrame([(f"q{i}", judged.format(j), 1) for i in range(30) for j in range(5)])
-    with pytest.raises(InputError, match="must return judged items, got none"):
-        runs.read(run, qrels.set_axis(["query", "item", "grade"], axis=1))
 
 
 def test_hashes_that_collide_change_nothing(monkeypatch):

@@ -4,7 +4,8 @@
 `[from:to] {Q},{A}` stands for one line per row, with that row's values of the columns Q and A. A table is refused by a
 line that holds the pattern `refused`, or it has a page with these systems, this unit, the number n of units behind the
 primary metric, its value, and findings that hold the texts `told`. Where a table `may_refuse`, a refusal will do as
-well. Read block by block it is the same, but for the words of a refusal where it `names_no_row`.
+well. Read block by block it is the same, but for the words of a refusal where it `names_no_row`; where a table is
+`uninspected`, inspect does not see what the report refuses.
 """
 
 import gzip
@@ -20,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from frozen.needs import SMALL
-from significance_tables import told
+from whole_pages import told
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL
@@ -65,10 +66,10 @@ def given(report, case, folder):
     files = case.get("files") or {"a.csv": case["table"]}
     for name, table in files.items():
         write(folder / name, text(table, FILES[report]["columns"]), case)
-    tops = dict.fromkeys(str(folder / name.split("/")[0]) for name in files if not name.startswith("qrels"))
+    beside = {name.split(".")[0]: str(folder / name) for name in files if name.startswith(("qrels", "queries"))}
+    tops = list(dict.fromkeys(str(folder / name.split("/")[0]) for name in files if name.split(".")[0] not in beside))
     into = case.get("into", "log" if report == "interleaving" else "preds")
-    judged = [("qrels", str(folder / name)) for name in files if name.startswith("qrels")]
-    return {into: list(tops) if len(tops) > 1 else next(iter(tops))} | dict(judged) | case.get("given", {})
+    return {into: tops if len(tops) > 1 else tops[0]} | beside | case.get("given", {})
 
 
 def attempt(act, *arguments):
@@ -95,7 +96,7 @@ def check(study, case):
     assert primary["n"].max() == case["n"]
     for system, value in case.get("value", {}).items():
         assert math.isclose(primary["value"][system], value, abs_tol=2e-12)
-    if isinstance(study, Significance):
+    if isinstance(study, Significance) or "told" in case:
         findings = told(study)
         assert ("EK117" in findings) == case.get("unlike", False)
         assert [text for text in case.get("told", ()) if text not in findings] == []
@@ -121,4 +122,4 @@ def test_a_table_is_the_right_page_or_one_line_and_inspect_says_the_same(report,
     assert lines[0] == lines[1] or case.get("names_no_row")
     known = {field.name for field in fields(REPORTS[report])}
     asked = REPORTS[report].of({name: value for name, value in parameters.items() if name in known})
-    assert attempt(inspection.inspect, asked)[1] == lines[0]
+    assert attempt(inspection.inspect, asked)[1] == (None if case.get("uninspected") else lines[0])

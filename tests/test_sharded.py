@@ -1,6 +1,5 @@
 """Runs measured shard by shard: the values of reading from memory to the last bit, its accounts, its refusals."""
 
-import re
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import Ranking
@@ -129,74 +127,6 @@ def test_the_study_gives_the_same_page_numbers(tmp_path):
 
 
 GOOD = {"query": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1.0], "grade": [1.0, 0.0, 2.0]}
-BAD = {  # the cells that are bad are tried by test_bad_inputs.py
-    "no judgement": {"grade": [None, None, None]},
-    "no grade column": {"grade": None},
-    "fractional ids": {"query": [1.5, 1.5, 2.5]},
-}
-
-
-@pytest.mark.parametrize("wrong", BAD.values(), ids=BAD)
-@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
-def test_a_wrong_value_is_refused_in_the_same_words(wrong, kind, tmp_path, limits):
-    columns = {name: values for name, values in {**GOOD, **wrong}.items() if values is not None}
-    frame = pd.DataFrame(columns)
-    data = frame if kind == "frame" else tmp_path / f"t.{kind}"
-    if kind == "csv":
-        frame.to_csv(data, index=False)
-    elif kind == "parquet":
-        frame.to_parquet(data)
-    try:
-        runs.read(data)
-    except InputError as error:
-        with pytest.raises(InputError, match=f"^{re.escape(str(error))}$"):
-            measured(limits, data)
-    else:
-        measured(limits, data)  # a CSV file's fraction is the text of an id
-
-
-def refused(limits, pattern, *args, kind=InputError, **options):
-    for read in (runs.read, partial(measured, limits)):
-        with pytest.raises(kind, match=pattern):
-            read(*args, **options)
-
-
-def test_rows_that_contradict_each_other_are_refused(limits):
-    good = pd.DataFrame(GOOD)
-    refused(
-        limits,
-        r"query 'a' and item 'x' must appear once in system 'system', got them again",
-        pd.concat([good, good[:1]]),
-    )
-    twice = pd.concat([good.assign(model="m"), good[:1].assign(model="n", grade=3.0)])
-    refused(limits, r"query 'a' and item 'x' must have one grade, got 1 and 3", twice)
-    refused(
-        limits,
-        r"shop must have one value per query, got 'u' and 'v' for query 'a'",
-        good.assign(shop=["u", "v", "w"]),
-        attributes=["shop"],
-    )
-    qrels = good[["query", "item", "grade"]]
-    run = good[["query", "item", "score"]]
-    refused(limits, r"query 'a' and item 'x' must appear once, got them again", run, pd.concat([qrels, qrels[:1]]))
-    refused(
-        limits,
-        r"system 'system' and the judgements must share queries, got none: the run has '\w', the judg",
-        run,
-        qrels[1:].assign(query="z"),
-    )
-    refused(
-        limits, "system 'system' must return judged items, got none", run, qrels.assign(item=qrels["item"] + ".jpg")
-    )
-    refused(
-        limits,
-        "must share queries with the judgements",
-        run,
-        qrels,
-        queries=pd.DataFrame({"query": ["z"], "c": ["1"]}),
-        attributes=["c"],
-    )
-    refused(limits, "there is no system 'q', the input has system", good, systems=["q"], kind=ParameterError)
 
 
 def test_the_kind_of_reading_follows_the_rows():

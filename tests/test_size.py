@@ -30,7 +30,7 @@ LINES = {
     "top": 1_004,
 }
 MODULES = 161
-TESTS = 17_884
+TESTS = 17_190
 
 
 @cache

@@ -7,11 +7,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from samples import examples
 
 from evalkit.arrays import InputError
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Source
 
+FILES = examples("files")
 HEADER = "query,item,score\n"
 GOOD = HEADER + "1,a,.5\n1,b,.4\n"
 TEXT = {"query": "query", "item": "item"}
@@ -91,24 +93,7 @@ def test_refuses_a_folder_without_files(here, name):
 # ---- CSV ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        GOOD,
-        "\ufeff" + GOOD,
-        GOOD.replace("\n", "\r\n"),
-        GOOD.replace(",", ";"),
-        GOOD.replace(",", "\t"),
-        GOOD.replace(",", "|"),
-        " query , item,score \n1,a,.5\n1,b,.4\n",
-        '"query","item","score"\n"1","a",".5"\n1,b,.4',
-        HEADER + "1,a,.5\n\n1,b,.4\n\n\n",
-        ",query,item,score\n0,1,a,.5\n1,1,b,.4\n",
-        "query,item,score,,\n1,a,.5,x,y\n1,b,.4,,\n",
-        HEADER + "1,a,+.5\n1,b,4e-1\n",
-        HEADER + "1,a,.5,\n1,b,.4,\n",
-    ],
-)
+@pytest.mark.parametrize("text", FILES["csv_forms"])
 def test_csv_in_its_many_forms(here, text):
     (here / "x.csv").write_bytes(text.encode())
     assert load("x.csv") == {"query": ["1", "1"], "item": ["a", "b"], "score": [0.5, 0.4]}
@@ -137,34 +122,17 @@ def test_refuses_text_for_a_number(here, cell):
 MANY = "".join(f"1,i{n},.5\n" for n in range(30000))
 
 
-@pytest.mark.parametrize(
-    "data, message",
-    [
-        (HEADER + "1,a\n1,b,.4\n", "every row must have 3 columns, got 2 (line 2)"),
-        (HEADER + "1,a,.5,x\n1,b,.4\n", "every row must have 3 columns, got 4 (line 2)"),
-        (HEADER + "1,a,.5,x\n1,b,.4,x\n", "every row must have 3 columns, got 4 (line 2)"),
-        (HEADER + MANY + "1,a\n", "every row must have 3 columns, got 2 (line 30002)"),
-        (HEADER + MANY + "1,a,.5,x\n", "every row must have 3 columns, got 4 (line 30002)"),
-        (HEADER + '1,a,.5\n1,"b,.4\n2,a,.3\n', "a quote is opened and never closed (line 3)"),
-        (HEADER + MANY + '1,"b,.4\n2,a,.3\n', "a quote is opened and never closed (line 30002)"),
-        ('query,"item,score\n1,a,.5\n', "the first line must hold the column names, but it has an open quote"),
-        ("\n" + GOOD, "the first line must hold the column names, but it is empty"),
-        (GOOD.replace("\n", "\r"), "the first line must hold the column names, but it holds a carriage return"),
-        ("query,item,score\r\n1,a,.5\n", r"every line must end as the first does (\n or \r\n)"),
-        ("query,item,score,Score\n1,a,1,2\n", "column names must be distinct, got 'score' and 'Score'"),
-        (HEADER.encode() + "1,é,.5\n".encode("latin-1"), "must be UTF-8 text, other bytes found (line 2)"),
-        (HEADER.encode() + "1,“a”,.5\n".encode("cp1252"), "must be UTF-8 text, other bytes found (line 2)"),
-        ((HEADER + MANY).encode() + b"1,\xe9,.5\n", "must be UTF-8 text, other bytes found (line 30002)"),
-        ("quéry,item,score\n".encode("latin-1"), "must be UTF-8 text, got byte 0xe9 (line 1)"),
-        (GOOD.encode("utf-16"), "must be UTF-8 text, got byte 0xff (line 1)"),
-        ("", "the file is empty"),
-        (HEADER + "1,a," + "z" * 5000 + "\n", f"score must be a number, got {'z' * 80!r} (line 2)"),
-        (HEADER + "1," + "x" * 3_000_000 + ",1\n", "a line must not be longer than 2 MB (line 2)"),
-    ],
-)
-def test_refuses_broken_csv(here, data, message):
-    (here / "x.csv").write_bytes(data if isinstance(data, bytes) else data.encode())
+@pytest.mark.parametrize("text, message, encoding", [(*case, "utf-8")[:3] for case in FILES["broken_csv"]])
+def test_refuses_broken_csv(here, text, message, encoding):
+    (here / "x.csv").write_bytes(text.replace("{many}", MANY).encode(encoding))
     assert refused("x.csv") == f"x.csv: {message}"
+
+
+def test_refuses_long_cells_and_lines(here):
+    number, line = f"score must be a number, got {'z' * 80!r}", "a line must not be longer than 2 MB"
+    for row, message in ((f"1,a,{'z' * 5000}\n", number), (f"1,{'x' * 3_000_000},1\n", line)):
+        (here / "x.csv").write_text(HEADER + row)
+        assert refused("x.csv") == f"x.csv: {message} (line 2)"
 
 
 @pytest.mark.parametrize("rows", [3000, 300_000])
@@ -182,16 +150,7 @@ def test_refuses_tables_that_are_packed_otherwise(here, suffix):
     assert refused(f"x.{suffix}").endswith(f"a compressed table must be .gz or .zst, got .{suffix.rsplit('.', 1)[1]}")
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("# only\n# comments\n\n", "the file has only blank lines and comments"),
-        ("  \n\n", "the file has only blank lines and comments"),
-        ("query item score\n1 a .5\n", "got the first line 'query item score'"),
-        ("1 0 a x\n", "got the first line '1 0 a x'"),
-        ("hello world\n", "got the first line 'hello world'"),
-    ],
-)
+@pytest.mark.parametrize("text, message", FILES["no_tables"])
 def test_refuses_a_text_file_that_is_neither(here, text, message):
     (here / "README").write_text(text)
     assert refused("README").startswith("README: ")
@@ -240,42 +199,13 @@ def test_parquet_ids_of_every_type(here):
 LINE = '{"query": "1", "item": "a", "score": 0.5}\n'
 
 
-@pytest.mark.parametrize(
-    "ids",
-    [
-        "18446744073709551617",
-        '"18446744073709551617"',
-        '"007"',
-        "7",
-        "-5",
-        '"2024-01-02T03:04:05Z"',
-        '"2024-01-02"',
-        '"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"',
-        '"NA"',
-        '"null"',
-        '"1.0"',
-        '"x\\ny"',
-        '"é"',
-    ],
-)
+@pytest.mark.parametrize("ids", FILES["json_ids"])
 def test_json_ids_are_never_guessed(here, ids):
     (here / "x.jsonl").write_text(LINE.replace('"1"', ids) + LINE.replace('"a"', '"b"'))
     assert load("x.jsonl")["query"] == [ids.strip('"').replace("\\n", "\n"), "1"]
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ('{"query": 1.5, "item": "a", "score": 1}', "query must be text or a whole number, got 1.5 (row 2)"),
-        ('{"query": 1.0, "item": "a", "score": 1}', "query must be text or a whole number, got 1.0 (row 2)"),
-        ('{"query": "1", "item": ["a"], "score": 1}', 'item must be text or a whole number, got ["a"] (row 2)'),
-        ('{"query": "1", "item": "b", "score": "x"}', "score must be a number, got 'x' (row 2)"),
-        ('{"query": "1", "item": "b", "score": [1]}', "score must be a number, got '[1]' (row 2)"),
-        ('{"query": "1", "item": "b", "sco', "broken JSON: the file ends inside a value"),
-        ('{"query": "é", "item": "b", "score": 1}', "must be UTF-8 text, other bytes found"),
-        ("{'query': 1}", "broken JSON: unexpected character (byte 2)"),
-    ],
-)
+@pytest.mark.parametrize("line, message", FILES["broken_json"])
 def test_refuses_json(here, line, message):
     (here / "x.jsonl").write_text(LINE + line, encoding="latin-1")
     assert refused("x.jsonl") == f"x.jsonl: {message}"

@@ -5,11 +5,12 @@ A `Cell` stands in row 3 of the second file; a `Table` changes that file's rows 
 
 import gzip
 import re
+import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 ROW = 3  # the bad one, counted from 1
@@ -54,64 +55,24 @@ def put(table: pd.DataFrame, column: str, row: int, value: Any) -> pd.DataFrame:
     return table.assign(**{column: pd.Series(values, dtype=object)})
 
 
-def cell(
-    role: str, value: Any, *, name: str = "", says: str | None = None, formats: tuple[str, ...] = CELL, **more: Any
-) -> Case:
+NOTHING = "nothing|none|empty|missing"
+
+
+def cell(role: str, value: Any = None, *, name: str = "", says: str = "", **more: Any) -> Case:
     """A cell of a role that holds what it must not."""
 
     def change(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
         return put(rows, columns[0], ROW, value)
 
-    pattern = re.escape(str(value)) if says is None else says
-    case = Case(f"{role}: {name or value}", role, (pattern,), change, formats=formats)
-    return replace(case, names_column=True, names_row=True, **more)
+    name, says = ("empty", NOTHING) if value is None else (name or str(value), says or re.escape(str(value)))
+    return Case(f"{role}: {name}", role, (says,), change, names_column=True, names_row=True, **more)
 
 
-NOTHING = "nothing|none|empty|missing"
-NO_NUMBERS = ("n/a", "12%", "$5", "-", "?", "#DIV/0!", "2024-01-05", "1e5x", "1.2.3")
+LONG = {"value": "n" * 100_000, "name": "a very long text", "says": "n{20}"}
 CELLS = (
-    cell("number", "high"),
-    *(cell("number", text, formats=EVERY) for text in ("0,5", "1,234")),
-    *(cell("number", text, formats=("csv",)) for text in NO_NUMBERS),
-    cell("number", "0.5\0", name="a NUL", says=r"0\.5", formats=("csv",)),
-    cell("number", None, name="empty", says=NOTHING),
-    cell("number", np.inf, says="inf"),
-    cell("number", -np.inf, says="-inf"),
-    cell("number", "1e999", name="too large a number", says="inf|1e999", formats=("csv",)),
-    cell("number", "nan", says="nan|nothing|missing", formats=("csv",)),
-    *(cell("value", text) for text in ("high", "0,5", "12%")),
-    cell("value", np.inf, says="inf"),
-    *(cell("probability", value) for value in (1.2, -0.1, 83)),
-    cell("binary", 2),
-    cell("binary", 0.5, but=("folds",)),
-    cell("binary", None, name="empty", says=NOTHING),
-    cell("binary", "yes"),
-    *(cell("mark", value) for value in (2, 0.5, "yes")),
-    cell("mark", None, name="empty", says=NOTHING),
-    cell("class", None, name="empty", says=NOTHING),
-    cell("class", "w", name="a class without a probability"),
-    cell("target", None, name="empty", says=NOTHING),
-    *(cell("grade", value) for value in ("high", "1,5")),
-    cell("grade", np.inf, says="inf"),
-    *(cell("rank", value) for value in (0, -1, 1.5, "first")),
-    cell("rank", np.inf, says="inf"),
-    *(cell("weight", value) for value in (-1, "heavy")),
-    cell("weight", None, name="empty", says=NOTHING),
-    cell("weight", np.inf, says="inf"),
-    *(cell("amount", value) for value in (-1, "many")),
-    cell("amount", np.inf, says="inf"),
-    *(cell("feature", value) for value in ("red", "1,5")),
-    cell("feature", np.inf, says="inf"),
-    *(cell("count", value) for value in (-1, 1.5, 21)),
-    *(cell("position", value) for value in (1.5, "top")),
-    cell("position", None, name="empty", says=NOTHING),
-    *(cell(role, None, name="empty", says=NOTHING) for role in ("id", "group id", "name", "unit", "fold", "time")),
-    *(cell("time", date) for date in ("9999-12-31", "0001-01-01", "1600-02-03T10:00:00")),
-    cell("time", "yesterday"),
-    cell("id", [1, 2], name="a list", says=r"list|\[", formats=("jsonl",)),
-    cell("id", {"a": 1}, name="a record", says="STRUCT|struct|record|object|a", formats=("jsonl",)),
-    cell("name", "n" * 100_000, name="a very long text", says="n{20}"),
-    cell("unit", "n" * 100_000, name="a very long text", says="n{20}", but=("binary",), unseen=("forecasts",)),
+    *(cell(**asked) for asked in tomllib.loads(Path(__file__).with_name("cells.toml").read_text("utf-8"))["cells"]),
+    cell("name", **LONG),
+    cell("unit", **LONG, but=("binary",), unseen=("forecasts",)),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 SHARED = "../shared/data"
 FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-METRICS: Mapping[str, str] = FILE["lists"]
+METRICS: dict[str, str] = FILE["lists"]
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,21 @@ class Case:
         return any(need.startswith(SHARED) for need in self.needs)
 
 
-def _case(name: str, written: Mapping[str, Any]) -> Case:
-    """A case of the file."""
+def load(path: Path) -> tuple[Case, ...]:
+    """The cases of a file."""
+    file = tomllib.loads(path.read_text(encoding="utf-8"))
+    lists = METRICS | file["lists"]
+    return tuple(_case(name, written, lists) for name, written in file["cases"].items())
+
+
+def _case(name: str, written: Mapping[str, Any], lists: Mapping[str, str]) -> Case:
+    """A case of a file."""
     parameters = {key: value for part in written.get("with", ()) for key, value in FILE["shared"][part].items()}
     for key, value in written.items():
         if key != "with":
             listed = isinstance(value, str) and value.startswith("@")
-            parameters[key] = METRICS[value[1:]] if listed else value
+            parameters[key] = lists[value[1:]] if listed else value
     return Case.of(name, **parameters)
 
 
-CASES = tuple(_case(name, written) for name, written in FILE["cases"].items())
+CASES = load(Path(__file__).with_suffix(".toml"))

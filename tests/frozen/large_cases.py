@@ -13,14 +13,8 @@ import numpy as np
 import pandas as pd
 
 from frozen import cases
-from frozen.cases import Case
 
 Table = dict[str, Any]
-PREFERENCES, CLASSES = cases.METRICS["preferences"], cases.METRICS["class"].replace("roc_auc_hand_till,", "")
-DECISIONS = cases.METRICS["decision"].replace("lift,predicted", "predicted")
-SCORES = f"roc_auc,average_precision,ks,log_loss,brier,ece_10,lift,{DECISIONS}"
-LABELS = cases.METRICS["label"]
-ALL_FORECASTS = "mae,rmse,mse,bias,median_absolute_error,r2,r2_correlation,wape,smape,mape,pinball@90"
 
 
 # Tables -------------------------------------------------------------------------------------------------------
@@ -221,82 +215,5 @@ def made(folder: Path, name: str) -> None:
     unfinished.rename(folder / name)
 
 
-# Cases --------------------------------------------------------------------------------------------------------
-
-
-def case(report: str, table: str, name: str, *, into: str = "preds", **parameters: Any) -> Case:
-    """A report of a made table, which a parameter names."""
-    return Case.of(f"{report}: {table}: {name}", needs=(table,), **{into: f"{{made}}/{table}"}, **parameters)
-
-
-LARGE = (
-    case("rating", "forecasts", "rows", metrics=ALL_FORECASTS, segments="device"),
-    case("rating", "forecasts_with_ids", "weights", metrics=ALL_FORECASTS, columns="{weight: exact}"),
-    case("rating", "forecasts_with_ids", "users", metrics=ALL_FORECASTS, unit="user", segments="device"),
-    case(
-        "rating", "forecasts_with_ids", "stores, weights", metrics=ALL_FORECASTS, unit="store",
-        columns="{weight: whole}", segments="device",
-    ),
-    case("rating", "forecasts_long", "users", metrics="rmse,mae,r2", unit="user", baseline="far", margin=0.02),
-    case("classification", "scores", "rows", metrics=SCORES, segments="device"),
-    case("classification", "scores_with_ids", "weights", metrics=SCORES, columns="{weight: exact}"),
-    case("classification", "scores_with_ids", "users", metrics=SCORES, unit="user", segments="device", threshold=0.2),
-    case(
-        "classification", "scores_with_ids", "stores, weights", metrics=SCORES, unit="store",
-        columns="{weight: whole}", segments="device",
-    ),
-    case("classification", "scores_long", "rows", metrics="average_precision,roc_auc,f1", threshold="best_f1"),
-    case("classification", "classes", "rows", metrics=CLASSES, segments="device"),
-    case("classification", "classes", "users, weights", metrics=CLASSES, unit="user", columns="{weight: exact}"),
-    case("classification", "classes", "stores", metrics="macro_f1,accuracy,log_loss", unit="store"),
-    case("classification", "labels", "rows", metrics=LABELS, segments="device", threshold=0.4),
-    case("classification", "labels", "users, weights", metrics=LABELS, unit="user", columns="{weight: exact}"),
-    case("classification", "labels", "stores", metrics="micro_f1,macro_f1,hamming_loss", unit="store"),
-    case("significance", "values", "questions", unit="question", margin=0.001),
-    case("significance", "values_by_user", "users", unit="user", looks=3),
-    case("significance", "values_by_user", "stores", unit="store"),
-    case("significance", "values_long", "questions", unit="question", lower_is_better="minutes"),
-    case("significance", "scores_long", "losses", metrics="log_loss,brier"),
-    case("significance", "scores_long", "losses by user", metrics="brier", unit="user", level=0.9),
-    case("validation", "folds", "of users", columns="{group: user}", metrics="roc_auc,brier,accuracy,f1"),
-    case("validation", "folds_of_numbers", "rows"),
-    case("interleaving", "sessions", "log", into="log", neutral="both", segments="device", preference=PREFERENCES),
-    case(
-        "interleaving", "users", "adjusted", into="users", metrics="orders,spent,bought,spent/visits", before="past",
-        strata="country", segments="country", shares="a=2,b=1,c=1",
-    ),
-    case("interleaving", "users", "plain", into="users", metrics="spent,bought", baseline="a", cap=0.999, looks=3),
-    case("ranking", "lists", "queries", metrics="ndcg@10,map,mrr,gauc,precision@5", segments="device"),
-    case("ranking", "lists", "users", metrics="ndcg@10,mrr", unit="user", ks="5", baseline="far"),
-)  # fmt: skip
-
-
+LARGE = cases.load(Path(__file__).with_suffix(".toml"))
 ONE_FORM = ("validation",)  # reports that hold all rows, and refuse more than they hold
-# Frozen cases that have no reading by blocks, and rankings of which others go the same ways
-HELD = {
-    "classification": ("penguins, every metric",),
-    "ranking": (
-        "digits by segment",
-        "digits by unit",
-        "digits, 90%",
-        "digits, another seed",
-        "digits, baseline and margin",
-        "made",
-        "made by unit",
-    ),
-    "significance": (
-        "a report",
-        "folds",
-        "folds without their sizes",
-        "ranked lists",
-        "sample",
-        "shares",
-        "shares against a null",
-    ),
-}
-
-
-def by_blocks() -> list[Case]:
-    """The frozen cases that can be read by blocks, and are not already."""
-    frozen = [case for case in cases.CASES if not case.needs and case.report not in ONE_FORM]
-    return [case for case in frozen if case.name.partition(": ")[2] not in HELD.get(case.report, ())]

@@ -5,13 +5,14 @@ follows.
 """
 
 import contextlib
-import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,7 @@ import pandas as pd
 import pytest
 
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import Classification, Interleaving, Ranking, Rating, Significance, Validation
-from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
+from evalkit.parameters import REPORTS
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS, SPARK = "small limits", "spark"
@@ -58,15 +58,8 @@ def met(needs: Iterable[str]) -> Iterator[None]:
 
 def read_within(limits: Limits, patch: pytest.MonkeyPatch) -> None:
     """The reports that take tables of any size read them within these limits."""
-    reports = (
-        (ranking, Ranking),
-        (classification, Classification),
-        (rating, Rating),
-        (interleaving, Interleaving),
-        (validation, Validation),
-        (significance, Significance),
-    )
-    for study, report in reports:
+    for name, report in REPORTS.items():
+        study = import_module(f"evalkit.studies.{name}")
         patch.setattr(study, "read", partial(_read, study, report, limits))
 
 
@@ -95,7 +88,7 @@ def tables(folder: Path) -> None:
     wide = engine_samples.binary()
     made = {"wide": wide, "long": engine_samples.long(wide), "ranked": ranked(), "values": values(), "folds": folds()}
     made |= {
-        "trials": trials(),
+        "trials": pd.DataFrame({"page": ["a", "b", "c"], "successes": [61, 48, 30], "trials": [100, 100, 60]}),
         "features": features(),
         "long_values": long_values(),
         "multileaved": multileaved(),
@@ -105,7 +98,7 @@ def tables(folder: Path) -> None:
         (folder / name).mkdir()
         for i, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
             frame.iloc[rows].to_parquet(folder / name / f"part{i}.parquet", index=False)
-    (folder / "report.json").write_text(json.dumps(report()), encoding="utf-8")
+    shutil.copy(Path(__file__).parent / "report.json", folder)  # what an earlier report published, of two systems
 
 
 def ranked() -> pd.DataFrame:
@@ -148,11 +141,6 @@ def folds() -> pd.DataFrame:
     return pd.DataFrame({"fold": range(10)} | columns)
 
 
-def trials() -> pd.DataFrame:
-    """Successes of three pages."""
-    return pd.DataFrame({"page": ["a", "b", "c"], "successes": [61, 48, 30], "trials": [100, 100, 60]})
-
-
 def features() -> pd.DataFrame:
     """200 rows of 50 groups with two columns that tell the label and one that does not."""
     rng, n = np.random.default_rng(8), 200
@@ -185,26 +173,3 @@ def semi_real() -> dict[str, pd.DataFrame]:
         return {}
     frame = pd.read_parquet(file)
     return {"semi": frame[frame["experiment"] == frame["experiment"].min()]}
-
-
-def report() -> dict:
-    """What an earlier report published: the differences of two systems on 40 queries."""
-    rng = np.random.default_rng(10)
-    differences = [round(float(value), 4) for value in rng.normal(0.02, 0.05, 40)]
-    row = {"first": "a", "second": "b", "unit": "query"}
-    estimates = [
-        {
-            "metric": "ndcg@10",
-            "system": name,
-            "value": value,
-            "low": value - 0.05,
-            "high": value + 0.05,
-            "n": 40,
-            "level": 0.95,
-            "method": "t",
-        }
-        for name, value in (("a", 0.62), ("b", 0.60))
-    ]
-    start = {"schema": "evalkit/1", "report": "ranking", "parameters": {}, "inputs": [], "versions": {}, "gate": None}
-    columns = {"queries": [f"q{i}" for i in range(40)], "values": differences}
-    return start | {"primary": "ndcg@10", "headline": [row], "estimates": estimates, "differences": columns}
