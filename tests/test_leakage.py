@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evalkit.metrics.counts import count
 from evalkit.offline import fitting, leakage, splits
 
 VISITS = Path(__file__).resolve().parents[1] / "data" / "rand_hie" / "visits.parquet"
@@ -154,9 +155,9 @@ def test_the_strongest_columns_by_kind_of_column_and_label():
 
 def test_a_score_that_is_the_label_is_found():
     label = np.arange(40) % 2
-    assert leakage.score_is_label(1 - label, label).severity == "severe"
-    assert leakage.score_is_label(label + np.linspace(0, 0.5, 40), label).severity == "warning"
-    assert leakage.score_is_label(np.linspace(0, 1, 40), label) is None
+    assert leakage.gives_away(count(1 - label, label)).severity == "severe"
+    assert leakage.gives_away(count(label + np.linspace(0, 0.5, 40), label)).severity == "warning"
+    assert leakage.gives_away(count(np.linspace(0, 1, 40), label)) is None
 
 
 def test_conflicting_labels_give_the_best_accuracy_and_auc_by_hand():

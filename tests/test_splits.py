@@ -85,10 +85,10 @@ def test_the_newest_rows_by_hand():
 
 def test_pairs_of_a_table_in_parts_are_those_of_its_rows():
     fold, draw = np.random.default_rng(1).integers(0, 3, 40), np.arange(40) % 2
-    column = splits.read(fold.astype(str), draw.astype(str))
-    assert column.names == tuple(f"{i}/{k}" for i in (0, 1) for k in (0, 1, 2))
+    folds = splits.read(fold.astype(str), draw.astype(str))
+    assert folds.names == tuple(f"{i}/{k}" for i in (0, 1) for k in (0, 1, 2))
     for (train, test), name, own, sizes in zip(
-        column.folds.pairs, column.names, column.folds.tests, np.transpose(column.folds.sizes), strict=True
+        folds.pairs, folds.names, folds.tests, np.transpose(folds.sizes), strict=True
     ):
         i, k = map(int, name.split("/"))
         assert np.array_equal(test, np.flatnonzero((draw == i) & (fold == k)))

@@ -26,6 +26,7 @@ from evalkit.offline import fitting, splits
 from evalkit.pages import validation_page
 from evalkit.parameters import Validation
 from evalkit.reading.inputs import folds
+from evalkit.reading.tables import sources
 from evalkit.statistics.significance import holm
 from evalkit.studies import resplits, validation
 
@@ -385,4 +386,4 @@ def test_bad_input_and_a_failed_gate_end_with_their_status(tmp_path, capsys):
 @pytest.mark.parametrize("values, kind", [(20, "classes"), (21, "number")])
 def test_a_target_of_20_whole_numbers_is_classes_and_of_21_a_number(values, kind):
     table = pd.DataFrame({"x": range(84), "label": np.arange(84) % values})
-    assert folds.table(table, folds.Use({}), kind=None).kind == kind
+    assert folds.table(sources.parts(table), Validation.of({})).kind == kind

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Bools, Floats, Ints, codes, finite, numbers, ratio, same_length
+from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio, same_length
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severity, ordered
 from evalkit.metrics import counts
@@ -143,16 +143,8 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
             yield Finding(kinds.ID_LIKE, WARNING, text, int(column.nunique()), len(features))
 
 
-def score_is_label(score: ArrayLike, label: ArrayLike) -> Finding | None:
-    """A score that separates two classes without error: severe if it has only two values, else a warning."""
-    number, names = codes(label)
-    value = numbers("score", score)
-    known = np.isfinite(value)
-    return gives_away(counts.count(value[known], number[known])) if names.size == 2 else None
-
-
 def gives_away(c: Counts) -> Finding | None:
-    """`score_is_label`, of the table of the score."""
+    """A score that separates two classes without error: severe if it has only two values, else a warning."""
     mixed = (c.positive > 0) & (c.negative > 0)
     if mixed.any() or counts.auc(c) not in (0.0, 1.0):
         return None
@@ -322,7 +314,6 @@ def audit(
     rng: np.random.Generator,
     features: pd.DataFrame | None = None,
     label: ArrayLike | None = None,
-    score: ArrayLike | None = None,
     group: ArrayLike | None = None,
     time: ArrayLike | None = None,
     ids: ArrayLike | None = None,
@@ -331,34 +322,20 @@ def audit(
 
     Raises InputError for columns of different lengths.
     """
-    columns = {"features": features, "label": label, "score": score, "group": group, "time": time, "id": ids}
+    columns = {"features": features, "label": label, "group": group, "time": time, "id": ids}
     same_length(rows=range(folds.rows), **{name: column for name, column in columns.items() if column is not None})  # type: ignore[arg-type]
     findings = [retested(folds)]
     findings += [crossing(folds, key, name) for name, key in (("id", ids), ("group", group)) if key is not None]
     if time is not None:
         findings.append(time_travel(folds, time))
     if features is not None:
-        findings += _of_features(folds, features, label, rng)
+        findings += [duplicates(folds, features, label), near_duplicates(folds, features, rng=rng)]
+        findings += [drift(folds, features, rng=rng), *unseen_categories(folds, features), *id_like(features)]
     if label is not None:
         findings += [sizes(folds), base_rate(folds, label)]
     if label is not None and features is not None:
         findings += [*single_features(features, label, rng=rng), conflicts(features, label)]
-    if score is not None:
-        findings.append(score_scale(folds, score))
-    if score is not None and label is not None:
-        findings.append(score_is_label(score, label))
     return ordered(finding for finding in findings if finding)
-
-
-def _of_features(
-    folds: Folds, features: pd.DataFrame, label: ArrayLike | None, rng: np.random.Generator
-) -> Iterable[Finding | None]:
-    """The checks that need no more than features and folds."""
-    yield duplicates(folds, features, label)
-    yield near_duplicates(folds, features, rng=rng)
-    yield drift(folds, features, rng=rng)
-    yield from unseen_categories(folds, features)
-    yield from id_like(features)
 
 
 # Across the sides
@@ -495,26 +472,3 @@ def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
         return None
     text = f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
     return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text)
-
-
-# What the estimates show
-
-
-def selected_outside(
-    rows: Ints, metric: str, columns: tuple[int, int], values: tuple[float, float], severity: Severity
-) -> Finding:
-    """Columns selected before the split: how many of how many, the metric as it is and with them selected inside."""
-    (kept, of), (given, inside) = columns, values
-    text = f"{kept} of {of:,} columns were selected outside the folds: {metric} {given:.3f}, and {inside:.3f} with "
-    return Finding(kinds.SELECTED_OUTSIDE, severity, f"{text}{kept} selected inside each fold", rows.size, rows.size)
-
-
-def unlike_folds(rows: Ints, metric: str, q: float, expected: float) -> Finding:
-    """Folds that differ by more than chance, by Cochran's Q."""
-    text = f"{metric} varies between folds by more than sampling variation explains: Q = {q:.0f}, {expected} expected"
-    return Finding(kinds.UNLIKE_FOLDS, WARNING, text, rows.size, rows.size)
-
-
-def few_tested(rows: Ints, counted: str) -> Finding:
-    """Few rows tested; counted: how many, with their noun."""
-    return Finding(kinds.FEW_TESTED, WARNING, f"only {counted} were tested", rows.size, rows.size)

@@ -6,7 +6,7 @@ Every function returns `Folds`: pairs of row numbers, usable as `cv=` wherever s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite
-from evalkit.reading.tables.table import Coded
+from evalkit.reading.tables.table import Coded, Slice
 
 MOST_FITS = 10_000
 
@@ -28,7 +28,7 @@ class Parted:
     that it tests.
     """
 
-    part: NDArray[np.int32]
+    part: Ints
     train: Bools
     test: Ints
 
@@ -44,11 +44,28 @@ class Parted:
 
 @dataclass(frozen=True)
 class Folds:
-    """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made them."""
+    """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made them.
+
+    names: of the test sides, where they have any. set_aside: rows of a validation set, neither trained on nor tested.
+    repeats: how often the folds were drawn.
+    """
 
     rows: int
     pairs: Sequence[tuple[Ints, Ints]] | Parted
     rule: str
+    names: tuple[str, ...] = ()
+    set_aside: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    repeats: int = 1
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The names, else numbers from 1."""
+        return self.names or [str(i + 1) for i in range(len(self.pairs))]
+
+    @property
+    def holdout(self) -> bool:
+        """True if there is one test set, with training rows that are never tested."""
+        return len(self.pairs) == 1
 
     @cached_property
     def tests(self) -> list[Ints]:
@@ -58,6 +75,30 @@ class Folds:
         order = np.argsort(self.pairs.part.astype(np.int32), kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(self.pairs.part)))
         return [parts[part] for part in self.pairs.test]
+
+    @cached_property
+    def tested(self) -> Ints:
+        """The rows that a fold tests, in order."""
+        return np.sort(np.concatenate(self.tests))
+
+    def slices(self) -> list[Slice]:
+        """Each fold as a slice of the rows that a fold tests."""
+        every = len(self.tested) == self.rows
+        members = self.tests if every else [np.searchsorted(self.tested, test) for test in self.tests]
+        return [Slice("fold", name, member) for name, member in zip(self.labels, members, strict=True)]
+
+    def in_time(self, time: Floats) -> Folds:
+        """The folds of a column that follow one another in time, each trained on the earlier ones.
+
+        The first, which nothing trains, is left out. Where folds overlap in time they stay as they are.
+        """
+        assert isinstance(self.pairs, Parted)
+        first, last = (np.array([of(time[test]) for test in self.tests]) for of in (np.min, np.max))
+        order = np.argsort(first, kind="stable")
+        if (first[order[1:]] <= last[order[:-1]]).any():
+            return self
+        earlier = last[:, None] < first
+        return Folds(self.rows, Parted(self.pairs.part, earlier.T[order[1:]], order[1:]), CONSECUTIVE)
 
     @cached_property
     def sizes(self) -> tuple[Ints, Ints]:
@@ -190,7 +231,7 @@ def by_column(fold: ArrayLike) -> Folds:
     number, names = codes(fold)
     if names.size < 2:
         raise InputError(f"fold must have 2 or more values, got {names.tolist()}")
-    pairs = Parted(number.astype(np.int32), ~np.eye(names.size, dtype=np.bool_), np.arange(names.size))
+    pairs = Parted(number, ~np.eye(names.size, dtype=np.bool_), np.arange(names.size))
     return Folds(number.size, pairs, "given by the fold column")
 
 
@@ -301,29 +342,14 @@ DEVELOPMENT = frozenset(("valid", "validation", "val", "dev", "development", "ev
 HOLDOUT_RULE = "one holdout, as the fold column says"
 
 
-@dataclass(frozen=True, eq=False)
-class FoldColumn:
-    """Folds and the names of their test sides. set_aside: rows of a validation set, neither trained on nor tested."""
-
-    folds: Folds
-    names: tuple[str, ...]
-    set_aside: Ints
-    repeats: int = 1
-
-    @property
-    def holdout(self) -> bool:
-        """True if there is one test set, with training rows that are never tested."""
-        return len(self.names) == 1
-
-
-def read(fold: Coded | ArrayLike, repeat: Coded | ArrayLike | None = None) -> FoldColumn:
+def read(fold: Coded | ArrayLike, repeat: Coded | ArrayLike | None = None) -> Folds:
     """Return the folds of a column of names. repeat: the repeat of the folds that each row belongs to.
 
     A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test` the validation rows
     are set aside. Raises InputError if the names do not identify exactly one test set.
 
-    >>> column = read(["train", "test", "train", "valid"])
-    >>> column.names, column.folds.pairs, column.set_aside
+    >>> folds = read(["train", "test", "train", "valid"])
+    >>> folds.names, folds.pairs, folds.set_aside
     (('test',), ((array([0, 2]), array([1])),), array([3]))
     """
     number, names = _coded(fold)
@@ -334,7 +360,7 @@ def read(fold: Coded | ArrayLike, repeat: Coded | ArrayLike | None = None) -> Fo
         raise InputError(f"fold must name folds, or training and test rows as train and test, got {_listed(distinct)}")
     if len(distinct) > 1 and any(_word(name) in TRAINING | TEST for name in distinct):
         return _holdout(number, distinct)
-    return FoldColumn(by_column(number if len(distinct) > 1 else distinct), tuple(distinct), np.empty(0, np.int64))
+    return replace(by_column(number if len(distinct) > 1 else distinct), names=tuple(distinct))
 
 
 def _coded(column: Coded | ArrayLike) -> tuple[Ints, np.ndarray]:
@@ -355,7 +381,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(map(repr, names[:-1])), repr(names[-1]))))
 
 
-def _holdout(number: Ints, distinct: Sequence[str]) -> FoldColumn:
+def _holdout(number: Ints, distinct: Sequence[str]) -> Folds:
     training, tests, aside = (_named(distinct, words) for words in (TRAINING, TEST, DEVELOPMENT))
     if len(training) + len(tests) + len(aside) < len(distinct):
         raise InputError(
@@ -372,20 +398,20 @@ def _holdout(number: Ints, distinct: Sequence[str]) -> FoldColumn:
     train, test = (np.flatnonzero(number == distinct.index(name)) for name in (training[0], measured[0]))
     among = np.isin(np.arange(len(distinct)), [distinct.index(name) for name in aside])
     set_aside = np.flatnonzero(among[number]) if tests else np.empty(0, np.int64)
-    return FoldColumn(Folds(number.size, ((train, test),), HOLDOUT_RULE), tuple(measured), set_aside)
+    return Folds(number.size, ((train, test),), HOLDOUT_RULE, tuple(measured), set_aside)
 
 
-def _repeated(fold: Ints, folds: np.ndarray, draw: Ints, draws: np.ndarray) -> FoldColumn:
+def _repeated(fold: Ints, folds: np.ndarray, draw: Ints, draws: np.ndarray) -> Folds:
     """The folds of each repeat, which are trained on the others of the same repeat."""
     part, cells = codes(draw * folds.size + fold)
     of = cells // folds.size
     for i, name in enumerate(draws):
         _refuse_no_folds(folds[cells[of == i] % folds.size], str(name))
     train = (of[:, None] == of) & ~np.eye(cells.size, dtype=np.bool_)
-    pairs = Parted(part.astype(np.int32), train, np.arange(cells.size))
+    pairs = Parted(part, train, np.arange(cells.size))
     labels = tuple(f"{draws[cell // folds.size]}/{folds[cell % folds.size]}" for cell in cells)
     rule = f"given by the fold column, drawn anew in each of {draws.size} repeats"
-    return FoldColumn(Folds(fold.size, pairs, rule), labels, np.empty(0, np.int64), int(draws.size))
+    return Folds(fold.size, pairs, rule, labels, repeats=int(draws.size))
 
 
 def _refuse_no_folds(names: np.ndarray, draw: str) -> None:

@@ -1,29 +1,44 @@
 """The words, tables and figures of the validation page, each from the study's frames."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, plots, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.plots import COLOURS, GREY
-from evalkit.drawing.tables import Cell, Html, joined, minus, number_cell, p_cell, with_interval
+from evalkit.drawing.tables import (
+    Cell,
+    Column,
+    Html,
+    Rows,
+    Show,
+    each,
+    joined,
+    limits,
+    named,
+    number_cell,
+    of_rows,
+    p_cell,
+    p_column,
+    pair,
+    with_interval,
+)
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
-from evalkit.numbers import counted, estimate, listed, number, of_frame, p_value, plural, signed
+from evalkit.numbers import counted, estimate, listed, number, p_value, plural, signed
+from evalkit.offline.ways import ONE_OUT, OUT_OF_BAG, Unfitted
 from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
-from evalkit.pages.resplits_page import learning_curve, other_splits, strip, why_not
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.tables import rules
-from evalkit.studies import validation
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, OUTSIDE, Validation
-from evalkit.studies.resplits import ONE_OUT, OUT_OF_BAG
 
 page.offered(__name__)
 
@@ -278,7 +293,7 @@ def unchecked(study: Validation) -> list[Finding]:
 
 def _fits(study: Validation) -> Iterator[Finding]:
     if study.other is not None:
-        yield from (kinds.NOT_FITTED.warning(1, why=why_not(part)) for part in study.other.unfitted)
+        yield from (kinds.NOT_FITTED.warning(1, why=_why_not(part)) for part in study.other.unfitted)
         for text, n in study.other.warned.items():
             yield kinds.ESTIMATOR_WARNED.warning(n, n=n, text=text)
 
@@ -290,63 +305,65 @@ ALONG = {"time": "time", "group": "groups, in the order of the folds that test t
 
 def intervals(study: Validation) -> Html:
     """The subject's primary metric: honest intervals, and naive ones crossed out."""
-    rows: list[list[Cell]] = []
-    same = of_frame(study.intervals, "value")
-    for row in study.intervals.to_dict("records"):
-        value = with_interval(row["value"], row["low"], row["high"], places=same)
-        n = f"{row['n']:,} {plural(row['unit'], row['n'])}"
-        cells = [Cell(row["what"]), value, Cell(n), Cell(row["method"])]
-        rows.append(cells if row["honest"] else [replace(cell, kind="muted", tag="s") for cell in cells])
-    note = page.said("validation.intervals_note", few_pooled=FEW_POOLED)
-    caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} interval"
-    return tables.table(
-        caption, ["estimate", study.primary.label, "n", "method of the interval"], rows, note, INTERVALS
-    )
+    label, note = study.primary.label, page.said("validation.intervals_note", few_pooled=FEW_POOLED)
+    columns = named(f"estimate=what | {label}=value [] | n of | method of the interval=method", of=lambda _: _units_of)
+    crossed = {head: _struck(column, lambda row: not row["honest"], "muted") for head, column in columns.items()}
+    caption = f"{label} of {study.subject} with {study.settings.level:.0%} interval"
+    return of_rows(caption, study.intervals, crossed, note, INTERVALS)
+
+
+@each
+def _units_of(row: Mapping[str, Any]) -> str:
+    """How many units an estimate is of."""
+    return f"{row['n']:,} {plural(row['unit'], row['n'])}"
+
+
+def _struck(column: Column, where: Callable[[Mapping[str, Any]], object] = bool, kind: str = "") -> Column:
+    """A column whose cells are crossed out in some rows, in all where none are named."""
+
+    def cells(rows: Rows) -> list[Cell | str]:
+        made = [cell if isinstance(cell, Cell) else Cell(cell) for cell in column(rows)]
+        return [replace(cell, tag="s", kind=kind) if where(row) else cell for cell, row in zip(made, rows, strict=True)]
+
+    return cells
 
 
 def by_fold(study: Validation) -> Html:
     """Every metric of the subject on every fold, pooled, and as the mean of the folds."""
-    frame = study.by_fold[study.by_fold["system"] == study.subject]
-    labels = [chosen.label for chosen in study.settings.metrics]
-    gap = study.gap
-    head = [
-        "fold",
-        "training",
-        "test",
-        "share of class 1" if len(study.examples.classes) == 2 else "mean label",
-        *labels,
-    ]
-    head += [f"{study.primary.label} in training", "better by"] if gap is not None else []
-    same = {label: page.places(study, label) for label in labels}
-    rows = [_fold(row, same, None if gap is None else gap[i]) for i, row in enumerate(frame.to_dict("records"))]
-    pooled = [
-        number_cell(study.estimate(chosen, study.subject).value, same[chosen.label])
-        for chosen in study.settings.metrics
-    ]
-    rest: list[Cell | str] = ["", ""] if gap is not None else []
-    tested = number_cell(study.rows.size, 0)
-    if study.holdout:
-        return tables.table(
-            f"{study.subject}, the one test set", head, rows, "One holdout: there are no folds to pool."
-        )
-    strong = [replace(cell, tag="strong") for cell in (Cell("pooled"), *pooled)]
-    rows.append([strong[0], "", tested, "", *strong[1:], *rest])
-    mean = study.mean_of_folds
-    means = [number_cell(mean[label], same[label]) for label in labels]
+    frame, gap, primary = study.by_fold[study.by_fold["system"] == study.subject], study.gap, study.primary.label
+    label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
+    same = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
+    columns: dict[str, Callable[[Mapping[str, Any]], Cell | str]] = {
+        "fold": lambda row: str(row["fold"]),
+        "training": lambda row: number_cell(row["train"], 0) if row["train"] else "?",
+        "test": _number("test", 0),
+        label: _number("label", 3),
+        **{name: _number(name, places) for name, places in same.items()},
+    }
     if gap is not None:
-        places = same[study.primary.label]
-        rest = [number_cell(mean["on_train"], places), number_cell(validation.mean_gap(gap), places, signed)]
-    rows.append(["mean of folds", "", "", "", *means, *rest])
-    apart = [label for label, whole, mean in zip(labels, pooled, means, strict=True) if whole.text != mean.text]
-    return tables.table(f"{study.subject}, fold by fold", head, rows, f"{_unlike(study)}{_apart(study, apart)}")
+        frame = frame.assign(gap=gap)
+        columns[f"{primary} in training"] = _number("on_train", same[primary])
+        columns["better by"] = _number("gap", same[primary], signed)
+    rows = [[make(row) for make in columns.values()] for row in frame.to_dict("records")]
+    if study.holdout:
+        note = "One holdout: there are no folds to pool."
+        return tables.table(f"{study.subject}, the one test set", list(columns), rows, note)
+    whole = {
+        c.label: _number("value", same[c.label])(vars(study.estimate(c, study.subject))) for c in study.settings.metrics
+    }
+    pooled = {"fold": Cell("pooled"), **whole}
+    strong = {name: replace(cell, tag="strong") for name, cell in pooled.items()}
+    means = {name: columns[name](study.mean_of_folds) for name in [*columns][4:]}
+    for row in (strong | {"test": number_cell(study.rows.size, 0)}, {"fold": "mean of folds"} | means):
+        rows.append([row.get(name, "") for name in columns])
+    apart = [name for name, cell in whole.items() if cell.text != number(study.mean_of_folds[name], same[name])]
+    return tables.table(
+        f"{study.subject}, fold by fold", list(columns), rows, f"{_unlike(study)}{_apart(study, apart)}"
+    )
 
 
-def _fold(row: dict[str, Any], places: dict[str, int], gap: float | None) -> list[Cell | str]:
-    train = number_cell(row["train"], 0) if row["train"] else "?"
-    cells: list[Cell | str] = [str(row["fold"]), train, number_cell(row["test"], 0)]
-    cells += [number_cell(row["label"], 3), *(number_cell(row[label], same) for label, same in places.items())]
-    primary = next(iter(places.values()))
-    return cells + ([] if gap is None else [number_cell(row["on_train"], primary), number_cell(gap, primary, signed)])
+def _number(name: str, places: int, show: Show = number) -> Callable[[Mapping[str, Any]], Cell]:
+    return lambda row: number_cell(row[name], places, show)
 
 
 def _unlike(study: Validation) -> str:
@@ -369,17 +386,13 @@ def paired(study: Validation) -> Html:
     """The subject against every other system on the same folds and rows."""
     if not len(study.paired):
         return tables.paragraph("The metric is undefined on every fold, so there are no paired differences.")
-    pooled: list[list[Cell | str]] = []
-    folded: list[list[Cell | str]] = []
-    decides = folded if study.few_pooled else pooled
-    whole, by_fold = of_frame(study.paired, "pooled", "pooled_low", "pooled_high"), of_frame(study.paired, "by_fold")
-    for row in study.paired.to_dict("records"):
-        name = minus(row["first"], row["second"])
-        limits = with_interval(row["pooled"], row["pooled_low"], row["pooled_high"], signed, whole)
-        pooled.append([name, limits] if study.few_pooled else [name, limits, p_cell(row["p_pooled"])])
-        limits = with_interval(row["by_fold"], row["low"], row["high"], signed, by_fold)
-        folded.append([name, limits, replace(p_cell(row["p_naive"]), tag="s"), p_cell(row["p"])])
-        decides[-1] += [p_cell(row["adjusted"]), Cell(row["verdict"], kind="text")]
+    pooled = {"first − second": pair, "difference": limits("pooled", "pooled_low", "pooled_high", signed)}
+    folded = {"first − second": pair, "mean difference": limits("by_fold", show=signed)}
+    folded |= {"naive p": _struck(p_column("p_naive")), "p": p_column("p")}
+    if study.few_pooled:
+        folded |= named("adjusted p=adjusted p | verdict w")
+    else:
+        pooled |= named("p=p_pooled p | adjusted p=adjusted p | verdict w")
     label, level = study.primary.label, f"{study.settings.level:.0%} interval"
     c = study.compare_pooled(study.primary, (study.subject, study.paired["second"].iloc[0]))
     n = f"{c.difference.n:,} {plural(c.unit, c.difference.n)}"
@@ -391,16 +404,8 @@ def paired(study: Validation) -> Html:
     wrong = f"p by Nadeau and Bengio's corrected t{adjusted if study.few_pooled else ', not adjusted'}. Crossed out: "
     wrong += "the plain t-test ignores that folds share rows; over 10 × 10 folds it declares two equal learners "
     wrong += "different in half of all cases."
-    last = ["adjusted p", "verdict"]
-    columns, of_folds = ["first − second", "difference"], ["first − second", "mean difference", "naive p", "p"]
-    if decides is pooled:
-        columns += ["p", *last]
-    else:
-        of_folds += last
-    pooled_table = tables.table(above, columns, pooled, note, PAIRED)
-    if study.holdout:
-        return pooled_table
-    return tables.stack([pooled_table, tables.table(below, of_folds, folded, wrong)])
+    above_all = of_rows(above, study.paired, pooled, note, PAIRED)
+    return above_all if study.holdout else tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
 
 
 def estimates(study: Validation) -> Html:
@@ -428,7 +433,8 @@ def folds(study: Validation) -> Figure:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
     frame, label = study.by_fold, study.primary.label
     sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
-    low, high = validation.fold_range(study)
+    values = study.fold_values(study.subject)
+    low, high = np.nanmin(values), np.nanmax(values)
     if study.holdout:
         caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
     else:
@@ -459,23 +465,128 @@ def selection(study: Validation) -> Html:
         INSIDE: "selected by the F statistic on the training rows of each fold",
     }
     wrong = study.selection["verdict"].iloc[:2].eq("better").all()
-    rows: list[list[Cell | str]] = []
-    same = of_frame(study.selection, "value")
-    for row in study.selection.to_dict("records"):
-        crossed = "s" if wrong and row["columns"] != INSIDE else ""
-        value = replace(with_interval(row["value"], row["low"], row["high"], places=same), tag=crossed)
-        more: list[Cell | str] = ["", ""]
-        if row["columns"] != INSIDE:
-            more = [with_interval(row["difference"], row["difference_low"], row["difference_high"], signed)]
-            more += [p_cell(row["adjusted"])]
-        rows.append([words.get(row["columns"], "as given"), value, *more])
-    first = study.selection.iloc[0]
-    note = page.said(
-        "validation.selection_note", n=first["n"], unit=plural(study.unit_name, first["n"]), test=first["test"]
+    apart = limits("difference", "difference_low", "difference_high", signed)
+    columns: dict[str, Column] = {
+        f"{kept} of {of:,} columns": each(lambda row: words.get(row["columns"], "as given")),
+        study.primary.label: _struck(limits("value"), lambda row: wrong and row["columns"] != INSIDE),
+        "minus the last": lambda rows: [*apart(rows[:-1]), ""],
+        "adjusted p": lambda rows: [*map(p_cell, (row["adjusted"] for row in rows[:-1])), ""],
+    }
+    n, test = study.selection[["n", "test"]].iloc[0]
+    note = page.said("validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test)
+    caption = f"{study.primary.label} of {study.subject} by where the columns were selected"
+    return of_rows(caption, study.selection, columns, note)
+
+
+# Other splits ---------------------------------------------------------------------------------------------------------
+
+
+def _why_not(part: Unfitted) -> str:
+    """A way of splitting and why it was not fitted in full."""
+    return f"{part.way}: {part.reason or f'{part.made:,} of {part.wanted:,} fits completed in the time allowed'}"
+
+
+def other_splits(study: Validation) -> Html:
+    """How far the estimates of each way of splitting lie apart."""
+    if study.other is None:
+        return Html("")
+    columns = "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
+    caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in other ways"
+    summary = of_rows(caption, study.other.summary, columns, _lesson(study))
+    return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
+
+
+def _lesson(study: Validation) -> str:
+    text = page.said("resplits._lesson_text")
+    single, ratios = study.other.spread_ratios if study.other else ("", {})
+    times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
+    return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(study)}".strip()
+
+
+def _one_out(study: Validation) -> str:
+    """Why leaving one out can be wrong on every row."""
+    value = study.reversed_by_one_out
+    if value is None:
+        return ""
+    return (
+        f"Leaving one out gives {number(value)}: without a row its own class is the rarer one among the others, so a "
+        "model that relies on the class shares always predicts the other class. This is an artefact of the split."
     )
-    columns = [f"{kept} of {of:,} columns", study.primary.label, "minus the last", "adjusted p"]
-    return tables.table(
-        f"{study.primary.label} of {study.subject} by where the columns were selected", columns, rows, note
+
+
+def _bootstrap(study: Validation) -> list[Html]:
+    assert study.other is not None
+    b = study.other.bootstrap
+    if b is None:
+        return []
+    items = {
+        "apparent": "on the rows that the model was fitted to",
+        "out_of_bag": "out of bag (trained on 63% of the rows: pessimistic)",
+        "error_632": ".632",
+        "error_632_plus": ".632+",
+        "no_information": "with features that carry no information",
+    }
+    rows: list[list[Cell | str]] = [[text, number_cell(b.accuracy(name))] for name, text in items.items()]
+    return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
+
+
+def _ignoring(study: Validation) -> list[Html]:
+    """The split that fits the columns beside one that ignores them."""
+    assert study.other is not None
+    if study.other.ignoring is None:
+        return []
+    what = "time" if "time" in study.known else "group"
+    split = "the folds given" if "fold" in study.known else f"split by {what}"
+    honest, blind = (
+        study.estimate(study.primary, study.subject),
+        study.interval(study.primary, study.other.ignoring),
+    )
+    rows: list[list[Cell | str]] = [
+        [split, with_interval(honest.value, honest.low, honest.high)],
+        [
+            Cell(f"rows at random, {what} ignored", tag="s"),
+            replace(with_interval(blind.value, blind.low, blind.high), tag="s"),
+        ],
+        ["difference", number_cell(blind.value - honest.value, show=signed)],
+    ]
+    note = f"The difference is the optimism of a split that ignores the {what}."
+    return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]
+
+
+def strip(study: Validation) -> Figure | Html:
+    """Every estimate that each way of splitting gave, on one axis."""
+    if study.other is None:
+        return Html("")
+    frame, label = study.other.points, study.primary.label
+    if not len(frame):
+        return tables.paragraph("No other split was fitted: " + "; ".join(map(_why_not, study.other.unfitted)))
+    listed = "; ".join(
+        f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}"
+        for row in study.other.summary.to_dict("records")
+    )
+    caption = page.said("resplits.strip", label=label, subject=study.subject)
+    size = figures.WIDTH, figures.tall(frame["way"].nunique(), head=1.0, each=0.5)
+    xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
+    return figures.picture(
+        curve_plots.draw_strip, frame, alt=f"{caption} {listed}.", caption=caption, size=size, xlabel=xlabel
+    )
+
+
+def learning_curve(study: Validation) -> Figure | Html:
+    """The primary metric by the number of training rows, on the test rows and on the training rows."""
+    if study.other is None or study.other.curve["rows"].nunique() < 2:
+        return Html("")
+    frame, label = study.other.curve, study.primary.label
+    ends = "; ".join(
+        f"{name} {number(part['value'].iloc[0])} at {part['rows'].iloc[0]:,} rows, "
+        f"{number(part['value'].iloc[-1])} at {part['rows'].iloc[-1]:,}"
+        for name, part in frame.groupby("system", sort=False)
+    )
+    caption = f"{label} of {study.subject} by the number of training rows; band: from the lowest to the highest fold."
+    labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True}
+    labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.tests)} folds)"}
+    return figures.picture(
+        plots.curves, frame, alt=f"{caption} {ends}.", caption=caption, size=(figures.WIDTH, 2.6), **labels
     )
 
 

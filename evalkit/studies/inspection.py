@@ -175,13 +175,13 @@ def _significance(p: Significance, of: Opened) -> Inspection:
 def _validation(p: Validation, of: Opened) -> Inspection:
     features, parts = _opened(p, of, "features", "preds")
     if features:
-        folds.columns_of(features, folds.Use(p.columns, p.target, p.categorical, p.ignore, p.selected))
+        folds.columns_of(features, p)
     if p.features is not None or not parts:
         return Inspection("a table to fit on")
     layout = aligned.layouts(parts, partial(folds.layout_of, chosen=p.columns))[0]
     if not _read(of, parts):
         return Inspection("out-of-fold predictions", aligned.printed(layout))
-    read = folds.predictions(parts, columns=p.columns, kind=p.task)
+    read = folds.predictions(parts, p)
     assert read.fold is not None
     splits.read(read.fold, read.repeat)
     return Inspection("out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row"))

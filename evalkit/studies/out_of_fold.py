@@ -15,12 +15,13 @@ from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severity, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import leakage
 from evalkit.offline.fitting import Fit
 from evalkit.offline.splits import Folds
+from evalkit.offline.ways import ONE_OUT
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference
@@ -28,7 +29,7 @@ from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.significance import Comparison, adjust, cochran, holm, nadeau_bengio, paired_t, verdict
 from evalkit.statistics.statistic import OfRows, pooled_variances
 from evalkit.studies import resplits, units
-from evalkit.studies.resplits import ONE_OUT, Resplits
+from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Row, Study, frame, limits, with_limits
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
@@ -73,10 +74,10 @@ class Validation(Shown, Study):
     """The study of predictions out of fold, or of estimators that are fitted here.
 
     described: the estimators that are fitted here, of predictions none. threshold: where scores that were given become
-    class 1. pooled: system -> its out-of-fold rows, aligned with `rows`, the rows that were tested. tests: the folds,
-    each a slice of these rows. fits: system -> its fits of the folds, and refit makes those on other splits; of
-    predictions there are none. on_training: system -> the training rows of a holdout. Where columns were selected,
-    pooled also holds the subject with other selections, under OUTSIDE and INSIDE.
+    class 1. split: the folds. scored: system -> its out-of-fold rows, aligned with `rows`. fits: system -> its fits of
+    the folds, and refit makes those on other splits; of predictions there are none. on_training: system -> the training
+    rows of a holdout. Where columns were selected, scored also holds the subject with other selections, under OUTSIDE
+    and INSIDE.
     """
 
     report: ClassVar[str] = "validation"
@@ -84,10 +85,8 @@ class Validation(Shown, Study):
     described: tuple[str, ...]
     threshold: float | None
     examples: Examples
-    folds: Folds
-    pooled: Mapping[str, Rows]
-    rows: Ints
-    tests: list[Slice]
+    split: Folds
+    scored: Mapping[str, Rows]
     fits: Mapping[str, list[Fit]] = field(default_factory=dict)
     on_training: Mapping[str, Rows] = field(default_factory=dict)
     refit: Callable[[], Resplits] | None = None
@@ -105,6 +104,22 @@ class Validation(Shown, Study):
         return None if self.refit is None else self.refit()
 
     @property
+    def rows(self) -> Ints:
+        """The rows that were tested, in order."""
+        return self.split.tested
+
+    @cached_property
+    def tests(self) -> list[Slice]:
+        """The folds, each a slice of these rows."""
+        return self.split.slices()
+
+    @cached_property
+    def folds(self) -> Folds:
+        """The folds with what trained each: of given blocks of time the earlier ones, which leaves out the first."""
+        time, one_column = self.examples.time, not (self.fitted or self.holdout or self.examples.repeats > 1)
+        return self.split.in_time(time) if one_column and time is not None else self.split
+
+    @property
     def known(self) -> frozenset[str]:
         """Which of id, group, time, fold, features and candidates (columns to select from) there are."""
         return frozenset(name for name in SIDES if getattr(self.examples, name) is not None)
@@ -115,19 +130,16 @@ class Validation(Shown, Study):
         e = self.examples
         return self.rows.size if e.repeats == 1 or e.id is None else len(np.unique(e.id.code[self.rows]))
 
-    @property
-    def mean_sizes(self) -> tuple[float, float]:
-        """The mean rows of training and of test sides over the folds that have both."""
-        train, test = self.folds.sizes
-        return float(train.mean()), float(test.mean())
+    def corrected(self, values: Floats) -> Comparison:
+        """The mean of values of the folds by Nadeau and Bengio's t, for the mean rows of training and of test sides."""
+        train, test = (float(side.mean()) for side in self.folds.sizes)
+        return nadeau_bengio(values, train=train, test=test, level=self.settings.level)
 
     @cached_property
     def _pairs(self) -> list[int | None]:
         """Which pair of `folds` has each of the test sides; None of the first of blocks in time, which none trains."""
-        if self.fits:
-            return list(range(len(self.tests)))
         by_first = {int(test[0]): pair for pair, test in enumerate(self.folds.tests)}
-        return [by_first.get(int(self.rows[fold.member[0]])) for fold in self.tests]
+        return [by_first.get(int(test[0])) for test in self.split.tests]
 
     @property
     def unit_name(self) -> str:
@@ -137,7 +149,7 @@ class Validation(Shown, Study):
     @property
     def holdout(self) -> bool:
         """True if there is one test set, so that nothing is pooled out of fold."""
-        return len(self.tests) == 1
+        return self.split.holdout
 
     @property
     def measured_on(self) -> str:
@@ -169,15 +181,13 @@ class Validation(Shown, Study):
         return self.examples.unit_of(self.rows)
 
     @cached_property
-    def _of_system(self) -> dict[str, Rows]:
+    def pooled(self) -> dict[str, Rows]:
         """The rows of each system with their units; the table of a score is counted once."""
-        return {
-            name: rows if self.unit is None else replace(rows, unit=self.unit) for name, rows in self.pooled.items()
-        }
+        return {name: replace(rows, unit=self.unit) for name, rows in self.scored.items()}
 
     def measure(self, chosen: Chosen, system: str, member: Member | Ints = EVERY) -> OfRows:
         """The metric of a system's out-of-fold rows."""
-        rows = self._of_system[system]
+        rows = self.pooled[system]
         return OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
 
     def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
@@ -190,7 +200,7 @@ class Validation(Shown, Study):
         cluster = None if e.unit is None else e.units_named(self.rows)
         listed = Listed.of(e.named(self.rows), cluster, self.tests)
         labels = e.classes if len(e.classes) > 2 else ()
-        rows = {name: self.pooled[name] for name in self.systems}
+        rows = {name: self.scored[name] for name in self.systems}
         return Units(self.rows.size, units.of_rows(rows, self.settings.metrics, listed, labels), ("fold",), labels)
 
     def trained(self, system: str, fold: int) -> Rows | None:
@@ -207,7 +217,7 @@ class Validation(Shown, Study):
             for name in self.systems:
                 for i, fold in enumerate(self.tests):
                     draw(next(done))
-                    own = self.pooled[name].take(fold.member)
+                    own = self.scored[name].take(fold.member)
                     row: dict[str, Any] = {
                         "system": name,
                         "fold": fold.label,
@@ -234,10 +244,10 @@ class Validation(Shown, Study):
 
         The interval joins those of the two values, whose rows are independent (MOVER).
         """
-        side, group = self.trained(self.subject, 0) if self.holdout else None, self.examples.group
+        side, group = self.trained(self.subject, 0) if self.holdout else None, self.examples.group_number
         if side is None:
             return None
-        unit = None if group is None else group.code[self.folds.pairs[0][0]]
+        unit = None if group is None else group[self.folds.pairs[0][0]]
         return mover(self.interval(self.primary, replace(side, unit=unit)), self.estimate(self.primary, self.subject))
 
     def fold_values(self, system: str, chosen: Chosen | None = None) -> Floats:
@@ -284,13 +294,11 @@ class Validation(Shown, Study):
         values = values[~np.isnan(values)]
         yield self.of_rows
         if values.size > 1:
-            train, test = self.mean_sizes
-            corrected = nadeau_bengio(values, train=train, test=test, level=self.settings.level).difference
-            yield self._row(CORRECTED, corrected, "fold", honest=True)
+            yield self._row(CORRECTED, self.corrected(values).difference, "fold", honest=True)
             yield self._row(NAIVE, mean_t(values, level=self.settings.level), "fold", honest=False)
         if self.settings.unit:
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
-            alone = self.interval(self.primary, self.pooled[self.subject])
+            alone = self.interval(self.primary, self.scored[self.subject])
             yield self._row(what, alone, "row", honest=False)
 
     @cached_property
@@ -367,14 +375,11 @@ class Validation(Shown, Study):
 
     def compare_folds(self, chosen: Chosen, pair: tuple[str, str]) -> Comparison:
         """The mean of first − second over the folds where both are defined, by Nadeau and Bengio's corrected t."""
-        train, test = self.mean_sizes
-        values = [self.fold_values(name, chosen) for name in pair]
-        apart = values[0] - values[1]
-        apart = apart[~np.isnan(apart)]
+        first, second = (self.fold_values(name, chosen) for name in pair)
+        apart = (first - second)[~np.isnan(first - second)]
         if not apart.size:
             return inference.undefined(self.settings.level, "fold")
-        c = nadeau_bengio(apart, train=train, test=test, level=self.settings.level)
-        return inference.within_range(c, chosen.metric.high - chosen.metric.low)
+        return inference.within_range(self.corrected(apart), chosen.metric.high - chosen.metric.low)
 
     @frame
     def paired(self) -> Iterator[Row]:
@@ -400,8 +405,9 @@ class Validation(Shown, Study):
 
     @property
     def mean_of_folds(self) -> dict[str, float]:
-        """The mean over the folds of each metric of the subject, and on_train where models were fitted."""
+        """The mean over the folds of each metric of the subject, and on_train and gap where models were fitted."""
         own = self.by_fold[self.by_fold["system"] == self.subject]
+        own = own if self.gap is None else own.assign(gap=self.gap)
         return {str(name): float(own[name].mean()) for name in own.select_dtypes("number")}
 
     @property
@@ -424,15 +430,10 @@ class Validation(Shown, Study):
 
     def stretches(self, bins: int) -> pd.DataFrame:
         """Neighbouring parts of the axis, at most so many, of one kind, fold by fold: fold, kind, start, width."""
-        e, tests = self.examples, [(fold.label, self.rows[fold.member]) for fold in self.tests]
-        group = None if e.group is None else e.group.code
-        place = resplits.places(len(e), e.time, group, [test for _, test in tests])
-        pairs = ((None if pair is None else self.folds.pairs[pair][0]) for pair in self._pairs)
-        sides = (
-            (name, test, self.rows[:0] if train is None else train)
-            for (name, test), train in zip(tests, pairs, strict=True)
-        )
-        return resplits.stretches(place, sides, bins, axis=self.axis)
+        e, split = self.examples, self.split
+        place = resplits.places(len(e), e.time, e.group_number, split.tests)
+        trains = (self.rows[:0] if pair is None else self.folds.pairs[pair][0] for pair in self._pairs)
+        return resplits.stretches(place, zip(split.labels, split.tests, trains, strict=True), bins, axis=self.axis)
 
     # What leaks
 
@@ -455,7 +456,7 @@ class Validation(Shown, Study):
         Beside each `Estimate` what it lies above INSIDE, p adjusted by Holm and the verdict. No row without a
         selection.
         """
-        if INSIDE not in self.pooled:
+        if INSIDE not in self.scored:
             return
         direction = 1 if self.primary.metric.best == "high" else -1
         names = [self.subject, OUTSIDE]
@@ -471,10 +472,15 @@ class Validation(Shown, Study):
         """Severe where the columns as given, and those selected on all rows, do clearly better than selected inside."""
         if not len(self.selection):
             return []
-        as_read, _, inside = self.selection["value"]
+        (as_read, _, inside), (kept, of) = self.selection["value"], self.selected
         clear = (self.selection["verdict"][:2] == "better").all()
-        values, severity = (as_read, inside), SEVERE if clear else NOTE
-        return [leakage.selected_outside(self.rows, self.primary.label, self.selected, values, severity)]
+        text = f"{kept} of {of:,} columns were selected outside the folds: {self.primary.label} {as_read:.3f}, and "
+        text += f"{inside:.3f} with {kept} selected inside each fold"
+        return [self._of_all(kinds.SELECTED_OUTSIDE, SEVERE if clear else NOTE, text)]
+
+    def _of_all(self, kind: Kind, severity: Severity, text: str) -> Finding:
+        """A finding on all rows that were tested."""
+        return Finding(kind, severity, text, self.rows.size, self.rows.size)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -482,17 +488,16 @@ class Validation(Shown, Study):
         e = self.examples
         target = e.label if e.features is None else e.names  # two classes or a number, which need no names
         ids = None if e.id is None else e.id.code
-        group = None if e.group is None else e.group.code
-        columns = {"features": e.features, "label": target, "group": group, "time": e.time, "ids": ids}
+        columns = {"features": e.features, "label": target, "group": e.group_number, "time": e.time, "ids": ids}
         listed = list(leakage.audit(self.folds, rng=self.rng(5), **columns))  # type: ignore[arg-type]
         listed += self._of_selection()
         listed += [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]
         if self.folds_differ:
-            label = f"{self.primary.label} of {self.subject}"
-            listed.append(leakage.unlike_folds(self.rows, label, self.unlike["q"], self.unlike["freedom"]))
-        if self.distinct < FEW:
-            n = self.distinct
-            listed.append(leakage.few_tested(self.rows, f"{n} {plural(self.row_name, n)}"))
+            text = f"{self.primary.label} of {self.subject} varies between folds by more than sampling variation "
+            text += f"explains: Q = {self.unlike['q']:.0f}, {self.unlike['freedom']} expected"
+            listed.append(self._of_all(kinds.UNLIKE_FOLDS, WARNING, text))
+        if (n := self.distinct) < FEW:
+            listed.append(self._of_all(kinds.FEW_TESTED, WARNING, f"only {n} {plural(self.row_name, n)} were tested"))
         return ordered(listed)
 
     def _of_scores(self, name: str) -> list[Finding]:

@@ -6,24 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Floats, InputError, Ints, codes, ratio
+from evalkit.arrays import Floats, Ints, codes, ratio
 from evalkit.catalogue.lookup import Chosen
-from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
-from evalkit.offline import fitting, splits
+from evalkit.offline import fitting
 from evalkit.offline.fitting import Fit, Job, Learner
 from evalkit.offline.splits import Folds
-from evalkit.reading.inputs.folds import CLASSES, Examples
+from evalkit.offline.ways import OUT_OF_BAG, Setting, Unfitted, Way
 from evalkit.studies.study import Row, framed
 
-LEAST_LEFT_OUT = 200  # rows up to which leaving each one out is affordable
 SHARES = (0.1, 0.2, 0.4, 0.7)
-APPARENT, CURVE, OUT_OF_BAG, ONE_OUT = "on its own rows", "learning curve", "bootstrap, out of bag", "leave one out"
+APPARENT, CURVE = "on its own rows", "learning curve"
 TESTED, TRAINED = "on test rows", "on its training rows"
 
 
@@ -95,26 +92,6 @@ def _kinds(test: Bins, train: Bins) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
-    """One way to split. together: pairs whose test rows make one value. averaged: values whose mean is one estimate."""
-
-    name: str
-    folds: Folds
-    together: int = 1
-    averaged: int = 1
-
-
-@dataclass(frozen=True)
-class Unfitted:
-    """A way of splitting that was not fitted in full: fits made of those wanted, or why there are none."""
-
-    way: str
-    made: int = 0
-    wanted: int = 0
-    reason: str = ""
-
-
-@dataclass(frozen=True, eq=False)
 class Resplits:
     """What the fits beyond the chosen folds gave; frames have one row a point, way or size.
 
@@ -140,127 +117,6 @@ class Resplits:
         return single, {name: float(spread[single] / spread[name]) for name in varying if single and "-fold" in name}
 
 
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """What every way of splitting needs to know."""
-
-    examples: Examples
-    folds: Folds
-    k: int
-    gap: float
-    seed: int
-    limits: Limits = USUAL
-
-    @property
-    def ignores(self) -> str | None:
-        """The column that a split by rows would ignore."""
-        return "time" if self.examples.time is not None else "group" if self.examples.group is not None else None
-
-
-def choose(e: Examples, *, k: int, gap: float, seed: int) -> Folds:
-    """The folds that the columns ask for; `rule` says which and why."""
-    if e.fold is not None:
-        return splits.read(e.fold).folds
-    if e.time is not None:
-        group = None if e.group is None else e.group.code
-        folds = splits.forward(e.time, k=k, gap=gap, group=group)
-        why = "rows are dated, so the past predicts the future"
-    elif e.group is not None:
-        folds, why = by_group(e, k=k, seed=seed), "rows of a group are correlated"
-    else:
-        folds, why = by_row(e, k=k, seed=seed), "no group, time or fold column was named"
-    return Folds(folds.rows, folds.pairs, f"{folds.rule}: {why}")
-
-
-def by_row(e: Examples, *, k: int, seed: int, repeats: int = 1) -> Folds:
-    """k folds of rows, each class in its share."""
-    if e.kind == CLASSES:
-        return splits.k_fold(e.names, seed=seed, k=k, repeats=repeats)
-    return splits.k_fold_rows(len(e), seed=seed, k=k, repeats=repeats)
-
-
-def by_group(e: Examples, *, k: int, seed: int) -> Folds:
-    """k folds of whole groups, of classes as even as the groups allow."""
-    assert e.group is not None
-    if e.kind == CLASSES:
-        return splits.stratified_group_k_fold(e.names, e.group.code, seed=seed, k=k)
-    return splits.group_k_fold(e.group.code, seed=seed, k=k)
-
-
-def ways(setting: Setting) -> tuple[list[Way], list[Unfitted]]:
-    """The ways that suit the columns, and those left out, with the reason."""
-    chosen, missing = [], []
-    for name, (make, *sizes) in _makers(setting).items():
-        try:
-            chosen.append(Way(name, make(), *sizes))
-        except InputError as error:  # the folds chosen may be possible where others are not
-            missing.append(Unfitted(name, reason=str(error)))
-    return chosen, missing
-
-
-def _makers(setting: Setting) -> dict[str, tuple[Any, ...]]:
-    """By the name of each way, in the order of the page, what makes its folds, then `together` and `averaged`."""
-    e, k, seed, limits, folds = setting.examples, setting.k, setting.seed, setting.limits, f"{setting.k}-fold"
-    chosen, time, group = (lambda: setting.folds, len(setting.folds.pairs)), e.time, e.group
-    own: dict[str, tuple[Any, ...]] = {} if e.fold is None else {"the folds given": chosen}
-    blind = {_blind(setting): (lambda: by_row(e, k=k, seed=seed), k)}
-    if time is not None:
-        moment = {"one split at a moment": (lambda: splits.global_temporal(time, share=0.3, gap=setting.gap),)}
-        return moment | (own or {"blocks forward in time": chosen}) | blind
-    if group is not None:
-        whole = {
-            "one holdout of 30% of groups": (
-                lambda: splits.group_holdout(group.code, seed=seed, repeats=limits.holdouts),
-            )
-        }
-        return own | whole | {f"{folds} of groups": (lambda: _group_folds(setting), k)} | blind
-    times, several = limits.repeats, limits.repeats * limits.averaged
-    return own | {
-        "one holdout of 30%": (lambda: _holdouts(setting),),
-        folds: (lambda: by_row(e, k=k, seed=seed, repeats=times), k),
-        f"mean of {limits.averaged} × {folds}": (
-            lambda: by_row(e, k=k, seed=seed + 1, repeats=several),
-            k,
-            limits.averaged,
-        ),
-        OUT_OF_BAG: (lambda: _samples(setting),),
-        ONE_OUT: (lambda: _one_out(len(e)), len(e)),
-    }
-
-
-def _blind(setting: Setting) -> str:
-    return f"{setting.k}-fold of rows, ignores the {setting.ignores}"
-
-
-def _holdouts(setting: Setting) -> Folds:
-    e = setting.examples
-    if e.kind == CLASSES:
-        return splits.holdout(e.names, seed=setting.seed, repeats=setting.limits.holdouts)
-    return splits.holdout_rows(len(e), seed=setting.seed, repeats=setting.limits.holdouts)
-
-
-def _one_out(rows: int) -> Folds:
-    if rows > LEAST_LEFT_OUT:
-        raise InputError(f"{rows:,} fits; they are only made for up to {LEAST_LEFT_OUT} rows")
-    return splits.leave_out(rows)
-
-
-def _group_folds(setting: Setting) -> Folds:
-    drawn = [by_group(setting.examples, k=setting.k, seed=setting.seed + i) for i in range(setting.limits.repeats)]
-    return Folds(len(setting.examples), tuple(pair for folds in drawn for pair in folds.pairs), drawn[0].rule)
-
-
-def _samples(setting: Setting) -> Folds:
-    e, rng = setting.examples, np.random.default_rng([setting.seed, 3])
-    drawn = splits.out_of_bag(len(e), rng=rng, repeats=setting.limits.samples)
-    pairs = tuple(pair for pair in drawn.pairs if _varied(e, pair[0]))
-    return Folds(drawn.rows, pairs, drawn.rule)
-
-
-def _varied(e: Examples, rows: np.ndarray) -> bool:
-    return e.kind != CLASSES or np.unique(e.label[rows]).size > 1
-
-
 # Jobs
 
 
@@ -276,7 +132,7 @@ def curve_jobs(setting: Setting, system: str) -> list[Job]:
         order = np.random.default_rng([setting.seed, 4, i]).permutation(train)
         for share in SHARES:
             rows = order[: max(5, round(share * train.size))]
-            if rows.size < train.size and _varied(setting.examples, rows):
+            if rows.size < train.size and setting.varied(rows):
                 jobs.append(Job(system, np.sort(rows), test, f"{CURVE} {share:g}", on_train=True))
     return sorted(jobs, key=lambda job: job.place)
 
@@ -341,10 +197,10 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
     return fitting.Bootstrap(apparent, oob, gamma, fitting.error_632(apparent, oob), plus)
 
 
-def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str], names: Sequence[str]) -> dict[str, list[Fit]]:
-    """Every system on the chosen folds, whatever it takes. names: of the folds, for errors."""
-    places, pairs = list(zip(names, setting.folds.pairs, strict=True)), len(setting.folds.pairs)
-    jobs = [Job(system, *sides, f"fold {name}", on_train=True) for system in systems for name, sides in places]
+def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dict[str, list[Fit]]:
+    """Every system on the chosen folds, whatever it takes."""
+    sides, pairs = list(zip(setting.folds.labels, setting.folds.pairs, strict=True)), len(setting.folds.pairs)
+    jobs = [Job(system, *rows, f"fold {name}", on_train=True) for system in systems for name, rows in sides]
     done = fitting.run(learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth)
     return {name: done[i * pairs : (i + 1) * pairs] for i, name in enumerate(systems)}
 
@@ -356,7 +212,7 @@ def fit_others(
 
     own: its fits of the chosen folds.
     """
-    (chosen, missing), every = ways(setting), np.arange(len(setting.examples))
+    (chosen, missing), every = setting.ways(), np.arange(len(setting.examples))
     parts = {APPARENT: [Job(system, every, every, APPARENT)], CURVE: curve_jobs(setting, system)}
     of_ways = {way.name: jobs_of(way.folds, system, way.name) for way in chosen}
     parts |= {name: of_ways[name] for name in sorted(of_ways, key=lambda name: len(of_ways[name]))}
@@ -370,7 +226,7 @@ def fit_others(
     repeated = setting.limits.repeats * setting.k if setting.examples.fold is None else 0
     folded = next((way.name for way in chosen if len(way.folds.pairs) == repeated), "")
     folds = [fit for _, fit in fits.get(folded, ())] or own
-    ignoring = [fit.test for _, fit in fits.get(_blind(setting), ())]
+    ignoring = [fit.test for _, fit in fits.get(setting.blind, ())]
     every_fit = [*own, *(fit for some in fits.values() for _, fit in some)]
     warned = Counter(text for fit in every_fit for text in set(fit.warned))
     return Resplits(
@@ -379,7 +235,7 @@ def fit_others(
         folds=np.array([metric.value(fit.test) for fit in folds]),
         curve=_curve(setting, metric, fits[CURVE], own),
         ignoring=Rows.join(ignoring) if len(ignoring) == setting.k else None,
-        bootstrap=_bootstrap(setting, fits) if setting.examples.kind == CLASSES else None,
+        bootstrap=_bootstrap(setting, fits) if setting.examples.classes else None,
         unfitted=(*missing, *unfitted),
         warned=dict(sorted(warned.items())),
     )

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evalkit import parameters
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Kind
+from evalkit.limits import Reading
+from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
@@ -58,19 +61,19 @@ class Examples:
 
     label: np.ndarray
     classes: tuple[str, ...]
-    features: pd.DataFrame | None
-    score: Mapping[str, Floats]
     id: Ids | None
     group: Coded | None
     time: Floats | None
     fold: Coded | None
+    repeat: Coded | None
     dated: bool
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     read: int
     left_out: tuple[LeftOut, ...] = ()
+    features: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
-    repeat: Coded | None = None
+    score: Mapping[str, Floats] = field(default_factory=dict)
     precision: Mapping[str, Precision] = field(default_factory=dict)
     place: Ints | None = None
 
@@ -84,6 +87,11 @@ class Examples:
     def repeats(self) -> int:
         """How often the folds were drawn: the number of repeats, 1 without such a column."""
         return 1 if self.repeat is None else len(self.repeat.names)
+
+    @property
+    def group_number(self) -> Ints | None:
+        """The group of each row as a number."""
+        return None if self.group is None else self.group.code
 
     @property
     def unit(self) -> str | None:
@@ -124,49 +132,72 @@ class Examples:
         place = rows if self.place is None else self.place[rows]
         return replace(self, score=score, place=place, left_out=(*self.left_out, rest), **sides)
 
+    def sample(self, most: int, seed: int) -> Examples:
+        """At most so many rows, drawn at random and kept in their order."""
+        if len(self) <= most:
+            return self
+        rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:most])
+        return self.take(rows, LeftOut(kinds.SAMPLED_ROWS, len(self) - most, of=len(self)))
+
+
+def examples(p: parameters.Validation, reading: Reading) -> Examples:
+    """The predictions of a report, all of which are held, or its table to fit on, of many rows a sample.
+
+    Raises ParameterError for an unknown role, InputError for more predictions than are held, a missing column, or
+    values that cannot be meant.
+    """
+    roles_of.check_roles(p.columns, (*SIDES, "system", "label", "score", "repeat"))
+    parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
+    if p.features is not None:
+        return table(parts, p).sample(p.most_rows, p.seed)
+    import pyarrow as pa
+
+    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, reading)) as engine:
+        if engine:
+            rows, where = backends.rows_of(engine, parts), sources.listed(part.name for part in parts)
+            raise InputError(
+                f"{where}: {rows:,} rows are more than the {reading.held:,} that a validation report holds; give some "
+                "of the groups or ids, with all rows of each, or report the scores of all rows by classification or "
+                "rating, with the fold as a segment"
+            )
+    e = predictions(parts, p)
+    pa.default_memory_pool().release_unused()  # what the columns took while they were read
+    return e
+
 
 # Out-of-fold predictions
 
 
-def predictions(data: Any, *, columns: Mapping[str, str], kind: str | None) -> Examples:
+def predictions(parts: Sequence[Part], p: parameters.Validation) -> Examples:
     """Rows of label, score and fold, with id, group, time and system where there are such columns.
 
     Raises InputError for a missing column, or values that cannot be meant.
     """
-    parts = sources.parts(data)
-    rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, columns)))
-    label, classes = _classes(rows.numbers["label"], kind, rows.locate)
-    if len(classes) > 2:
-        count = np.bincount(label)
-        rare = len(count) - 1 - int(count[::-1].argmin())
-        part, row = rows.locate(int(np.flatnonzero(label == rare)[0]))
-        raise InputError(
-            f"{part.name}: {rows.columns['label']} must hold two classes, or numbers that the score forecasts, got "
-            f"{classes[rare]!r} as one of {len(classes)}{at(row)}; set task='number' for a forecast"
-        )
-    time, dated = _times(rows.text.coded.get("time"), rows.columns.get("time", ""), rows.locate)
-    id = tables.Ids.of(rows.id) if "id" in rows.columns else None
-    if "repeat" in rows.text:
-        _repeats_agree(rows, id)
-    elif id is not None:
-        _refuse_unnamed_repeat(parts[0], id)
-    return Examples(
-        label=label,
-        classes=classes,
-        features=None,
+    rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
+    found = _examples(
+        rows,
+        rows.text.coded,
+        _classes(rows.numbers["label"], p.task),
+        rows.columns,
+        id=tables.Ids.of(rows.id) if "id" in rows.columns else None,
         score={name: own["score"] for name, own in rows.own.items()},
-        id=id,
-        repeat=rows.text.coded.get("repeat"),
-        group=rows.text.coded.get("group"),
-        time=time,
-        fold=rows.text.coded["fold"],
-        dated=dated,
-        columns=rows.columns,
-        sources=rows.sources,
-        read=rows.read,
         left_out=(LeftOut(kinds.UNMATCHED_ROWS, rows.alone),) if rows.alone else (),
+        read=rows.read,
         precision={name: own["score"] for name, own in rows.precision.items()},
     )
+    if found.repeat is not None:
+        _repeats_agree(rows, found)
+    elif found.id is not None:
+        _refuse_unnamed_repeat(parts[0], found.id)
+    if len(found.classes) > 2:
+        count = np.bincount(found.label)
+        rare = len(count) - 1 - int(count[::-1].argmin())
+        part, row = rows.locate(int(np.flatnonzero(found.label == rare)[0]))
+        raise InputError(
+            f"{part.name}: {rows.columns['label']} must hold two classes, or numbers that the score forecasts, got "
+            f"{found.classes[rare]!r} as one of {len(found.classes)}{at(row)}; set task='number' for a forecast"
+        )
+    return found
 
 
 def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
@@ -200,27 +231,194 @@ def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
         )
 
 
-def _repeats_agree(rows: Aligned, id: Ids | None) -> None:
+def _repeats_agree(rows: Aligned, e: Examples) -> None:
     """Raise InputError if an id changes its label or group between repeats, or occurs twice in one fold."""
-    assert id is not None
-    code = id.code
-    order = np.argsort(code, kind="stable")
-    same = code[order][1:] == code[order][:-1]
-    shared = {"label": rows.numbers["label"]}
-    shared |= {"group": rows.text["group"]} if "group" in rows.text else {}
+    assert e.id is not None
+    order = np.argsort(e.id.code, kind="stable")
+    same = np.diff(e.id.code[order]) == 0
+    shared = {"label": rows.numbers["label"]} | ({} if e.group is None else {"group": e.group.texts})
     for role, values in shared.items():
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
             row, before = int(order[odd[0] + 1]), int(order[odd[0]])
-            raise aligned.not_one(rows.place(row), rows.columns[role], id.name(row), values[before], values[row])
-    key = code
+            raise aligned.not_one(rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row])
+    key = e.id.code
     for role in ("repeat", "fold"):
         column = rows.text.coded[role]
         key = key * len(column.names) + column.code
     if (again := aligned.repeated(key, np.arange(key.size))) is not None:
         raise InputError(
-            f"{rows.place(again)}: id {id.name(again)!r} must occur once per repeat and fold, got it again"
+            f"{rows.place(again)}: id {e.id.name(again)!r} must occur once per repeat and fold, got it again"
         )
+
+
+# Features and a target
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What the columns of one part are: features, those of them that were selected, roles -> column, and the ignored.
+
+    Columns that were selected: where a look at the label chose them.
+    """
+
+    features: list[str]
+    selected: list[str]
+    roles: dict[str, str]
+    ignored: list[str]
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        text = {role: Field(name) for role, name in self.roles.items()}
+        return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
+
+
+def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
+    """Features and a target: a column is a number where all its values are, else text; empty is missing.
+
+    Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a missing target.
+    """
+    columns = columns_of(parts, p)
+    rows, own = tables.read(parts, [each.fields for each in columns]), columns[0]
+    text = {role: rows.coded(role) for role in own.roles}
+    if p.gap is not None and "time" not in text:
+        raise ParameterError("gap: needs a time column; set columns='time=NAME'")
+    target = _target(text["label"], own.roles["label"], p.task, rows.locate)
+    features = _typed(rows, own.features, p.categorical)
+    return _examples(
+        rows,
+        text,
+        target,
+        own.roles,
+        id=tables.Ids.of(rows.column("id")) if "id" in text else None,
+        features=features[own.selected] if own.selected else features,
+        candidates=features if own.selected else None,
+        left_out=(LeftOut(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),) if own.ignored else (),
+        read=len(rows),
+    )
+
+
+def columns_of(parts: Sequence[Part], p: parameters.Validation) -> list[_Columns]:
+    """The columns of each part; raises InputError where one has no target or no feature, or others than the first."""
+    if p.target is not None and (label := p.columns.get("label", p.target)) != p.target:
+        raise ParameterError(f"target and columns: must name one column, got {p.target!r} and {label!r}")
+    columns = [_columns(part, p) for part in parts]
+    tables.same_columns(parts, [own.fields for own in columns])
+    return columns
+
+
+def _columns(part: Part, p: parameters.Validation) -> _Columns:
+    """The columns of one part; raises InputError where it has no target or no feature."""
+    chosen = dict(p.columns)
+    if p.target is not None:
+        chosen["label"] = p.target
+    named = dict.fromkeys(p.categorical, "categorical") | ({p.target: "target"} if p.target else {})
+    ignored = roles_of.matching(part.columns, p.ignore, part.name, "ignore")
+    ignored = [name for name in ignored if name not in chosen.values()]
+    seen = [name for name in part.columns if name not in ignored]
+    roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolved()
+    if "label" not in roles:
+        hint, usual = "; set target=NAME", ", ".join(roles_of.SYNONYMS["label"])
+        if roles_of.like_data(part.columns):
+            hint = f"; {roles_of.NO_HEADER}: target=1"
+        raise InputError(f"{part.name}: no column for the target ({usual}); it has {_some(seen)}{hint}")
+    features = [name for name in seen if name not in roles.values()]
+    if not features:
+        besides = _some([*roles.values(), *ignored])
+        raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
+    repeats = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
+    if repeats and {"fold", "id"} <= set(roles):  # the folds were drawn several times: each row would count as often
+        raise InputError(
+            f"{part.name}: a table of features must hold each row once, got the column {repeats[0]!r} beside id and "
+            f"fold, which repeats rows; keep one repeat, or set ignore={repeats[0]} if it is not a repeat"
+        )
+    selected = roles_of.matching(features, p.selected, part.name, "selected")
+    if p.selected and len(selected) == len(features):
+        raise ParameterError(f"selected must not name every feature, got all {len(selected)} features")
+    for name in p.categorical:
+        roles_of.require(features, name, f"{part.name} as a feature", "categorical")
+    return _Columns(features, selected, roles, ignored)
+
+
+def _some(names: Any) -> str:
+    names = list(names)
+    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def _typed(rows: Table, names: Sequence[str], categorical: Sequence[str]) -> pd.DataFrame:
+    """The features: doubles where every value is a number, else text with missing values."""
+    import pandas as pd
+
+    features = {}
+    for name in names:
+        column = pd.Series(rows.texts(f"feature {name}"), dtype=object)
+        values = None if name in categorical else _numeric(column)
+        if values is not None and np.isinf(values).any():
+            row = int(np.isinf(values).to_numpy().argmax())
+            raise FEATURE.of(rows.locate, name, row, str(column[row]))
+        features[name] = column.where(column.notna(), np.nan) if values is None else values
+    return pd.DataFrame(features)
+
+
+def _numeric(column: pd.Series) -> pd.Series | None:
+    import pandas as pd
+
+    values = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    words = column.str.lower().isin(MISSING) | column.isna()
+    return values if (values.notna() | words).all() and values.notna().any() else None
+
+
+def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
+    import pandas as pd
+
+    empty = np.array([cell.lower() in MISSING for cell in text.names])[text.code]
+    if empty.any():
+        row = int(empty.argmax())
+        raise rules.PRESENT.of(locate, name, row, repr(text.names[text.code[row]]))
+    values = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce").to_numpy(np.float64)[text.code]
+    if kind == NUMBER or (kind is None and not np.isnan(values).any()):
+        for rule in rules.MEASURED:
+            assert rule.breaks is not None
+            wrong = np.flatnonzero(rule.breaks(values))
+            if wrong.size:
+                got = repr(text.names[text.code[wrong[0]]]) if rule is rules.FINITE else f"{values[wrong[0]]:g}"
+                raise rule.of(locate, name, int(wrong[0]), got)
+        return _classes(values, kind)
+    return _numbered(text.code, text.names)
+
+
+def _classes(values: Floats, kind: str | None) -> tuple[np.ndarray, tuple[str, ...]]:
+    distinct = np.unique(values)
+    few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
+    if kind == NUMBER or (kind is None and not few):
+        if distinct.size < 2:
+            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g}")
+        return values, ()
+    return _numbered(np.searchsorted(distinct, values), [f"{value:g}" for value in distinct])
+
+
+def _numbered(code: Ints, names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """Class numbers and the names of the classes."""
+    if len(names) < 2:
+        raise InputError(f"label must have 2 or more classes, got only {names[0]!r}")
+    return code, tuple(names)
+
+
+# Of both
+
+
+def _examples(
+    rows: Aligned | Table,
+    text: Mapping[str, Coded],
+    target: tuple[Any, tuple[str, ...]],
+    columns: Mapping[str, str],
+    **own: Any,
+) -> Examples:
+    """The examples of rows with these columns of text; target: of each row, and the names of the classes."""
+    time, dated = _times(text.get("time"), columns.get("time", ""), rows.locate)
+    own |= {role: text.get(role) for role in ("group", "fold", "repeat")}
+    return Examples(*target, time=time, dated=dated, columns=columns, sources=rows.sources, **own)
 
 
 def _times(text: Coded | None, name: str, locate: Locate) -> tuple[Floats | None, bool]:
@@ -243,189 +441,5 @@ def _times(text: Coded | None, name: str, locate: Locate) -> tuple[Floats | None
     for rule, wrong in ((DATE, placeholder), (TIME, ~readable)):
         if wrong.any():
             odd = int(wrong.to_numpy()[row].argmax())
-            raise _refused(rule, name, repr(text.names[row[odd]]), locate(odd))
+            raise rule.of(locate, name, odd, repr(text.names[row[odd]]))
     return ((dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy() / 86400)[row], True
-
-
-# Features and a target
-
-
-@dataclass(frozen=True)
-class Use:
-    """What the columns of a table are for.
-
-    roles: role -> column. target: the label's column, None where roles or its name say it. categorical: codes, not
-    numbers. ignore: as if they were not there, but for what has a role. selected: the features, where a look at the
-    label chose them.
-    """
-
-    roles: Mapping[str, str]
-    target: str | None = None
-    categorical: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    selected: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """What the columns of one part are: features, roles -> column, and the columns that are ignored."""
-
-    features: list[str]
-    roles: dict[str, str]
-    ignored: list[str]
-
-    @property
-    def fields(self) -> dict[str, Field]:
-        text = {role: Field(name) for role, name in self.roles.items()}
-        return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
-
-
-def table(data: Any, use: Use, *, kind: str | None) -> Examples:
-    """Features and a target: a column is a number where all its values are, else text; empty is missing.
-
-    Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a missing target.
-    """
-    parts = sources.parts(data)
-    columns = columns_of(parts, use)
-    roles, ignored, where = columns[0].roles, columns[0].ignored, parts[0].name
-    _refuse_repeat(roles, features=columns[0].features, where=where)
-    rows = tables.read(parts, [own.fields for own in columns])
-    text = {role: rows.coded(role) for role in roles}
-    label, classes = _target(text["label"], roles["label"], kind, rows.locate)
-    time, dated = _times(text.get("time"), roles.get("time", ""), rows.locate)
-    features = _typed(rows, columns[0].features, use.categorical)
-    chosen = roles_of.matching(features, use.selected, where, "selected")
-    if use.selected and len(chosen) == features.shape[1]:
-        raise ParameterError(f"selected must not name every feature, got all {len(chosen)} features")
-    return Examples(
-        label=label,
-        classes=classes,
-        features=features[chosen] if chosen else features,
-        candidates=features if chosen else None,
-        score={},
-        id=tables.Ids.of(rows.column("id")) if "id" in text else None,
-        group=text.get("group"),
-        time=time,
-        fold=text.get("fold"),
-        dated=dated,
-        columns=roles,
-        sources=rows.sources,
-        read=label.size,
-        left_out=(LeftOut(kinds.UNUSED_COLUMNS, len(ignored), tuple(ignored)),) if ignored else (),
-    )
-
-
-def _refuse_repeat(roles: Mapping[str, str], *, features: Sequence[str], where: str) -> None:
-    """Raise InputError if the folds were drawn several times: each row would count several times."""
-    names = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
-    if names and {"fold", "id"} <= set(roles):
-        raise InputError(
-            f"{where}: a table of features must hold each row once, got the column {names[0]!r} beside id and fold, "
-            f"which repeats rows; keep one repeat, or set ignore={names[0]} if it is not a repeat"
-        )
-
-
-def columns_of(parts: Sequence[Part], use: Use) -> list[_Columns]:
-    """The columns of each part; raises InputError where one has no target or no feature, or others than the first."""
-    columns = [_columns(part, use) for part in parts]
-    tables.same_columns(parts, [own.fields for own in columns])
-    return columns
-
-
-def _columns(part: Part, use: Use) -> _Columns:
-    """The columns of one part; raises InputError where it has no target or no feature."""
-    chosen = dict(use.roles)
-    if use.target is not None:
-        chosen["label"] = use.target
-    named = dict.fromkeys(use.categorical, "categorical") | ({use.target: "target"} if use.target else {})
-    ignored = roles_of.matching(part.columns, use.ignore, part.name, "ignore")
-    ignored = [name for name in ignored if name not in chosen.values()]
-    seen = [name for name in part.columns if name not in ignored]
-    roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolved()
-    if "label" not in roles:
-        hint, usual = "; set target=NAME", ", ".join(roles_of.SYNONYMS["label"])
-        if roles_of.like_data(part.columns):
-            hint = f"; {roles_of.NO_HEADER}: target=1"
-        raise InputError(f"{part.name}: no column for the target ({usual}); it has {_some(seen)}{hint}")
-    features = [name for name in seen if name not in roles.values()]
-    if not features:
-        besides = _some([*roles.values(), *ignored])
-        raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
-    for name in use.categorical:
-        roles_of.require(features, name, f"{part.name} as a feature", "categorical")
-    return _Columns(features, roles, ignored)
-
-
-def _some(names: Any) -> str:
-    names = list(names)
-    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-def _typed(rows: Table, names: Sequence[str], categorical: Sequence[str]) -> pd.DataFrame:
-    """The features: doubles where every value is a number, else text with missing values."""
-    import pandas as pd
-
-    features = {}
-    for name in names:
-        column = pd.Series(rows.texts(f"feature {name}"), dtype=object)
-        values = None if name in categorical else _numeric(column)
-        if values is not None and np.isinf(values).any():
-            row = int(np.isinf(values).to_numpy().argmax())
-            raise _refused(FEATURE, name, column[row], rows.locate(row))
-        features[name] = column.where(column.notna(), np.nan) if values is None else values
-    return pd.DataFrame(features)
-
-
-def _numeric(column: pd.Series) -> pd.Series | None:
-    import pandas as pd
-
-    values = pd.to_numeric(column, errors="coerce").astype(np.float64)
-    words = column.str.lower().isin(MISSING) | column.isna()
-    return values if (values.notna() | words).all() and values.notna().any() else None
-
-
-def _refused(rule: Rule, column: str, got: str, place: tuple[Part, int]) -> InputError:
-    part, row = place
-    return rule.error(part, column, str(got), row)
-
-
-def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
-    import pandas as pd
-
-    empty = np.array([cell.lower() in MISSING for cell in text.names])[text.code]
-    if empty.any():
-        row = int(empty.argmax())
-        raise _refused(rules.PRESENT, name, repr(text.names[text.code[row]]), locate(row))
-    values = pd.to_numeric(pd.Series(text.names, dtype=object), errors="coerce").to_numpy(np.float64)[text.code]
-    if kind == NUMBER or (kind is None and not np.isnan(values).any()):
-        for rule in rules.MEASURED:
-            assert rule.breaks is not None
-            wrong = np.flatnonzero(rule.breaks(values))
-            if wrong.size:
-                got = repr(text.names[text.code[wrong[0]]]) if rule is rules.FINITE else f"{values[wrong[0]]:g}"
-                raise _refused(rule, name, got, locate(int(wrong[0])))
-        return _classes(values, kind, locate)
-    return _numbered(text.code, text.names)
-
-
-def _classes(values: Floats, kind: str | None, locate: Locate) -> tuple[np.ndarray, tuple[str, ...]]:
-    distinct = np.unique(values)
-    if is_number(distinct, kind):
-        if distinct.size < 2:
-            raise InputError(f"label must have 2 or more values, got only {distinct[0]:g}")
-        return values, ()
-    return _numbered(np.searchsorted(distinct, values), [f"{value:g}" for value in distinct])
-
-
-def is_number(distinct: Floats, kind: str | None) -> bool:
-    """Whether a label of these distinct numbers is a number, not a class."""
-    few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
-    return kind == NUMBER or (kind is None and not few)
-
-
-def _numbered(code: Ints, names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """Class numbers and the names of the classes."""
-    if len(names) < 2:
-        raise InputError(f"label must have 2 or more classes, got only {names[0]!r}")
-    return code, tuple(names)

@@ -44,6 +44,11 @@ class Rule:
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(f"{part.name}: {column} must {self.text}, got {value}{at(row)}{hint}")
 
+    def of(self, locate: Callable[[int], tuple[Part, int]], column: str, row: int, got: str) -> InputError:
+        """The error for a row of all parts, which `locate` finds in its own."""
+        part, number = locate(row)
+        return self.error(part, column, got, number)
+
 
 def shortened(text: str) -> str:
     """A text as an error shows it: its beginning."""
