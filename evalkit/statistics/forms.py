@@ -26,8 +26,8 @@ from evalkit.metrics.kept import Moments
 from evalkit.metrics.rows import Sums
 from evalkit.statistics.class_cells import Group, image
 from evalkit.statistics.spread import Spread, freedom_of
-from evalkit.statistics.statistic import Layout, Piece, Statistic, summed_layout
-from evalkit.statistics.summed import OfMoments, spread_of
+from evalkit.statistics.statistic import Layout, Piece, summed_layout
+from evalkit.statistics.summed import Formed, OfMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +123,13 @@ def whole_weights(block: Block, scale: float | None) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class OfForm(Statistic):
+class OfForm(Formed):
     """A metric that units move by multiples of columns, `form`. moments: of these around 0, by row or by unit.
 
     of: its value, or that of the metric that it transforms. n: units, or rows. kish: Kish's number of them. tables:
     those of its score.
     """
 
-    moments: Moments
     layout: Layout
     of: float
     form: Floats
@@ -139,27 +138,11 @@ class OfForm(Statistic):
     tables: Any = None
 
     how: ClassVar[str] = "influence sums, two passes"
-    unit: ClassVar[None] = None  # what is kept of each unit is added up already
-
-    @cached_property
-    def value(self) -> float:
-        """The metric."""
-        kind: Any = self.chosen.metric.kind
-        return self.of if kind.original is None else kind.f(self.of)
 
     @property
     def freedom(self) -> float:
         """The degrees of freedom of the standard error."""
         return self.kish - 1
-
-    @property
-    def spread(self) -> Spread:
-        """How much units move it."""
-        return spread_of(self.moments, self.form, kish=self.kish)
-
-    def spread_from(self, other: OfForm) -> Spread:
-        """How much units move the difference."""
-        return spread_of(self.moments, self.form, other.form, kish=self.kish)
 
     def apart(self, other: OfForm) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many.

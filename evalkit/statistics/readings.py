@@ -19,6 +19,7 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.limits import Limits
 from evalkit.metrics import grid, kept
 from evalkit.metrics.block import Block
+from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import CellCounts, Counting, Group
@@ -449,6 +450,10 @@ class Several(OneAgainstRest):
     def by_pair(self, each: Iterable[Any]) -> dict[tuple[int, int], Any]:
         """What is kept of every two systems, by their numbers."""
         return dict(zip(combinations(range(len(self.systems)), 2), each, strict=True))
+
+    def table(self, system: str, c: int) -> Counts:
+        """The table of a class against the rest, or of a label."""
+        return self.scores(0, self.systems.index(system), c).chances
 
     def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
         """The cells of a system, those of rows without weight too."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.class_metrics import against_rest
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics import counts, grid
+from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows
@@ -22,11 +22,6 @@ from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic
 
 Change = Callable[[Rows], Rows]
 SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
-
-
-def counted_by_score(hit: Bools, score: Floats, weight: Floats | None) -> Counts:
-    """The table of a score on rows that are hits or not, and that weigh alike or not."""
-    return counts.count(score, hit) if weight is None else counts.count(score, weight * hit, weight * ~hit)
 
 
 # Rows at hand ---------------------------------------------------------------------------------------------------------
@@ -47,6 +42,10 @@ class HeldSeveral(HeldRows):
     @abstractmethod
     def against(self, rows: Rows, c: int) -> Rows:
         """The rows of one class against the others, or of one label."""
+
+    def table(self, system: str, c: int) -> Counts:
+        """The table of a class against the rest, or of a label."""
+        return self.against(self.rows[system], c).counts
 
     @property
     def bounds(self) -> Floats:
@@ -82,15 +81,11 @@ class HeldClasses(HeldSeveral):
         """A metric of the rows of a system with other things in the place of what is and is said."""
         return OfRows(Chosen(metric), change(self.rows[system]))
 
-    def table(self, system: str, c: int) -> Counts:
-        """The table of a class against the rest."""
-        rows = self.rows[system]
-        return counted_by_score(rows.actual == c, rows.scores[:, c], rows.weight)
-
     def top(self, system: str) -> Counts:
         """Right or wrong by the score of the predicted class."""
         rows = self.rows[system]
-        return counted_by_score(rows.predicted == rows.actual, highest(rows.scores, rows.predicted), rows.weight)
+        right = (rows.predicted == rows.actual).astype(np.int64)
+        return Rows(right, highest(rows.scores, rows.predicted), weight=rows.weight).counts
 
     def lower(self, system: str) -> int:
         """Rows whose predicted class does not have the highest score."""
@@ -184,10 +179,6 @@ class SummedClasses(Several):
         """The rows for which a system predicts each class."""
         cells = self.read(self.systems.index(system))
         return np.bincount(cells.said[0], cells.n, self.classes).astype(np.int64)
-
-    def table(self, system: str, c: int) -> Counts:
-        """The table of a class against the rest."""
-        return self.scores(0, self.systems.index(system), c).chances
 
     def top(self, system: str) -> Counts:
         """Right or wrong by the score of the predicted class."""

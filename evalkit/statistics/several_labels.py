@@ -20,7 +20,7 @@ from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import OfCells, of_system
 from evalkit.statistics.forms import OfMean, OfSides, ranked
 from evalkit.statistics.readings import SWEPT, ByMoves, Cut, Mean, Place, Several, Sweep, label_rows, labelled
-from evalkit.statistics.several_classes import SHARE, Change, HeldSeveral, counted_by_score
+from evalkit.statistics.several_classes import SHARE, Change, HeldSeveral
 from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.statistics.summed import OfMoments, Terms
 
@@ -88,16 +88,11 @@ class HeldLabels(HeldSeveral):
         """A metric of one label with other things in the place of what is and is said."""
         return OfRows(Chosen(metric), change(of_label(self.rows[system], label)))
 
-    def table(self, system: str, label: int) -> Counts:
-        """The table of a label."""
-        rows = self.rows[system]
-        return counted_by_score(rows.actual[:, label], rows.scores[:, label], rows.weight)
-
     def pooled(self, system: str) -> Counts:
         """The table of all rows and labels together."""
         rows = self.rows[system]
         weight = None if rows.weight is None else np.repeat(rows.weight, rows.actual.shape[1])
-        return counted_by_score(rows.actual.ravel(), rows.scores.ravel(), weight)
+        return Rows(rows.actual.ravel().astype(np.int64), rows.scores.ravel(), weight=weight).counts
 
     def steps(self, system: str) -> Floats:
         """The scores of all labels, or where there are many their quantiles over rows and labels."""
@@ -339,10 +334,6 @@ class SummedLabels(Several):
         of = self.read(self.systems.index(system), 0, label)
         tn, fp, fn, tp = np.bincount(2 * of.actual + of.said[0], of.n, 4).astype(int).tolist()
         return tp, fp, fn, tn
-
-    def table(self, system: str, label: int) -> Counts:
-        """The table of a label."""
-        return self.scores(0, self.systems.index(system), label).chances
 
     def _together(self, system: str) -> grid.Grid:
         i = self.systems.index(system)

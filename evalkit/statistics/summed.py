@@ -35,28 +35,56 @@ class Squares:
     near: Floats
 
 
-def spread_of(moments: Moments, form: Floats, other: Floats | None = None, *, kish: float) -> Spread:
-    """How much each unit moves a form of the columns, or the difference of it and another one."""
-    if moments.units is None:
-        return Spread(moments.n, moments.square(form if other is None else form - other), kish)
-    moved = form @ moments.units
-    return Spread.of(moved if other is None else minus(moved, other @ moments.units), kish=kish)
+@dataclass(frozen=True, eq=False)
+class Formed(Statistic):
+    """A metric that each unit moves by multiples of columns, its `form`. moments: of these, by row or by unit.
+
+    What a subclass has beside: `of`, the value before it is transformed, `n`, and `freedom`.
+    """
+
+    moments: Moments
+
+    unit: ClassVar[None] = None  # what is kept of each unit is added up already
+
+    @property
+    def value(self) -> float:
+        """The metric."""
+        this: Any = self
+        kind: Any = self.chosen.metric.kind
+        return float(this.of if kind.original is None else kind.f(this.of))
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How much each unit moves it."""
+        this: Any = self
+        if self.moments.units is None:
+            return Spread(this.n, self.moments.square(this.form), this.freedom + 1, self._power)
+        return replace(Spread.of(this.form @ self.moments.units, kish=this.freedom + 1), n=this.n)
+
+    def spread_from(self, other: Any) -> Spread:
+        """How much each unit moves the difference."""
+        this: Any = self
+        if self.moments.units is None:
+            return Spread(this.n, self.moments.square(this.form - other.form), this.freedom + 1)
+        moved = minus(this.form @ self.moments.units, other.form @ self.moments.units)
+        return replace(Spread.of(moved, kish=this.freedom + 1), n=this.n)
+
+    def _power(self, power: int) -> float:
+        return float("nan")
 
 
 @dataclass(frozen=True, eq=False)
-class OfMoments(Statistic):
-    """moments: of the columns of its rows, by row or by unit, of which the first is the weight. place: of its terms.
+class OfMoments(Formed):
+    """A function of sums of its terms, which stand at `place`; the first column is the weight.
 
     design: how the rows lie. squares: of its terms, where they are known.
     """
 
-    moments: Moments
     place: slice
     design: Layout
     squares: Squares | None = None
 
     how: ClassVar[str] = HOW
-    unit: ClassVar[None] = None  # what is kept of each unit is added up already
 
     @property
     def layout(self) -> Layout:
@@ -84,12 +112,6 @@ class OfMoments(Statistic):
         return float(self.kind.of_terms(self.totals))
 
     @property
-    def value(self) -> float:
-        """The metric."""
-        kind: Any = self.chosen.metric.kind
-        return self.of if kind.original is None else kind.f(self.of)
-
-    @property
     def n(self) -> int:
         """Units, or the rows that take part; all where none does."""
         part = round(self.totals[1]) if self.plain and isinstance(self.kind, Loss) else 0
@@ -114,16 +136,6 @@ class OfMoments(Statistic):
         form = np.zeros(len(self.moments.mean))
         form[self.place] = self._slopes()
         return form
-
-    @cached_property
-    def spread(self) -> Spread:
-        """How much each unit moves it."""
-        spread = replace(spread_of(self.moments, self.form, kish=self.freedom + 1), n=self.n)
-        return spread if self.moments.units is not None else replace(spread, power=self._power)
-
-    def spread_from(self, other: OfMoments) -> Spread:
-        """How much each unit moves the difference."""
-        return replace(spread_of(self.moments, self.form, other.form, kish=self.freedom + 1), n=self.n)
 
     def _power(self, power: int) -> float:
         """Fourth powers, where they are known; else cubes of a loss: rows that take no part are 0 in the sums."""
