@@ -33,7 +33,7 @@ class Metric:
 
     name: str
     structure: str
-    kind: Kind
+    kind: Any  # a Kind, of which each asks for what it has
     formula: str
     undefined: str = ""
     equals: str = ""

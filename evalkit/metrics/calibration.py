@@ -321,8 +321,7 @@ def _start(c: Counts, fit: Callable[[Counts], Fit], usual: Floats) -> Floats:
 
 def _logit(c: Counts) -> Floats:
     score = np.clip(c.threshold, EPSILON, 1 - EPSILON)
-    logit: Floats = np.log(score) - np.log1p(-score)
-    return logit
+    return np.log(score) - np.log1p(-score)
 
 
 def _separated(c: Counts) -> bool:
@@ -411,8 +410,7 @@ def isotonic(table: Means) -> Floats:
     """
     from scipy.optimize import isotonic_regression
 
-    fitted: Floats = isotonic_regression(table.mean, weights=table.weight).x
-    return fitted
+    return isotonic_regression(table.mean, weights=table.weight).x
 
 
 def means_curve(table: Means) -> tuple[Floats, Floats]:

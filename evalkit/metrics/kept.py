@@ -128,7 +128,7 @@ class Moments:
         return self.mean * self.n
 
     @cached_property
-    def units(self) -> Floats | None:
+    def units(self) -> Any:
         """The columns of every unit, in the order of their hashes: the same for every order of the rows."""
         return None if self.each is None else self.each[1][:, np.argsort(self.each[0], kind="stable")]
 
@@ -455,8 +455,7 @@ class Sample:
 
 def _highest(codes: Sequence[Ints], borders: Sequence[Hashes]) -> Hashes:
     """The highest border of the groups that each row lies in."""
-    highest: Hashes = np.max([border[code] for code, border in zip(codes, borders, strict=True)], axis=0)
-    return highest
+    return np.max([border[code] for code, border in zip(codes, borders, strict=True)], axis=0)
 
 
 def _drawn(block: Block, codes: Sequence[Ints], borders: Sequence[Hashes]) -> Bools:

@@ -70,7 +70,7 @@ class Group:
     n: int
     each: Sequence[Cells]
     pairs: Mapping[tuple[int, int], Cells]
-    gram: Floats | None = None
+    gram: Any = None
     units: Any = None
 
     def places(self, system: int) -> Ints:
@@ -162,7 +162,6 @@ class OfCells(OfRows):
 
     def _among_all(self, column: Floats) -> Floats:
         """A number of each cell, at its place among those of all systems."""
-        assert self.group.gram is not None
         every = np.zeros(len(self.group.gram))
         every[self.group.places(self.system)] = column
         return every
@@ -170,15 +169,13 @@ class OfCells(OfRows):
     @property
     def by_unit(self) -> Floats:
         """How much each of few units moves it."""
-        moved: Floats = self.group.units @ self._among_all(self.each)
-        return moved
+        return self.group.units @ self._among_all(self.each)
 
     def _spread_of_units(self, other: OfCells | None) -> Spread:
         """How much units move it, or the difference."""
         if self.group.units is not None:
             moved = self.by_unit if other is None else minus(self.by_unit, other.by_unit)
             return Spread.of(moved, kish=self.freedom + 1)
-        assert self.group.gram is not None
         gram, moved = self.group.gram, self._among_all(self.each)
         moved = moved if other is None else moved - other._among_all(other.each)
         squared, size = float(moved @ gram @ moved), np.abs(moved)
@@ -231,17 +228,15 @@ class OfCells(OfRows):
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""
-        kind: Any = self.chosen.metric.kind
-        parts = list(kind.weighed(self.rows))
-        yield from self._pieces([self.of(Chosen(kind.of), part.rows) for part in parts], [part.share for part in parts])
+        parts, of = list(self.chosen.metric.kind.weighed(self.rows)), Chosen(self.chosen.metric.kind.of)
+        yield from self._pieces([self.of(of, part.rows) for part in parts], [part.share for part in parts])
 
     def of_shares(self) -> None:
         """The shares are fixed."""
 
     def both(self) -> list[Piece]:
         """The two metrics that this one is the harmonic mean of."""
-        kind: Any = self.chosen.metric.kind
-        return self._pieces([self.of(Chosen(of), self.rows) for of in kind.pair], [1.0, 1.0])
+        return self._pieces([self.of(Chosen(of), self.rows) for of in self.chosen.metric.kind.pair], [1.0, 1.0])
 
     def _pieces(self, sides: Sequence[OfCells], shares: Sequence[float]) -> list[Piece]:
         moved = image(self._products([side.each for side in sides]))

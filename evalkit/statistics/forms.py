@@ -108,8 +108,7 @@ class Ranked:
 
 def ranked(chosen: Chosen, table: Binned) -> Ranked:
     """How much the rows of each bin move the metric of one class, or label."""
-    kind: Any = chosen.metric.kind
-    moved = np.ascontiguousarray(kind.bins(table.chances)[:, ::-1])
+    moved = np.ascontiguousarray(chosen.metric.kind.bins(table.chances)[:, ::-1])
     return Ranked(grid.codes(table.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
 
 
@@ -157,8 +156,7 @@ class OfForm(Formed):
     @property
     def excess(self) -> float:
         """How much too high the value of so few rows is."""
-        kind: Any = self.chosen.metric.kind
-        return float(kind.excess(self.tables))
+        return float(self.chosen.metric.kind.excess(self.tables))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,7 +168,6 @@ class OfSides(OfForm):
     @property
     def sums(self) -> Sums:
         """Both of every unit, where these are at hand."""
-        assert self.moments.units is not None
         return Sums(*(self.sides @ self.moments.units))
 
 
@@ -251,8 +248,7 @@ class OneAgainstRest:
     @property
     def scale(self) -> float | None:
         """What weights are counted in; None where rows count alike."""
-        scale: float | None = self.first.scale
-        return scale
+        return self.first.scale
 
     @property
     def weighted(self) -> bool:
@@ -297,7 +293,7 @@ class OneAgainstRest:
 
     def area(self, chosen: Chosen, of: Group, positive: int, tables: Any, moments: Any, form: Sequence[int]) -> OfForm:
         """A metric of the scores of one class, `positive` among the cells, against the rest. form: its columns."""
-        kind: Any = chosen.base.metric.kind
+        kind = chosen.base.metric.kind
         side = of.each[0].actual == positive
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
         kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)

@@ -418,8 +418,8 @@ class ByMoves:
 class Several(OneAgainstRest):
     """Several classes or labels, whose rows were read once or twice."""
 
-    second: ByMoves | None = None
-    moved: Moved | None = None
+    second: Any = None
+    moved: Any = None
 
     @cached_property
     def groups(self) -> set[int]:

@@ -119,8 +119,7 @@ class SummedClasses(Several):
     @property
     def classes(self) -> int:
         """How many there are."""
-        classes: int = self.first.counting.classes
-        return classes
+        return self.first.counting.classes
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""

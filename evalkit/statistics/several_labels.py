@@ -1,6 +1,6 @@
 """What a study of several labels a row measures on: rows at hand, or what two readings by blocks keep of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -138,11 +138,10 @@ class OfShared(OfMoments):
 
     number: int = 0
     shared: Any = None
-    columns: Mapping[tuple[int, int], int] | None = None
+    columns: Any = None
 
     def _with(self, other: Any) -> tuple[int, float]:
         """Which column has the rows of both, and the sign of the differences in the next."""
-        assert self.columns is not None
         column = self.columns[min(self.number, other.number), max(self.number, other.number)]
         return column, 1.0 if self.number < other.number else -1.0
 
@@ -166,8 +165,7 @@ class OfShared(OfMoments):
 
 def key_of(chosen: Chosen) -> str:
     """Under which name the sums of a mean over labels stand: means with fixed shares have those of their metric."""
-    kind: Any = chosen.metric.kind
-    return chosen.label if isinstance(kind, Weighted) else Chosen(kind.of).label
+    return chosen.label if isinstance(chosen.metric.kind, Weighted) else Chosen(chosen.metric.kind.of).label
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +232,7 @@ class SummedLabels(Several):
 
     def part(self, metric: Metric, group: int, i: int, label: int, moments: Moments | None) -> Any:
         """A metric of one label. moments: of how much rows move the metric of each label, where they are known."""
-        kind: Any = metric.kind
-        if kind.decided:
+        if metric.kind.decided:
             return of_system(Chosen(metric), self.cells(group, label), i)
         scores = self.scores(group, i, label)
         column = i * len(self.labels) + label
@@ -258,9 +255,6 @@ class SummedLabels(Several):
 
     def off(self, system: str, label: int) -> OfMoments:
         """How far the scores of a label of the system that is swept lie above the share of rows that have it."""
-        assert self.second is not None
-        assert self.second.off is not None
-        assert self.moved is not None
         moments = self.moved.off[0].moments
         return OfMoments(self.second.off.metrics[label], moments, self.second.off.place(0, label, 0), self.design)
 
@@ -277,7 +271,6 @@ class SummedLabels(Several):
 
     @cached_property
     def _swept(self) -> list[Moments]:
-        assert self.moved is not None
         return [one.moments.around_zero for _, one in sorted(self.moved.swept.items())]
 
     def _micro(self, chosen: Chosen, moments: Moments) -> OfSides:
@@ -292,8 +285,6 @@ class SummedLabels(Several):
         return OfSides(chosen, moments, self.layout_of(moments), value, form, of.n, self.kish(of), sides=sides)
 
     def _macro(self, chosen: Chosen, moments: Moments, threshold: float) -> OfMean:
-        assert self.second is not None
-        assert self.second.sweep is not None
         kind: Any = chosen.metric.kind
         i, columns = self.second.sweep.system, range(len(SWEPT), len(SWEPT) + len(self.labels))
         of = [(self.cells(0, j), 1, self.scores(0, i, j).at(threshold), moments) for j in self.labels]

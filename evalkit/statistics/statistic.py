@@ -193,9 +193,8 @@ class OfRows(Statistic):
     @cached_property
     def redrawn(self) -> Floats:
         """The metric on bootstrap samples, on each of which the threshold is chosen again."""
-        kind: Any = self.chosen.metric.kind
-        assert self.rows.redraw is not None
-        return kind.each(self.rows.redraw())
+        redraw: Any = self.rows.redraw
+        return self.chosen.metric.kind.each(redraw())
 
     @cached_property
     def value(self) -> float:
@@ -309,14 +308,12 @@ class OfRows(Statistic):
 
     def of_shares(self) -> Floats | None:
         """How much each unit moves the mean through the shares of its parts; None where these are fixed."""
-        kind: Any = self.chosen.metric.kind
-        moved = kind.by_share(self.rows, None, self.value)
+        moved = self.chosen.metric.kind.by_share(self.rows, None, self.value)
         return None if moved is None else by_unit(moved, self.unit)
 
     def both(self) -> list[Piece]:
         """The two metrics that this one is the harmonic mean of."""
-        kind: Any = self.chosen.metric.kind
-        sides = [OfRows(Chosen(of), self.rows) for of in kind.pair]
+        sides = [OfRows(Chosen(of), self.rows) for of in self.chosen.metric.kind.pair]
         return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
 
     def apart(self, other: OfRows) -> tuple[Floats, Ints]:
@@ -357,8 +354,7 @@ class OfRows(Statistic):
 
     @cached_property
     def _hits(self) -> tuple[Bools, Bools]:
-        kind: Any = self.chosen.metric.kind
-        return kind.hits(self.rows)
+        return self.chosen.metric.kind.hits(self.rows)
 
 
 def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:

@@ -50,7 +50,7 @@ class Formed(Statistic):
     def value(self) -> float:
         """The metric."""
         this: Any = self
-        kind: Any = self.chosen.metric.kind
+        kind = self.chosen.metric.kind
         return float(this.of if kind.original is None else kind.f(this.of))
 
     @cached_property
@@ -154,7 +154,6 @@ class OfMoments(Formed):
 
     @cached_property
     def _each(self) -> Floats:
-        assert self.moments.units is not None
         return self.moments.units[self.place]
 
     @cached_property
@@ -163,14 +162,12 @@ class OfMoments(Formed):
         top, size = self._each
         if not isinstance(self.kind, Loss):
             return Sums(top, size)
-        assert self.moments.units is not None
         top = np.where((size > 0) | (self.moments.units[0] == 0), top, np.nan)  # NaN where no row takes part
         return Sums(top) if self.plain else Sums(top, size)
 
     def without_each(self) -> Floats:
         """The metric without each unit, of a function of means."""
-        sets: Floats = self.kind.of_sets(self.totals[:, None] - self._each)
-        return sets
+        return self.kind.of_sets(self.totals[:, None] - self._each)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +196,9 @@ class OfDrawn(Statistic):
     def moved(self) -> Floats:
         """How much each row drawn moves the median."""
         rows, moved = self.sample.rows, np.zeros(len(self.sample.rows))
-        kind: Any = self.chosen.metric.kind
         own = rows.rows(self.system)
-        moved[self.member] = (own.weights * kind.moved(own, None, (0.0, 0.0), self.middle))[self.member]
+        effect = self.chosen.metric.kind.moved(own, None, (0.0, 0.0), self.middle)
+        moved[self.member] = (own.weights * effect)[self.member]
         return moved
 
     @property
@@ -354,9 +351,8 @@ class Terms:
         )
 
     def _terms(self, block: Block, m: int, i: int) -> Sequence[Floats]:
-        kind: Any = self.metrics[m].metric.kind
-        terms: Sequence[Floats] = kind.terms(self.said(block, i), self.metrics[m].k, self.centres[i])
-        return terms
+        of = self.metrics[m]
+        return of.metric.kind.terms(self.said(block, i), of.k, self.centres[i])
 
     def _around(self, block: Block, at: tuple[int, int]) -> Floats:
         return np.asarray((np.array(self._terms(block, *at)) - self.near[at][:, None]) * block.weights)

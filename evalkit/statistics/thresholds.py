@@ -56,7 +56,6 @@ class MovingCut:
 
 def _quadratic(group: Group) -> Floats:
     """Σ x², 2 Σ x y and Σ y² over units, by how much each moves FP / n (x) and FN / n (y)."""
-    assert group.gram is not None
     cells, errors = group.each[0], [1, 2]  # places of a negative that is predicted, and of a positive that is not
     n, size = cells.weight.sum(), np.bincount(group.places(0), cells.weight, 4)
     moved = np.eye(4)[errors] - size[errors, None] / n
