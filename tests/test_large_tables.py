@@ -30,8 +30,8 @@ from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.table import groups, slices
 from evalkit.statistics.class_cells import Counting
+from evalkit.statistics.classes import ByScore
 from evalkit.statistics.summed import Terms
-from evalkit.statistics.two_classes import ByScore
 from evalkit.studies import classification, reliability, units
 
 

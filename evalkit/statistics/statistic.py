@@ -1,6 +1,6 @@
 """Statistic: one metric of one system on a sample, with all that intervals and tests ask of it.
 
-Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of what was kept of rows (`summed`, `two_classes`).
+Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of what was kept of rows (`summed`, `classes`).
 """
 
 from __future__ import annotations

@@ -26,11 +26,11 @@ from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import bootstrap, inference, interval_methods, methods
+from evalkit.statistics.classes import SummedRows
 from evalkit.statistics.consistency import UNKNOWN
 from evalkit.statistics.forms import Binned
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import HeldRows, Known, Statistic
-from evalkit.statistics.two_classes import SummedRows
 from evalkit.studies import score_curves
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.row_study import RowStudy

@@ -29,10 +29,10 @@ from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.scores import Classes
 from evalkit.statistics import bootstrap, inference
 from evalkit.statistics.class_cells import Counting
+from evalkit.statistics.classes import SHARE, HeldClasses, SummedClasses
 from evalkit.statistics.forms import ranked
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.readings import ByClass, ByMoves, Mean, class_rows, decided, one_of
-from evalkit.statistics.several_classes import SHARE, HeldClasses, SummedClasses
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.statistics.summed import Terms
 from evalkit.studies import row_study, score_curves, study

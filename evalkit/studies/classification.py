@@ -33,12 +33,12 @@ from evalkit.reading.tables import sources
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
 from evalkit.statistics.class_cells import Counting
+from evalkit.statistics.classes import ByColumns, ByScore, Columns, SummedRows
 from evalkit.statistics.forms import Binned
 from evalkit.statistics.readings import Counted
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import HeldRows, Layout, layout_of
 from evalkit.statistics.summed import Terms
-from evalkit.statistics.two_classes import ByColumns, ByScore, Columns, SummedRows
 from evalkit.studies import classes, row_study, study
 from evalkit.studies import labels as labels_study
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of

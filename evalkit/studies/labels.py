@@ -29,10 +29,8 @@ from evalkit.reading.reductions.scores import Labels
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.readings import SWEPT as SHARED_SWEPT
-from evalkit.statistics.readings import ByLabel, Hits, label_rows, labelled
-from evalkit.statistics.several_classes import SHARE
-from evalkit.statistics.several_labels import (
+from evalkit.statistics.classes import SHARE
+from evalkit.statistics.labels import (
     STEPS,
     TOP,
     HeldLabels,
@@ -42,6 +40,8 @@ from evalkit.statistics.several_labels import (
     thresholds_of,
     top_hits,
 )
+from evalkit.statistics.readings import SWEPT as SHARED_SWEPT
+from evalkit.statistics.readings import ByLabel, Hits, label_rows, labelled
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among

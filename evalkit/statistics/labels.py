@@ -18,9 +18,9 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Moments
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import OfCells, of_system
+from evalkit.statistics.classes import SHARE, Change, HeldSeveral
 from evalkit.statistics.forms import OfMean, OfSides, ranked
 from evalkit.statistics.readings import SWEPT, ByMoves, Cut, Mean, Place, Several, Sweep, label_rows, labelled
-from evalkit.statistics.several_classes import SHARE, Change, HeldSeveral
 from evalkit.statistics.statistic import Layout, OfRows, Statistic
 from evalkit.statistics.summed import OfMoments, Terms
 
