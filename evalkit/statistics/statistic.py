@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -384,20 +384,9 @@ def summed_layout(design: Layout, *, held: bool) -> Layout:
     return Layout.SUMMED if design is Layout.PLAIN else Layout.SUMMED_VARIED
 
 
-class Sample(Protocol):
-    """All systems on the same rows."""
-
-    @property
-    def layout(self) -> Layout:
-        """How the rows lie."""
-
-    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
-        """Return the metric of a system on the rows that are members."""
-
-
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Rows at hand, by system. ids: what pairs them, where it is asked for."""
+    """All systems on the same rows at hand, by system. ids: what pairs them, where it is asked for."""
 
     rows: Mapping[str, Rows]
     ids: Callable[[], np.ndarray]
