@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,31 @@ SWITCH = "NPY_DISABLE_CPU_FEATURES"
 SORTS = ("X86_V4", "AVX512_SKX")  # what dispatches numpy's AVX-512 sort of 32 and 64 bits: from 2.4 on, and before
 ZEN_4 = ((0x10, 0x1F), (0x60, 0x7F), (0xA0, 0xAF))  # models of family 25
 CPUINFO = Path("/proc/cpuinfo")
+
+
+Of = TypeVar("Of", bound=Callable[..., Any])
+
+
+def cached(of: Of) -> Of:
+    """A function whose result for an object and further arguments is kept with the object, as a `cached_property` is.
+
+    >>> class Study: ...
+    >>> calls = []
+    >>> count = cached(lambda study, by: calls.append(by))
+    >>> study = Study()
+    >>> count(study, 1), count(study, 1), count(study, 2), calls
+    (None, None, None, [1, 2])
+    """
+    name = f"{of.__module__}.{of.__qualname__}"
+
+    @wraps(of)
+    def kept(self: Any, *args: Any) -> Any:
+        results = vars(self).setdefault(name, {})
+        if args not in results:
+            results[args] = of(self, *args)
+        return results[args]
+
+    return kept  # type: ignore[return-value]
 
 
 def sorts_slowly(cpuinfo: str) -> bool:

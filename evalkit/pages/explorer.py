@@ -11,7 +11,7 @@ from evalkit.drawing.tables import Cell, Html, escape, number_cell
 from evalkit.numbers import END, counted, decimals, signed
 from evalkit.studies import row_study
 from evalkit.studies.row_study import By, Missed, RowStudy
-from evalkit.studies.study import cached
+from evalkit.system import cached
 
 MOST = 500  # rows that a page lists
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from evalkit.statistics.class_cells import Cells, Group, OfCells, of_cut, of_sys
 from evalkit.statistics.forms import Binned, OfForm, OfMean, OneAgainstRest, places, ranked, whole_weights
 from evalkit.statistics.readings import Counted, First, Several, highest, tally
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, OfUnits, Statistic
+from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]
 SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
@@ -204,17 +205,9 @@ class SummedRows(OneAgainstRest):
         moments, form = self.moments[group] if known else None, self.second.pair(group, i, chosen.base) if known else ()
         return self.area(chosen, self.cells(group), 1, self.tables[group][system], moments, form)
 
+    @cached
     def cells(self, group: int) -> Group:
         """What the thresholds of all systems decide."""
-        if group not in self._cells:
-            self._cells[group] = self._group(group)
-        return self._cells[group]
-
-    @cached_property
-    def _cells(self) -> dict[int, Group]:
-        return {}
-
-    def _group(self, group: int) -> Group:
         each, moments = [of_cut(table.cut) for table in self.tables[group].values()], self.moments.get(group)
         layout = self.layout_of(moments)
         if moments is None:

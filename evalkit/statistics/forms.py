@@ -28,6 +28,7 @@ from evalkit.statistics.class_cells import Group, image
 from evalkit.statistics.spread import Spread, freedom_of
 from evalkit.statistics.statistic import Layout, Piece, summed_layout
 from evalkit.statistics.summed import Formed, OfMoments
+from evalkit.system import cached
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,16 +270,10 @@ class OneAgainstRest:
             if not np.isfinite([one.totals for one in sides]).all() or (isinstance(chosen.metric.kind, Loss) and left):
                 raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
 
+    @cached
     def scores(self, group: int, system: int, c: int) -> Binned:
         """The scores of a class or label."""
-        key = (group, system, c)
-        if key not in self._scores:
-            self._scores[key] = Binned(self.counted.scores[key].whole, self.scale)
-        return self._scores[key]
-
-    @cached_property
-    def _scores(self) -> dict[tuple[int, int, int], Binned]:
-        return {}
+        return Binned(self.counted.scores[group, system, c].whole, self.scale)
 
     @property
     def bounds(self) -> Floats:

@@ -25,6 +25,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import CellCounts, Counting, Group
 from evalkit.statistics.forms import OneAgainstRest, Ranked, whole_weights
 from evalkit.statistics.summed import Terms
+from evalkit.system import cached
 
 LEAST = 2**12  # bins of the scores of a class or label at least
 ENDS = 4  # bins in which the lowest and the highest number stay
@@ -426,16 +427,10 @@ class Several(OneAgainstRest):
         """The numbers of the groups, 0 for all rows."""
         return {group for group, _ in self.counted.cells} | set(self.counted.moments)
 
+    @cached
     def cells(self, group: int, of: int | str = WHOLE) -> Group:
         """The cells of all classes, of a label, or of what is counted by name."""
-        at = group, of
-        if at not in self._cells:
-            self._cells[at] = self.first.counting.group(self.counted.cells[at], self.design)
-        return self._cells[at]
-
-    @cached_property
-    def _cells(self) -> dict[tuple[int, int | str], Group]:
-        return {}
+        return self.first.counting.group(self.counted.cells[group, of], self.design)
 
     @cached_property
     def means(self) -> dict[Place, Moments]:

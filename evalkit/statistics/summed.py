@@ -23,6 +23,7 @@ from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import Layout, Statistic, summed_layout
+from evalkit.system import cached
 
 HOW = "influence sums"
 
@@ -394,18 +395,13 @@ class Summed:
         """The number of the metric, or of the one that it transforms."""
         return self.terms.metrics.index(chosen.base)
 
+    @cached
     def middle(self, chosen: Chosen, group: int, i: int) -> Middle:
         """The median of the sizes of the errors."""
-        key, c = (group, i), self.kept.errors[group, i].merged
-        if key not in self._middles:
-            weighted, kind = bool(len(c.sums)), chosen.base.metric.kind
-            squares = float(c.sums[1].sum() if weighted else c.rows.sum())
-            self._middles[key] = kind.middle(c.counted(weighted=weighted).sizes(), squares, weighted=weighted)  # type: ignore[attr-defined]
-        return self._middles[key]
-
-    @cached_property
-    def _middles(self) -> dict[tuple[int, int], Middle]:
-        return {}
+        c, kind = self.kept.errors[group, i].merged, chosen.base.metric.kind
+        weighted = bool(len(c.sums))
+        squares = float(c.sums[1].sum() if weighted else c.rows.sum())
+        return kind.middle(c.counted(weighted=weighted).sizes(), squares, weighted=weighted)
 
     def _inside(self, group: int) -> Bools | slice:
         columns = self.kept.sample.rows.slices

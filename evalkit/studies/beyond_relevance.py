@@ -17,7 +17,8 @@ from evalkit.reading.inputs.runs import Runs
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.ranking import Ranking
-from evalkit.studies.study import cached, estimate_columns
+from evalkit.studies.study import estimate_columns
+from evalkit.system import cached
 
 BOUNDS = ["metric", "system", "value", "low", "high", "n", "unjudged"]
 ARRANGED = 5_000_000  # rows that all arrangements of one system may have together

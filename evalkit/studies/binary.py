@@ -35,6 +35,7 @@ from evalkit.studies import score_curves
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import EVERY, Member, Row, frame, limits
+from evalkit.system import cached
 
 
 @dataclass(frozen=True)
@@ -322,18 +323,12 @@ class BinaryStudy(RowStudy):
 
     # Curves
 
-    @cached_property
-    def _bands(self) -> dict[str, dict[str, pd.DataFrame]]:
-        """The bands of the systems that were asked for, by kind; nothing is kept of what they were resampled from."""
-        return {}
-
+    @cached
     def _bands_of(self, name: str) -> dict[str, pd.DataFrame]:
-        """The bands of one system by kind, none where nothing was resampled."""
-        if name not in self._bands:
-            drawn, level = self.resample(name), self.settings.level
-            kinds = score_curves.READ if drawn else ()
-            self._bands[name] = {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
-        return self._bands[name]
+        """The bands of one system by kind, none where nothing was resampled; nothing else is kept of the samples."""
+        drawn, level = self.resample(name), self.settings.level
+        kinds = score_curves.READ if drawn else ()
+        return {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
         """A number of the page that is no metric of the table, with its limits; NaN where sums do not tell them."""

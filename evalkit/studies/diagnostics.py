@@ -16,7 +16,8 @@ from evalkit.reading.tables.rules import DOUBLE, Precision
 from evalkit.statistics import inference, intervals, multiplicity, power
 from evalkit.statistics.spread import standardised
 from evalkit.statistics.statistic import Layout, OfUnits
-from evalkit.studies.study import Study, cached
+from evalkit.studies.study import Study
+from evalkit.system import cached
 
 SAME = 1e-9  # by how much values differ that only rounding tells apart
 VISIBLE = 5e-4  # a difference that three digits show

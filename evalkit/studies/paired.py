@@ -32,9 +32,9 @@ from evalkit.statistics.spread import standard_error
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
-from evalkit.studies.study import EVERY, Member, Row, Study, Tested, cached, check_systems, framed, settings
+from evalkit.studies.study import EVERY, Member, Row, Study, Tested, check_systems, framed, settings
 from evalkit.studies.units import Listed, Units
-from evalkit.system import progress
+from evalkit.system import cached, progress
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 RESAMPLES = 2_000

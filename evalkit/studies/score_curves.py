@@ -24,8 +24,8 @@ from evalkit.statistics import bootstrap, closed_forms
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
 from evalkit.statistics.statistic import HeldRows
 from evalkit.statistics.thresholds import Differences, MovingCut, differences
-from evalkit.studies.study import Row, cached, framed
-from evalkit.system import progress
+from evalkit.studies.study import Row, framed
+from evalkit.system import cached, progress
 
 if TYPE_CHECKING:
     from evalkit.studies.binary import BinaryStudy

@@ -101,31 +101,8 @@ def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
 
 
 S = TypeVar("S")
-R = TypeVar("R")
 P = ParamSpec("P")
 Row = dict[str, Any]  # of a frame
-
-
-def cached(of: Callable[[S], R]) -> Callable[[S], R]:
-    """A function of a study whose result is kept with the study, as a `cached_property` is.
-
-    >>> class Study: ...
-    >>> calls = []
-    >>> count = cached(lambda study: calls.append(study))
-    >>> study = Study()
-    >>> count(study), count(study), len(calls)
-    (None, None, 1)
-    """
-    name = f"{of.__module__}.{of.__qualname__}"
-
-    @wraps(of)
-    def kept(study: S) -> R:
-        results = vars(study)
-        if name not in results:
-            results[name] = of(study)
-        return results[name]  # type: ignore[no-any-return]
-
-    return kept
 
 
 def framed(rows: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
