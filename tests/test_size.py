@@ -18,18 +18,18 @@ LINES = {
     "commands": 442,
     "drawing": 1_380,
     "findings": 78,
-    "metrics": 2_118,
+    "metrics": 2_115,
     "offline": 872,
     "online": 973,
     "page": 183,
-    "pages": 3_638,
+    "pages": 3_637,
     "parameters": 822,
     "reading": 6_156,
-    "statistics": 4_436,
-    "studies": 5_394,
-    "top": 1_004,
+    "statistics": 4_370,
+    "studies": 5_382,
+    "top": 1_014,
 }
-MODULES = 161
+MODULES = 160
 TESTS = 17_192
 
 

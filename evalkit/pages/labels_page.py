@@ -13,7 +13,6 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent
 from evalkit.pages import classes_page, explorer, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
-from evalkit.statistics.inference import ADDED
 from evalkit.studies import classification
 from evalkit.studies import classification as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
@@ -151,6 +150,6 @@ def _scores(study: LabelsStudy) -> Iterator[Finding]:
 
 
 def _added_up(study: LabelsStudy) -> Iterator[Finding]:
-    if study.layout in ADDED:
+    if not study.sample.held:
         varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
         yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)

@@ -24,7 +24,7 @@ from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Bundle, Parted, Tally
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import Layout, OfRows, Piece, summed_layout
+from evalkit.statistics.statistic import Layout, OfRows, Piece
 
 DENSE = 2**22  # cells up to which each has a place
 
@@ -111,6 +111,11 @@ class OfCells(OfRows):
         """How the rows of the cells lie."""
         return self.group.layout
 
+    @property
+    def held(self) -> bool:  # type: ignore[override]
+        """Whether the cells of every unit are at hand."""
+        return self.group.units is not None
+
     @cached_property
     def n(self) -> int:
         """Units, or rows."""
@@ -119,7 +124,7 @@ class OfCells(OfRows):
     @cached_property
     def freedom(self) -> float:
         """The degrees of freedom of the standard error: Kish's number of units, as of rows at hand, less 1."""
-        if self.layout is Layout.SUMMED:
+        if self.layout is Layout.PLAIN:
             return self.n - 1.0
         groups = self.chosen.metric.kind.groups(self.rows)
         return min(self.group.kish(member.astype(np.float64), self.system) for member in groups) - 1
@@ -363,13 +368,13 @@ class Counting:
         each = [cells.weighing for (i, j), cells in of.items() if i == j]
         pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
         if not c.products:
-            return Group(self.classes, summed_layout(design, held=False), int(of[0, 0].n.sum()), each, pairs)
+            return Group(self.classes, design, int(of[0, 0].n.sum()), each, pairs)
         (products,) = c.products
         if isinstance(products, Parted):
             n, gram, units = len(products.key), kept.products(products.sums), products.sums.T
         else:
             n, gram, units = products.n, products.gram, products.units
-        return Group(self.classes, summed_layout(design, held=units is not None), n, each, {}, gram, units)
+        return Group(self.classes, design, n, each, {}, gram, units)
 
     def read(self, table: Grid, squares: Tally | None, systems: int) -> Cells:
         """The cells of so many systems, from rows and weight by cell, and the squares of the weights."""

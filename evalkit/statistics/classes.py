@@ -28,6 +28,7 @@ from evalkit.statistics.class_cells import Cells, Group, OfCells, of_cut, of_sys
 from evalkit.statistics.forms import Binned, OfForm, OfMean, OneAgainstRest, places, ranked, whole_weights
 from evalkit.statistics.readings import Counted, First, Several, highest, tally
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, OfUnits, Statistic
+from evalkit.statistics.summed import at_hand
 from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]
@@ -179,10 +180,10 @@ class SummedRows(OneAgainstRest):
     moments: Mapping[int, Moments] = field(default_factory=dict)
 
     @property
-    def layout(self) -> Layout:
-        """How all rows lie."""
+    def held(self) -> bool:
+        """Whether every unit is at hand."""
         losses = self.counted.moments.get(0)
-        return self.layout_of(self.moments.get(0, None if losses is None else losses.moments))
+        return at_hand(self.moments.get(0, None if losses is None else losses.moments))
 
     @property
     def groups(self) -> Collection[int]:
@@ -209,9 +210,8 @@ class SummedRows(OneAgainstRest):
     def cells(self, group: int) -> Group:
         """What the thresholds of all systems decide."""
         each, moments = [of_cut(table.cut) for table in self.tables[group].values()], self.moments.get(group)
-        layout = self.layout_of(moments)
         if moments is None:
-            return Group(2, layout, int(next(iter(self.tables[group].values())).counts.total), each, {})
+            return Group(2, self.layout, int(next(iter(self.tables[group].values())).counts.total), each, {})
         own, units = [self.second.pair(group, i) for i in range(len(each))], moments.units
         if not self.plain:
             of = np.zeros((len(each), 2, 2, len(moments.second)))  # by system, what is, and what is said
@@ -221,12 +221,12 @@ class SummedRows(OneAgainstRest):
                     of[i, actual, 0, predicted] = -1.0
             flat = of.reshape(-1, len(moments.second))
             by_unit = None if units is None else (flat @ units).T
-            return Group(2, layout, moments.n, each, {}, flat @ moments.second @ flat.T, by_unit)
+            return Group(2, self.layout, moments.n, each, {}, flat @ moments.second @ flat.T, by_unit)
         pairs = {}
         for j in range(len(own)):
             for i in range(j):
                 pairs[i, j] = _together(moments.second, own[i], own[j])
-        return Group(2, layout, moments.n, each, pairs)
+        return Group(2, self.layout, moments.n, each, pairs)
 
 
 def _together(gram: Floats, first: tuple[int, int], second: tuple[int, int]) -> Cells:
@@ -328,9 +328,9 @@ class SummedClasses(Several):
     """Several classes, whose rows were read once or twice."""
 
     @property
-    def layout(self) -> Layout:
-        """How all rows lie."""
-        return self.cells(0).layout
+    def held(self) -> bool:
+        """Whether the cells of every unit are at hand."""
+        return self.cells(0).units is not None
 
     @property
     def classes(self) -> int:

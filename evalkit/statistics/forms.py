@@ -26,7 +26,7 @@ from evalkit.metrics.kept import Moments
 from evalkit.metrics.rows import Sums
 from evalkit.statistics.class_cells import Group, image
 from evalkit.statistics.spread import Spread, freedom_of
-from evalkit.statistics.statistic import Layout, Piece, summed_layout
+from evalkit.statistics.statistic import Layout, Piece
 from evalkit.statistics.summed import Formed, OfMoments
 from evalkit.system import cached
 
@@ -227,7 +227,7 @@ class OfMean(OfForm):
 
 @dataclass(frozen=True, eq=False)
 class OneAgainstRest:
-    """All systems on the same rows, whose scores for each class or label are counted. design: how rows lie.
+    """All systems on the same rows, whose scores for each class or label are counted. layout: how rows lie.
 
     first: the first reading, and counted what it counted: moments, cells and scores.
     """
@@ -235,16 +235,12 @@ class OneAgainstRest:
     systems: tuple[str, ...]
     first: Any
     counted: Any
-    design: Layout
+    layout: Layout
 
     @property
     def plain(self) -> bool:
         """Whether rows are independent and count alike."""
-        return self.design is Layout.PLAIN
-
-    def layout_of(self, moments: Moments | None) -> Layout:
-        """How the rows of these moments lie."""
-        return summed_layout(self.design, held=moments is not None and moments.each is not None)
+        return self.layout is Layout.PLAIN
 
     @property
     def scale(self) -> float | None:
@@ -260,7 +256,7 @@ class OneAgainstRest:
         """A metric that follows from sums over rows."""
         moments = self.counted.moments[group].moments
         place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
-        return OfMoments(chosen, moments, place, self.design)
+        return OfMoments(chosen, moments, place, self.layout)
 
     def refuse_left_out(self) -> None:
         """Raises ParameterError for a loss that leaves rows out: which of two systems are left out only rows tell."""
@@ -293,15 +289,13 @@ class OneAgainstRest:
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
         kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
         value, own = kind.read(kind.source(tables)), _form(moments, dict.fromkeys(form, 1.0))
-        return OfForm(chosen, moments, self.layout_of(moments), value, own, of.n, kish, tables)
+        return OfForm(chosen, moments, self.layout, value, own, of.n, kish, tables)
 
     def mean(self, chosen: Chosen, of: Group, moments: Any, columns: Sequence[int], **more: Any) -> OfMean:
         """A mean over classes or labels. columns, more: as of `OfMean`."""
         value = float(sum(share * one.value for share, one in zip(more["shares"], more["each"], strict=True)))
         form = _form(moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, more["shares"], strict=False)))
-        return OfMean(
-            chosen, moments, self.layout_of(moments), value, form, of.n, self.kish(of), columns=columns, **more
-        )
+        return OfMean(chosen, moments, self.layout, value, form, of.n, self.kish(of), columns=columns, **more)
 
 
 def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:

@@ -139,23 +139,24 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """What metrics of some kinds have where units lie in some ways: an interval, or a test; and what it is called."""
+    """What metrics of some kinds have where units lie in some ways: an interval, or a test; and what it is called.
+
+    held: whether it asks for every unit (True) or is for sums of units alone (False); None: either.
+    """
 
     kinds: type[Kind] | tuple[type[Kind], ...]
     layouts: tuple[Layout, ...]
     of: Callable[..., Any]
     words: str
+    held: bool | None = None
 
-    def holds(self, kind: type[Kind], layout: Layout) -> bool:
-        """Whether it is for this kind where units lie so."""
-        return issubclass(kind, self.kinds) and layout in self.layouts
+    def holds(self, kind: type[Kind], layout: Layout, *, held: bool) -> bool:
+        """Whether it is for this kind where units lie so. held: whether every unit is at hand."""
+        return issubclass(kind, self.kinds) and layout in self.layouts and self.held in (None, held)
 
 
-ROWS = (Layout.PLAIN, Layout.SUMMED)  # that count alike
-UNITS = (Layout.CLUSTERED, Layout.WEIGHTED, Layout.SUMMED_VARIED)
-HELD = (Layout.PLAIN, Layout.CLUSTERED, Layout.WEIGHTED)
-VARIED = (Layout.WEIGHTED, Layout.SUMMED_VARIED)
-ADDED = (Layout.SUMMED, Layout.SUMMED_VARIED)
+ROWS = (Layout.PLAIN,)  # that count alike
+UNITS = (Layout.CLUSTERED, Layout.WEIGHTED)
 EVERY = (*ROWS, *UNITS)
 PARTS = (Combined, Harmonic)  # kinds that combine other metrics
 
@@ -190,18 +191,18 @@ INTERVALS = (
     Rule(Harmonic, EVERY, _harmonic, BY_PARTS),
     Rule(scores.Calibration, EVERY, interval_methods.no_interval, "none"),
     Rule(scores.Quantile, EVERY, interval_methods.delta, DELTA),
-    Rule(scores.OfMeans, HELD, interval_methods.left_out_or_delta, LEFT),
-    Rule((scores.OfMeans, kinds.RatioOfRows), ADDED, interval_methods.summed_of_few, DELTA),
+    Rule(scores.OfMeans, EVERY, interval_methods.left_out_or_delta, LEFT, held=True),
+    Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.summed_of_few, DELTA, held=False),
     Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, interval_methods.jackknife_of_few, JACKKNIFE),
-    Rule(kinds.Loss, (Layout.PLAIN,), interval_methods.mean_of_losses, SKEWED),
-    Rule(kinds.Loss, (Layout.SUMMED,), interval_methods.summed_mean, MEANS),
-    Rule(kinds.Loss, (Layout.CLUSTERED, Layout.WEIGHTED), interval_methods.few_or_delta, LEFT),
+    Rule(kinds.Loss, ROWS, interval_methods.mean_of_losses, SKEWED, held=True),
+    Rule(kinds.Loss, ROWS, interval_methods.summed_mean, MEANS),
+    Rule(kinds.Loss, UNITS, interval_methods.few_or_delta, LEFT, held=True),
     Rule(kinds.PerUnit, ROWS, interval_methods.mean, SKEWED),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
-    Rule((kinds.PerUnit, kinds.Loss), VARIED, interval_methods.delta, DELTA),
+    Rule((kinds.PerUnit, kinds.Loss), UNITS, interval_methods.delta, DELTA),
     Rule(kinds.Agreement, ROWS, interval_methods.skewed_rows, HALL),
     Rule(kinds.Agreement, UNITS, interval_methods.of_units, OF_UNITS),
-    Rule(kinds.Smooth, (Layout.SUMMED_VARIED,), interval_methods.delta, DELTA),
+    Rule(kinds.Smooth, UNITS, interval_methods.delta, DELTA, held=False),
     Rule(kinds.Smooth, EVERY, interval_methods.delta_of_few, FEW),
     Rule(scores.Gap, UNITS, interval_methods.gap_of_units, LARGEST),
     Rule(scores.Lift, UNITS, interval_methods.lift_of_units, OF_UNITS),
@@ -242,18 +243,18 @@ TESTS = (
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
     Rule(kinds.Transformed, EVERY, _of_originals, "the original's"),
     Rule(PARTS, ROWS, methods.of_few, BY_CLASS),
-    Rule(PARTS, (Layout.CLUSTERED, Layout.WEIGHTED), methods.of_few, FEW),
+    Rule(PARTS, UNITS, methods.of_few, FEW, held=True),
     Rule(scores.Calibration, EVERY, methods.no_test, "none"),
-    Rule(scores.OfMeans, HELD, methods.without_each, f"{JACKKNIFE}, {DELTA} above 20,000 units"),
-    Rule((scores.OfMeans, kinds.RatioOfRows), ADDED, methods.influence, DELTA),
+    Rule(scores.OfMeans, EVERY, methods.without_each, f"{JACKKNIFE}, {DELTA} above 20,000 units", held=True),
+    Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, methods.influence, DELTA, held=False),
     Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, methods.flips_of_sums, ONE_DENOMINATOR),
-    Rule(kinds.Loss, (Layout.PLAIN,), methods.losses, "sign flips, paired t above 20,000 rows"),
-    Rule(kinds.Loss, (Layout.SUMMED,), methods.paired_t, "paired t"),
+    Rule(kinds.Loss, ROWS, methods.losses, "sign flips, paired t above 20,000 rows", held=True),
+    Rule(kinds.Loss, ROWS, methods.paired_t, "paired t"),
     Rule(kinds.PerUnit, ROWS, methods.flips, "sign flips"),
     Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, WHOLE),
-    Rule((kinds.PerUnit, kinds.Loss), VARIED, methods.influence, DELTA),
     Rule((kinds.OwnShare, kinds.Agreement), UNITS, methods.influence, OF_KISH),
-    Rule((kinds.Share, kinds.Loss), (Layout.CLUSTERED,), methods.flips_or_influence, OR_DELTA),
+    Rule((kinds.Share, kinds.Loss), (Layout.CLUSTERED,), methods.flips_or_influence, OR_DELTA, held=True),
+    Rule((kinds.PerUnit, kinds.Loss), UNITS, methods.influence, DELTA),
     Rule((kinds.Smooth, scores.Quantile), EVERY, methods.influence, DELTA),
     Rule(Kind, UNITS, methods.influence, OF_KISH),
     Rule(kinds.OwnShare, ROWS, methods.predictive_values, PREDICTIVE),
@@ -284,20 +285,21 @@ RECHOSEN = Method(
 
 
 @cache
-def _first(kind: type[Kind], layout: Layout) -> Method:
+def _first(kind: type[Kind], layout: Layout, *, held: bool) -> Method:
     """The first rules that hold for a kind."""
-    interval, test = (next(rule for rule in rules if rule.holds(kind, layout)) for rules in (INTERVALS, TESTS))
+    both = (INTERVALS, TESTS)
+    interval, test = (next(rule for rule in rules if rule.holds(kind, layout, held=held)) for rules in both)
     return Method(interval.of, interval.words, test.of, test.words)
 
 
-def _method(kind: Kind, layout: Layout, *, rechosen: bool) -> Method:
+def _method(kind: Kind, layout: Layout, *, held: bool, rechosen: bool) -> Method:
     """rechosen: whether samples choose their own thresholds."""
-    return RECHOSEN if rechosen and kind.thresholded else _first(type(kind), layout)
+    return RECHOSEN if rechosen and kind.thresholded else _first(type(kind), layout, held=held)
 
 
 def method(statistic: Any) -> Method:
     """The interval and the test of a statistic."""
-    return _method(statistic.chosen.metric.kind, statistic.layout, rechosen=statistic.redraws)
+    return _method(statistic.chosen.metric.kind, statistic.layout, held=statistic.held, rechosen=statistic.redraws)
 
 
 FLIPPING = (methods.flips, methods.losses, methods.flips_or_t, methods.flips_or_influence, methods.flips_of_sums)
@@ -313,10 +315,17 @@ def flipped(a: Any, b: Any) -> Floats | None:
     return d if d.size else None
 
 
-def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], str], *, rechosen: bool = False) -> str:
+def words(
+    metrics: Iterable[Chosen],
+    layout: Layout,
+    side: Callable[[Method], str],
+    *,
+    held: bool = True,
+    rechosen: bool = False,
+) -> str:
     """What each metric has, those with the same method together; `side` picks interval or test.
 
-    rechosen: whether samples choose their own thresholds.
+    held: whether every unit is at hand. rechosen: whether samples choose their own thresholds.
 
     >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
@@ -327,7 +336,8 @@ def words(metrics: Iterable[Chosen], layout: Layout, side: Callable[[Method], st
     for chosen in metrics:
         base = chosen.base
         label = chosen.label if base is chosen else f"{chosen.label} (as {base.label})"
-        named.setdefault(side(_method(base.metric.kind, layout, rechosen=rechosen)), []).append(label)
+        of = _method(base.metric.kind, layout, held=held, rechosen=rechosen)
+        named.setdefault(side(of), []).append(label)
     return "; ".join(f"{', '.join(labels)}: {text}" for text, labels in named.items())
 
 

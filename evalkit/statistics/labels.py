@@ -21,7 +21,7 @@ from evalkit.statistics.class_cells import OfCells, of_system
 from evalkit.statistics.classes import SHARE, Change, HeldSeveral
 from evalkit.statistics.forms import OfMean, OfSides, ranked
 from evalkit.statistics.readings import SWEPT, ByMoves, Cut, Mean, Place, Several, Sweep, label_rows, labelled
-from evalkit.statistics.statistic import Layout, OfRows, Statistic
+from evalkit.statistics.statistic import OfRows, Statistic
 from evalkit.statistics.summed import OfMoments, Terms
 
 STEPS = 41  # thresholds at most
@@ -173,9 +173,9 @@ class SummedLabels(Several):
     """Several labels, whose rows were read twice."""
 
     @property
-    def layout(self) -> Layout:
-        """How all rows lie."""
-        return self.cells(0, 0).layout
+    def held(self) -> bool:
+        """Whether the cells of every unit are at hand."""
+        return self.cells(0, 0).units is not None
 
     @property
     def labels(self) -> range:
@@ -201,7 +201,7 @@ class SummedLabels(Several):
             return whole
         moments, columns = shared.moments, self.by_pair(range(0, len(shared.moments.mean), 2))
         more: Any = {"number": i, "shared": moments, "columns": columns}
-        return OfShared(chosen, whole.moments, whole.place, self.design, **more)
+        return OfShared(chosen, whole.moments, whole.place, self.layout, **more)
 
     def _hits(self, chosen: Chosen, group: int, i: int) -> OfCells:
         """A share of rows, of which the cells tell whether they count and are hits."""
@@ -256,7 +256,7 @@ class SummedLabels(Several):
     def off(self, system: str, label: int) -> OfMoments:
         """How far the scores of a label of the system that is swept lie above the share of rows that have it."""
         moments = self.moved.off[0].moments
-        return OfMoments(self.second.off.metrics[label], moments, self.second.off.place(0, label, 0), self.design)
+        return OfMoments(self.second.off.metrics[label], moments, self.second.off.place(0, label, 0), self.layout)
 
     def mean_score(self, system: str, label: int) -> float:
         """The mean score of a label."""
@@ -282,7 +282,7 @@ class SummedLabels(Several):
         top, bottom = sides @ moments.totals
         value = kind.of_terms(np.array([top, bottom]))
         form = (sides[0] - value * sides[1]) / bottom if bottom else np.zeros(len(moments.mean))
-        return OfSides(chosen, moments, self.layout_of(moments), value, form, of.n, self.kish(of), sides=sides)
+        return OfSides(chosen, moments, self.layout, value, form, of.n, self.kish(of), sides=sides)
 
     def _macro(self, chosen: Chosen, moments: Moments, threshold: float) -> OfMean:
         kind: Any = chosen.metric.kind

@@ -430,7 +430,7 @@ class Several(OneAgainstRest):
     @cached
     def cells(self, group: int, of: int | str = WHOLE) -> Group:
         """The cells of all classes, of a label, or of what is counted by name."""
-        return self.first.counting.group(self.counted.cells[group, of], self.design)
+        return self.first.counting.group(self.counted.cells[group, of], self.layout)
 
     @cached_property
     def means(self) -> dict[Place, Moments]:

@@ -30,8 +30,6 @@ class Layout(Enum):
     PLAIN = "rows that count alike"
     CLUSTERED = "rows in units"
     WEIGHTED = "rows with weights, in units or not"
-    SUMMED = "sums over rows that count alike"
-    SUMMED_VARIED = "sums over rows in units, or with weights"
     DIVIDED = "units that two systems divide between them"
     INDEPENDENT = "other units in each system"
     FOLDS = "folds that share training rows"
@@ -47,6 +45,7 @@ class Statistic:
 
     chosen: Chosen
 
+    held: ClassVar[bool] = True  # whether every unit is at hand; else sums over units are
     redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
 
     def meets(self, other: Any) -> bool:
@@ -273,7 +272,7 @@ class OfRows(Statistic):
 
         Of systems that pick their rows on the premise that both are equal.
         """
-        picks = self.chosen.metric.kind.picks and self.layout in (Layout.PLAIN, Layout.SUMMED)
+        picks = self.chosen.metric.kind.picks and self.layout is Layout.PLAIN
         return self._picked_apart(other) if picks else self.each - other.each
 
     def _picked_apart(self, other: OfRows) -> Floats:
@@ -284,7 +283,7 @@ class OfRows(Statistic):
 
         A stratum is the rows of a class.
         """
-        if self.layout not in (Layout.PLAIN, Layout.SUMMED):
+        if self.layout is not Layout.PLAIN:
             return np.empty(0), np.empty(0, np.int64)
         a, b, times = self.pair(other)
         strata = self.chosen.metric.kind.strata(a.rows)
@@ -377,19 +376,14 @@ def layout_of(*, units: bool, weights: bool) -> Layout:
     return Layout.WEIGHTED if weights else Layout.CLUSTERED if units else Layout.PLAIN
 
 
-def summed_layout(design: Layout, *, held: bool) -> Layout:
-    """How rows lie whose every unit is held; else that they were added up. design: how they lie."""
-    if held:
-        return design
-    return Layout.SUMMED if design is Layout.PLAIN else Layout.SUMMED_VARIED
-
-
 @dataclass(frozen=True, eq=False)
 class HeldRows:
     """All systems on the same rows at hand, by system. ids: what pairs them, where it is asked for."""
 
     rows: Mapping[str, Rows]
     ids: Callable[[], np.ndarray]
+
+    held: ClassVar[bool] = True
 
     @property
     def layout(self) -> Layout:

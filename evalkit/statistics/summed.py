@@ -22,7 +22,7 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread
-from evalkit.statistics.statistic import Layout, Statistic, summed_layout
+from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.system import cached
 
 HOW = "influence sums"
@@ -36,6 +36,11 @@ class Squares:
     near: Floats
 
 
+def at_hand(moments: Moments | None) -> bool:
+    """Whether the columns of every unit are kept."""
+    return moments is not None and moments.each is not None
+
+
 @dataclass(frozen=True, eq=False)
 class Formed(Statistic):
     """A metric that each unit moves by multiples of columns, its `form`. moments: of these, by row or by unit.
@@ -46,6 +51,11 @@ class Formed(Statistic):
     moments: Moments
 
     unit: ClassVar[None] = None  # what is kept of each unit is added up already
+
+    @property
+    def held(self) -> bool:  # type: ignore[override]
+        """Whether every unit is at hand."""
+        return at_hand(self.moments)
 
     @property
     def value(self) -> float:
@@ -78,24 +88,19 @@ class Formed(Statistic):
 class OfMoments(Formed):
     """A function of sums of its terms, which stand at `place`; the first column is the weight.
 
-    design: how the rows lie. squares: of its terms, where they are known.
+    layout: how the rows lie. squares: of its terms, where they are known.
     """
 
     place: slice
-    design: Layout
+    layout: Layout
     squares: Squares | None = None
 
     how: ClassVar[str] = HOW
 
     @property
-    def layout(self) -> Layout:
-        """How rows lie where every unit is at hand; else that they were added up."""
-        return summed_layout(self.design, held=self.moments.each is not None)
-
-    @property
     def plain(self) -> bool:
         """Whether rows are independent and count alike."""
-        return self.design is Layout.PLAIN
+        return self.layout is Layout.PLAIN
 
     @property
     def kind(self) -> Any:
@@ -187,6 +192,7 @@ class OfDrawn(Statistic):
     freedom: float
 
     how: ClassVar[str] = HOW
+    held: ClassVar[bool] = False
 
     @property
     def value(self) -> float:
@@ -233,6 +239,7 @@ class OfSums(Statistic):
     unsure: float = 0.0
 
     how: ClassVar[str] = HOW
+    held: ClassVar[bool] = False
 
     @property
     def spread(self) -> Spread:
@@ -361,12 +368,12 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """What a study measures on where rows are not at hand: what was kept of them. design: how they lie."""
+    """What a study measures on where rows are not at hand: what was kept of them. layout: how they lie."""
 
     systems: tuple[str, ...]
     terms: Terms
     kept: Kept
-    design: Layout
+    layout: Layout
 
     @property
     def groups(self) -> Collection[int]:
@@ -374,22 +381,21 @@ class Summed:
         return self.kept.moments.keys()
 
     @property
-    def layout(self) -> Layout:
-        """How the rows lie, where every unit is at hand."""
-        return summed_layout(self.design, held=self.kept.moments[0].moments.each is not None)
+    def held(self) -> bool:
+        """Whether every unit is at hand."""
+        return at_hand(self.kept.moments[0].moments)
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         group, i, m = 0 if isinstance(member, slice) else member, self.systems.index(system), self.number(chosen)
         moments = self.kept.moments[group].moments
         if isinstance(chosen.base.metric.kind, Quantile):
-            plain, n, inside = self.design is Layout.PLAIN, moments.n, self._inside(group)
+            plain, n, inside = self.layout is Layout.PLAIN, moments.n, self._inside(group)
             freedom = n - 1.0 if plain else moments.kish(0) - 1
-            layout = summed_layout(self.design, held=False)
-            return OfDrawn(chosen, self.middle(chosen, group, i), self.kept.sample, i, inside, layout, n, freedom)
+            return OfDrawn(chosen, self.middle(chosen, group, i), self.kept.sample, i, inside, self.layout, n, freedom)
         squares = self.kept.squares.get((group, m, i))
         of_squares = None if squares is None else Squares(squares, self.terms.near[m, i][1:])
-        return OfMoments(chosen, moments, self.terms.place(group, m, i), self.design, of_squares)
+        return OfMoments(chosen, moments, self.terms.place(group, m, i), self.layout, of_squares)
 
     def number(self, chosen: Chosen) -> int:
         """The number of the metric, or of the one that it transforms."""

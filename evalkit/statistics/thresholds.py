@@ -33,7 +33,7 @@ class MovingCut:
         units = len(size)
         every = zip(counts.threshold, _grams(rows, counts.threshold, unit, units), strict=True)
         each = ((of_cut(influence.decision(counts, threshold)), gram) for threshold, gram in every)
-        return cls([Group(2, Layout.SUMMED_VARIED, units, [cut], {}, gram) for cut, gram in each])
+        return cls([Group(2, Layout.WEIGHTED, units, [cut], {}, gram) for cut, gram in each])
 
     def estimate(self, chosen: Chosen, place: int, o: Options) -> Estimate:
         """A metric of decisions at one of the thresholds, as of the rows themselves."""

@@ -34,7 +34,7 @@ from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.schema import WEIGHT
 from evalkit.reading.tables import sources
 from evalkit.statistics import consistency, inference
-from evalkit.statistics.statistic import HeldRows, Layout, OfRows, Statistic, layout_of
+from evalkit.statistics.statistic import HeldRows, OfRows, Statistic, layout_of
 from evalkit.statistics.summed import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.studies import reliability, row_study, study
 from evalkit.studies.reliability import MeanReliability, window
@@ -338,7 +338,7 @@ class Rating(RowStudy):
                 continue
             of, forecast, mean, skew = self.asked.centre(i) + float(ratio(wd, w)), float(ratio(wf, w)), wd / w, 0.0
             square, freedom, unsure = (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2, w * w / ww - 1, 0.0
-            layout = Layout.SUMMED_VARIED if self.settings.unit or self.weighted else Layout.SUMMED
+            layout = self.sample.layout
             if sample.is_whole:
                 yield tenth + 1, int(n), forecast, OfRows(IN_TENTH, error.take(drawn == tenth))
                 continue

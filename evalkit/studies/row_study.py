@@ -31,7 +31,7 @@ from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Rati
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
-from evalkit.statistics import consistency, inference
+from evalkit.statistics import consistency
 from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.studies import reliability, units
@@ -125,6 +125,11 @@ class RowStudy(Shown, Study):
         """All systems on the same rows."""
         return self.measured
 
+    @property
+    def design(self) -> Any:
+        """What says how the rows lie, and whether they are at hand."""
+        return self.sample
+
     @cached_property
     def slices(self) -> list[Slice]:
         """The groups of rows that share a value of a segment column."""
@@ -172,14 +177,9 @@ class RowStudy(Shown, Study):
         return block.rows(system)
 
     @property
-    def layout(self) -> Layout:
-        """Whether rows are independent and unweighted, and whether they are at hand."""
-        return self.sample.layout
-
-    @property
     def plain(self) -> bool:
         """True if rows are independent and unweighted."""
-        return self.layout in (Layout.PLAIN, Layout.SUMMED)
+        return self.sample.layout is Layout.PLAIN
 
     @property
     def unit_name(self) -> str:
@@ -202,10 +202,7 @@ class RowStudy(Shown, Study):
     @property
     def intervals_are(self) -> str:
         """Where intervals come from, in words."""
-        words = inference.words(
-            self.settings.metrics, self.layout, lambda method: method.interval_is, rechosen=self.rechosen
-        )
-        return words + self.over
+        return self.methods_are(self.settings.metrics, lambda method: method.interval_is) + self.over
 
 
 # The rows that systems miss by most, or that two of them miss most unlike ---------------------------------------------

@@ -28,7 +28,7 @@ from evalkit.statistics import inference, significance
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import Layout, Statistic
+from evalkit.statistics.statistic import Statistic
 from evalkit.studies import study, units
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
@@ -275,15 +275,19 @@ class Study(ABC):
         return float("nan")
 
     @property
-    def layout(self) -> Layout:
-        """How the units lie."""
-        statistic: Any = self.measure(self.primary, self.systems[0])
-        return statistic.layout
+    def design(self) -> Any:
+        """What says how the units lie (`layout`), and whether each is at hand (`held`)."""
+        return self.measure(self.primary, self.systems[0])
+
+    def methods_are(self, metrics: Iterable[Chosen], side: Callable[[inference.Method], str]) -> str:
+        """The methods of metrics in words; `side` picks interval or test."""
+        of = self.design
+        return inference.words(metrics, of.layout, side, held=of.held, rechosen=self.rechosen)
 
     @property
     def tests_are(self) -> str:
         """Where tests come from, in words."""
-        tests = inference.words(self.directed, self.layout, lambda method: method.test_is, rechosen=self.rechosen)
+        tests = self.methods_are(self.directed, lambda method: method.test_is)
         return f"{self.differences_are.lower()}, two-sided: {tests}{self.over}; Holm over the pairs of one metric"
 
     @property
