@@ -1,4 +1,4 @@
-"""A new file format is one class and one line; tables and words of the page, and hostile text in them."""
+"""A new file format is one class and one line; how tables, words and numbers of the page are written."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,15 @@ import numpy as np
 import pandas as pd
 import pyarrow.feather
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalkit.arrays import InputError
 from evalkit.drawing import tables
 from evalkit.drawing.exports import plain
 from evalkit.drawing.tables import Cell
 from evalkit.findings.kinds import Kind
+from evalkit.numbers import decimals, number
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables.formats import FORMATS, shown
 from evalkit.reading.tables.parts import File, stamp
@@ -80,3 +83,23 @@ def test_plain_has_no_nan_and_no_numpy():
     found = plain({"a": np.float64("nan"), "b": np.int64(3), "c": [np.array([True])[0], float("inf")], 1: None})
     assert found == {"a": None, "b": 3, "c": [True, None], "1": None}
     assert type(found["b"]) is int
+
+
+@given(st.floats(1e-6, 1e6), st.floats(0, 1), st.floats(0.01, 1), st.floats(0.01, 1))
+def test_numbers_whose_intervals_do_not_overlap_print_differently(size, start, first, second):
+    """Systems of one column, of metrics of any size: half the widths lie between them at the least."""
+    widths = size * np.array([first, second])
+    values = size * start + np.array([0, widths.sum() / 2 * 1.001])
+    low, high = values - widths / 2, values + widths / 2
+    places = decimals(values, low, high)
+    assert number(values[0], places) != number(values[1], places)
+
+
+@given(st.floats(-1e3, 1e3), st.floats(1e-6, 1e3))
+def test_the_digits_are_two_of_the_width_and_more_only_where_a_limit_would_look_like_zero(low, width):
+    high = low + width
+    places = decimals([low], [low], [high])
+    digits = width * 10**places
+    ends = [end for end in (low, high) if end]
+    if min(map(abs, ends)) >= 0.5 * 10.0**-places or places == 0:
+        assert digits >= 9.99

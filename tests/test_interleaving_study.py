@@ -1,4 +1,4 @@
-"""The interleaving report: estimands, units, neutral items, several rankers, bad logs, parts that were not given."""
+"""The interleaving report: logs of several rankers, users of A/B tests, plans, parts that were not given."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,12 @@ import pytest
 from frozen import needs
 from online_samples import SMALL, log, more_logs, users
 
+from evalkit.arrays import ParameterError
+from evalkit.metrics.rows import Sums
+from evalkit.online import experiments
 from evalkit.pages import experiment_page, interleaving_page
-from evalkit.statistics import significance
+from evalkit.statistics import independent, power, significance
+from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving, planning
 
 
@@ -159,3 +163,180 @@ def test_the_seed_fixes_the_planning():
     assert one.stages.equals(two.stages)
     assert one.candidates.equals(two.candidates)
     assert not one.needed.equals(other.needed)
+
+
+def test_means_shares_and_ratios_have_their_own_test():
+    table = users()
+    study = interleaving.read(users=table, metrics="orders,bought,orders/visits", baseline="a", **SMALL).users
+    rows = study.comparisons.set_index("metric")
+    a, b = (table[table["arm"] == arm] for arm in "ab")
+    assert rows.loc["orders", "p"] == pytest.approx(6 / 70)  # 3 of the 70 deals of 8 users have as large a t
+    assert rows.loc["bought", "p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
+    ratio = independent.ratio_difference(*(Sums(arm["orders"], arm["visits"]) for arm in (b, a)))
+    assert rows.loc["orders/visits", "p"] == pytest.approx(ratio.p_value)
+    assert rows.loc["orders/visits", "difference"] == pytest.approx(11 / 12 - 4 / 9)
+    assert rows["method"].tolist() == ["studentised permutation", "score", "jackknife t"]
+
+
+def test_cuped_strata_and_cap_stand_beside_the_plain_result():
+    options = {"metrics": "orders", "before": "past", "strata": "country", "cap": 0.8, "baseline": "a"}
+    study = interleaving.read(users=users(), **options, **SMALL).users
+    rows = study.adjustments.set_index("way")
+    table = users()
+    a, b = (table[table["arm"] == arm] for arm in "ab")
+    cuped = experiments.cuped(b["orders"], a["orders"], b["past"], a["past"])
+    assert rows.loc["CUPED with past", "p"] == pytest.approx(cuped.p_value)
+    assert rows.loc["CUPED with past", "users"] < 1
+    assert rows.loc["as it is", "users"] == 1
+    assert "stratified by country" in rows.index
+    assert rows.loc["capped at 80.0%", "estimand"] == "mean of min(value, 2.6)"
+    assert study.headline["difference"].iloc[0] == rows.loc["as it is", "difference"]
+
+
+def test_the_sample_ratio_is_against_what_was_planned():
+    table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
+    table = table[(table["arm"] == "a") | (np.arange(len(table)) % 4 == 1)]
+    notes = {
+        shares: experiment_page.findings(interleaving.read(users=table, metrics="orders", shares=shares, **SMALL).users)
+        for shares in (None, "a=2,b=1", "unknown")
+    }
+    assert "the assignment is broken" in notes[None].text
+    broken = interleaving.read(users=table, metrics="orders", **SMALL)
+    assert "the assignment is broken" in interleaving_page.verdict(broken).text
+    assert "Sample ratio against the planned shares: p 1" in notes["a=2,b=1"].text
+    assert "Sample ratio: not tested" in notes["unknown"].text
+
+
+def test_less_can_be_better_and_three_arms_are_one_family():
+    table = users(orders=[1, 9, 0, 9, 1, 8, 2, 9])
+    study = interleaving.read(users=table, metrics="orders", best="low", **SMALL).users
+    assert study.headline[["first", "verdict"]].iloc[0].tolist() == ["a", "better"]
+    more = pd.concat([table, users(user=[f"v{i}" for i in range(8)], arm=["c"] * 8)])
+    comparisons = interleaving.read(users=more, metrics="orders", **SMALL).users.comparisons
+    assert len(comparisons) == 3
+    assert (comparisons["adjusted"] >= comparisons["p"]).all()
+
+
+def test_a_table_of_users_needs_metrics():
+    with pytest.raises(ParameterError, match="metrics: name the columns of users to compare"):
+        interleaving.read(users=users(), **SMALL)
+
+
+def test_the_difference_of_shares_that_would_show_is_that_of_their_test():
+    table = pd.DataFrame({"user": range(800), "arm": ["a"] * 300 + ["b"] * 500, "bought": np.arange(800) % 3 == 0})
+    study = interleaving.read(users=table.astype({"bought": int}), metrics="bought", baseline="a", **SMALL).users
+    row, share = study.comparisons.iloc[0], study.estimates.set_index("system")
+    sizes = [share.loc[row[side], "n"] for side in ("first", "second")]
+    by_test = power.detectable_share(share.loc[row["second"], "value"], *sizes, level=study.family_level)
+    assert row["detectable"] == pytest.approx(by_test)
+    assert 0.05 < by_test < 0.15
+
+
+def test_what_a_table_of_users_compares_is_called_an_arm():
+    table = pd.DataFrame({"user": np.arange(60).astype(str), "arm": ["a", "b", "c"] * 20, "plays": np.arange(60) % 7})
+    page_text = experiment_page.estimates(interleaving.read(users=table, metrics="plays").users).html
+    assert '<th scope="col">arm</th>' in page_text
+    assert "system" not in page_text
+
+
+def limits(comparison):
+    return [comparison.difference.low, comparison.difference.high]
+
+
+def test_welch_equals_scipy():
+    from scipy.stats import ttest_ind
+
+    rng = np.random.default_rng(0)
+    a, b = rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
+    got, want = independent.difference(a, b, level=0.9), ttest_ind(a, b, equal_var=False)
+    assert got.p_value == pytest.approx(want.pvalue)
+    assert limits(got) == pytest.approx(list(want.confidence_interval(0.9)))
+    back = independent.difference(b, a, level=0.9)
+    assert (back.p_value, back.difference.value) == pytest.approx((got.p_value, -got.difference.value))
+
+
+# Ratios of sums and lifts
+
+
+def people(rng, n, lift=1.0):
+    """Clicks and impressions of users who differ in use and taste, and clicks before."""
+    seen = 1 + rng.poisson(10 * np.exp(rng.normal(-1.125, 1.5, n)))
+    taste = rng.beta(2, 18, n)
+    return rng.binomial(seen, np.minimum(1, taste * lift)).astype(float), seen, rng.binomial(seen, taste).astype(float)
+
+
+def small_arms(repeats, seed):
+    """Ratios of few users of any sign: where the control may be 0 and intervals run to infinity."""
+    rng = np.random.default_rng(seed)
+    for _ in range(repeats):
+        arms = []
+        for _ in range(2):
+            bottom = rng.poisson(3, rng.integers(2, 25)) + 1.0
+            arms.append(Sums(rng.normal(rng.normal(0.2, 0.6), 1, bottom.size) * bottom, bottom))
+        yield arms
+
+
+def test_zero_lies_outside_the_lift_exactly_where_p_rejects():
+    infinite = 0
+    for one, two in small_arms(800, seed=11):
+        got = independent.ratio_lift(one, two)
+        low, high = limits(got)
+        infinite += np.isinf([low, high]).any()
+        assert low <= got.difference.value <= high
+        assert (got.p_value < 0.05) == (not low <= 0 <= high)
+        assert got.p_value == independent.ratio_difference(one, two).p_value
+    assert 100 < infinite < 700
+
+
+def test_fieller_by_brute_force():
+    rng = np.random.default_rng(12)
+    a, b = rng.gamma(2, 3, 20), rng.gamma(2, 2, 9)
+    errors = [one.var(ddof=1) / one.size for one in (a, b)]
+    from scipy.stats import t
+
+    freedom = sum(errors) ** 2 / (errors[0] ** 2 / 19 + errors[1] ** 2 / 8)
+    grid = np.linspace(0, 7, 700_001)
+    inside = (a.mean() - grid * b.mean()) ** 2 <= t.ppf(0.975, freedom) ** 2 * (errors[0] + grid**2 * errors[1])
+    want = [grid[inside].min() - 1, grid[inside].max() - 1]
+    assert limits(independent.lift(a, b)) == pytest.approx(want, abs=2e-5)
+
+
+def test_the_jackknife_leaves_out_each_user():
+    rng = np.random.default_rng(13)
+    (a, n, _), (b, m, _) = people(rng, 30), people(rng, 40)
+    error = []
+    for top, bottom in ((a, n), (b, m)):
+        without = np.array([np.delete(top, i).sum() / np.delete(bottom, i).sum() for i in range(top.size)])
+        error.append((top.size - 1) / top.size * ((without - without.mean()) ** 2).sum())
+    kish = [bottom.sum() ** 2 / (bottom**2).sum() for bottom in (n, m)]
+    freedom = sum(error) ** 2 / (error[0] ** 2 / (kish[0] - 1) + error[1] ** 2 / (kish[1] - 1))
+    from scipy.stats import t
+
+    got = independent.ratio_difference(Sums(a, n), Sums(b, m))
+    assert got.p_value == pytest.approx(2 * t.sf(abs(got.difference.value) / np.sqrt(sum(error)), freedom))
+
+
+def test_cuped_narrows_the_interval_by_the_correlation():
+    rng = np.random.default_rng(5)
+    (a, _, a0), (b, _, b0) = people(rng, 4000, 1.2), people(rng, 4000)
+    plain, adjusted = independent.difference(a, b), experiments.cuped(a, b, a0, b0)
+    width = [one.difference.high - one.difference.low for one in (adjusted, plain)]
+    assert width[0] / width[1] == pytest.approx(np.sqrt(1 - np.corrcoef(b, b0)[0, 1] ** 2), rel=0.05)
+    useless = experiments.cuped(a, b, np.ones(4000), np.ones(4000))
+    assert useless.p_value == pytest.approx(plain.p_value)
+    assert useless.difference.value == pytest.approx(plain.difference.value)
+
+
+def test_one_stratum_is_none():
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(1, 1, 50), rng.normal(0, 1, 60)
+    one = experiments.stratified({"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60})
+    assert one.p_value == pytest.approx(independent.difference(a, b).p_value)
+
+
+def test_sample_ratio_equals_scipy():
+    from scipy.stats import chisquare
+
+    assert experiments.sample_ratio([510, 490]) == pytest.approx(chisquare([510, 490]).pvalue)
+    got = experiments.sample_ratio([90, 210, 300], [1, 2, 3])
+    assert got == pytest.approx(chisquare([90, 210, 300], [100, 200, 300]).pvalue)
