@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from engine_samples import LESS, SHARDS, SMALL, binary, classified, long
 from significance_tables import told
-from test_engines_agree import CASES, in_memory, read
+from test_engines_agree import CASES, in_memory, published, read
 from units_again import written
 
 import evalkit as ek
@@ -312,6 +312,9 @@ def test_rows_drawn_say_how_sure_they_are(unit):
     assert "drawn by a hash" not in findings(kept).text
     cells = reduced.cells(["near"])
     assert 0.95 * 20_000 < cells["rows"].sum() < 1.001 * 20_000
+    drawn = published(reduced)["forecasts"]["drawn"]
+    assert drawn["rows"] == len(reduced.kept.sample.rows) <= 4_000
+    assert drawn["rows"] * drawn["stands_for"] == pytest.approx(20_000)
 
 
 def test_drawn_users_have_no_bands():

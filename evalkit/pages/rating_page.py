@@ -126,8 +126,9 @@ def results(study: Rating) -> Results:
 
 def _forecasts(study: Rating) -> dict[str, Any]:
     """What the pictures of forecasts draw."""
-    drawn = reliability.drawn_means(study.means)
+    drawn, sample = reliability.drawn_means(study.means), study.kept.sample
     return {
+        "drawn": {"rows": len(sample.rows), "stands_for": float(sample.stands_for.mean())},
         "actual": _cells(study.cells(study.order)),
         "leader": _cells(study.error_cells),
         "errors": study.histogram(study.order).to_dict("list"),
