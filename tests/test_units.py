@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from frozen import cases
 from test_engines_agree import in_memory
+from test_validation_leaks import repeated
 from units_again import check, equal, written
+from validation_tables import noise
 
 import evalkit as ek
 from evalkit import __main__ as command
@@ -46,28 +48,14 @@ def binary(**more):
     return classification.read(engine_samples.binary(400), segments="country,age", **more)
 
 
-def three_classes():
-    rng = np.random.default_rng(3)
-    label = rng.integers(0, 3, 90)
-    frame = pd.DataFrame(rng.normal(size=(90, 2)) + label[:, None], columns=["x", "y"])
-    return frame.assign(label=np.array(["red", "green", "blue"])[label])
-
-
-def repeated():
-    rng = np.random.default_rng(5)
-    label = rng.integers(0, 2, 60)
-    each = [
-        pd.DataFrame({"id": [f"r{i}" for i in range(60)], "label": label, "score": rng.random(60) * 0.6 + label * 0.4,
-                      "fold": rng.permutation(60) % 4, "repeat": repeat}) for repeat in range(2)
-    ]  # fmt: skip
-    return pd.concat(each)
-
-
 STUDIES = {  # beside the cases of test_frozen.py and test_engines_agree.py, which look at their files too
     "two classes, weights and users": lambda: binary(metrics=f"gauc,{TWO}", **WEIGHTED),
-    "repeated folds": lambda: validation.read(repeated(), metrics="roc_auc,brier,f1"),
+    "repeated folds": lambda: validation.read(repeated(2), metrics="roc_auc,brier,f1"),
     "estimators of classes": lambda: validation.read(
-        features=three_classes(), k=3, seconds=1e-9, metrics="accuracy,log_loss,macro_f1,roc_auc_ovr"
+        features=noise(90).assign(label=[*"abc"] * 30),
+        k=3,
+        seconds=1e-9,
+        metrics="accuracy,log_loss,macro_f1,roc_auc_ovr",
     ),
 }
 each = pytest.mark.parametrize("name", STUDIES)
