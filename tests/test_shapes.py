@@ -1,11 +1,11 @@
 """Tables as people and tools have them: each is the right page or one line, and `evalkit inspect` says the same.
 
-`shapes/REPORT.toml` has the tables with what an expert colleague would want of them, written before any was run. A line
-`[from:to] {Q},{A}` stands for one line per row, with that row's values of the columns Q and A. A table is refused by a
-line that holds the pattern `refused`, or it has a page with these systems, this unit, the number n of units behind the
-primary metric, its value, and findings that hold the texts `told`. Where a table `may_refuse`, a refusal will do as
-well. Read block by block it is the same, but for the words of a refusal where it `names_no_row`; where a table is
-`uninspected`, inspect does not see what the report refuses.
+`shapes/REPORT.toml` has the tables with what an expert colleague would want of them, written before any was run. A
+line `[from:to] {Q},{A}` stands for one line per row, with that row's values of columns of `shape_columns.py`. A table
+is refused by a line that holds the pattern `refused`, or it has a page with these systems, this unit, the number n of
+units behind the primary metric, its value, and findings that hold the texts `told`. Where a table `may_refuse`, a
+refusal will do as well. Read block by block it is the same, but for the words of a refusal where it `names_no_row`;
+where a table is `uninspected`, inspect does not see what the report refuses.
 """
 
 import gzip
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import shape_columns
 from frozen.needs import SMALL
 from whole_pages import told
 
@@ -31,7 +32,8 @@ from evalkit.studies.paired import Significance
 
 BLOCKS = replace(SMALL, reading=replace(SMALL.reading, rows=5, shard=25))
 FILES = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in (Path(__file__).parent / "shapes").iterdir()}
-COLUMN, ROWS = re.compile(r"\{([A-Z]\w*)\}"), re.compile(r"\[(\d*):(\d*)\] (.*\n?)")
+COLUMNS = {report: shape_columns.columns(report) for report in FILES}
+COLUMN, ROWS = re.compile(r"\{([A-Z]\w*(?:\.\w+)?)\}"), re.compile(r"\[(\d*):(\d*)\] (.*\n?)")
 
 
 def text(table, columns):
@@ -42,7 +44,7 @@ def text(table, columns):
             lines.append(line)
             continue
         start, stop, row = template.groups()
-        values = [columns[name].split(" ") for name in COLUMN.findall(row)] or [[""] * int(stop)]
+        values = [columns[name] for name in COLUMN.findall(row)] or [[""] * int(stop)]
         for cells in list(zip(*values, strict=False))[int(start or 0) : int(stop) if stop else None]:
             each = iter(cells)
             lines.append(COLUMN.sub(lambda _, each=each: next(each), row))
@@ -65,7 +67,7 @@ def given(report, case, folder):
     """The parameters of a case, whose files are written into a folder."""
     files = case.get("files") or {"a.csv": case["table"]}
     for name, table in files.items():
-        write(folder / name, text(table, FILES[report]["columns"]), case)
+        write(folder / name, text(table, COLUMNS[report]), case)
     beside = {name.split(".")[0]: str(folder / name) for name in files if name.startswith(("qrels", "queries"))}
     tops = list(dict.fromkeys(str(folder / name.split("/")[0]) for name in files if name.split(".")[0] not in beside))
     into = case.get("into", "log" if report == "interleaving" else "preds")

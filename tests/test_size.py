@@ -30,7 +30,7 @@ LINES = {
     "top": 1_014,
 }
 MODULES = 160
-TESTS = 17_145
+TESTS = 17_327
 
 
 @cache
