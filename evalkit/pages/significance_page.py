@@ -334,17 +334,6 @@ def duality(study: Significance) -> Figure | Html:
     return figures.picture(claim_plots.duality, study.p_curve(), caption=caption, size=WIDE, **drawn)
 
 
-SENTENCES = {
-    "t": ("t p", "paired t"),
-    "bh": (
-        "t p, BH",
-        "Benjamini–Hochberg over the pairs of a metric: controls the false discovery rate, for exploration",
-    ),
-    "bootstrap": ("bootstrap p", "BCa bootstrap of units"),
-    "tukey": ("Tukey p", "unit-blocked Tukey, already adjusted for all pairs of a metric"),
-    "wilcoxon": ("Wilcoxon p", "tests a pseudo-median, not the mean"),
-    "sign": ("sign test p", "tests which system wins more often, not the mean"),
-}
 JOINT = "joint sign flips of the whole family"
 NORMAL = "normal draws for the whole family, with the covariance of joint sign flips"
 
@@ -381,7 +370,7 @@ def other_tests(study: Significance) -> Html:
     if not len(study.headline) or not len(frame := paired.other_tests(study)):
         return Html("")
     columns: dict[str, Column] = {"first − second": pair, "metric": words("metric")}
-    known = {test: words for test, words in SENTENCES.items() if frame[test].notna().any()}
+    known = {test: words for test, words in page.DEFINITIONS["other_tests"].items() if frame[test].notna().any()}
     columns |= {head: tables.p_column(test) for test, (head, _) in known.items()}
     note = "; ".join(f"{head}: {text}" for head, text in known.values())
     if study.settings.unit:
