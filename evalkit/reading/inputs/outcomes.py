@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
@@ -361,11 +361,6 @@ def first_outside(data: MultiClass) -> str:
 def outside(name: str, score: float, place: str, column: str = "") -> str:
     """A score that is no probability, in words; column: of several."""
     return f"got the score {score:g} of {name}{column and f' in {column}'} ({place})"
-
-
-def normalised(score: Floats) -> Floats:
-    """Each row of class scores over its sum."""
-    return ratio(score, score.sum(axis=1, keepdims=True))
 
 
 # Actual values and forecasts ------------------------------------------------------------------------------------------
