@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from evalkit.limits import Limits, Reading
+from evalkit.metrics.rows import By
 from evalkit.pages import classification_page, explorer, ranking_page
 from evalkit.parameters import Classification
 from evalkit.reading.inputs import lists as listed
@@ -91,15 +92,15 @@ def test_a_row_opens_to_its_other_columns(tmp_path):
 def test_scores_that_are_no_probabilities_are_ranked():
     table = binary()
     table["score_a"] = 10 * table["score_a"]
-    m = row_study.misses(classification.read(table).data)
+    m = classification.read(table).data.misses
     rank = (table["score_a"].rank() - 0.5) / len(table)
     assert m.off["a"] == pytest.approx(np.abs(table["label"] - rank).to_numpy())
-    assert m.by is row_study.By.RANK
+    assert m.by is By.RANK
 
 
 def test_a_class_without_probabilities_is_hit_or_missed():
     table = pd.DataFrame({"y_true": list("abcabc"), "y_pred": list("abccba")})
-    m = row_study.misses(classification.read(table).data)
+    m = classification.read(table).data.misses
     assert next(iter(m.off.values())).tolist() == [0, 0, 0, 1, 0, 1]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from functools import cached_property
 from typing import Any
 
@@ -197,3 +198,31 @@ class Sums:
 def both(first: Sums, second: Sums) -> Bools:
     """Which units have both values."""
     return first.defined & second.defined
+
+
+# How far off systems are, row by row ----------------------------------------------------------------------------------
+
+
+class By(Enum):
+    """What a miss is."""
+
+    PROBABILITY = auto()
+    RANK = auto()
+    CLASS = auto()
+    DECISION = auto()
+    LABELS = auto()
+    ERROR = auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Misses:
+    """What rows are, what each system says of them, and how far off that is, at least 0.
+
+    truth: text, or numbers. by: what `off` is.
+    """
+
+    truth: np.ndarray
+    truth_is: str
+    says: Mapping[str, np.ndarray]
+    off: Mapping[str, Floats]
+    by: By

@@ -24,7 +24,6 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import MultiClass
 from evalkit.reading.reductions.scores import Classes
 from evalkit.statistics import bootstrap, inference
@@ -314,7 +313,7 @@ def asked(p: Classification, systems: tuple[str, ...], limits: Limits, *, scored
 
 def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of rows in memory."""
-    rows, outside, scored = data.rows, outcomes.first_outside(data), bool(data.score)
+    rows, outside, scored = data.rows, data.outside, bool(data.score)
     settings = asked(p, rows.systems, limits, scored=scored, outside=outside)
     fields, shared = row_study.of_rows(data, settings, p)
     shared |= {"classes": len(data.classes)}

@@ -25,7 +25,6 @@ from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import Binary, Predicted
 from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.scores import Scores
@@ -85,7 +84,7 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
 
 def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
     """The study of rows in memory."""
-    a = asked(data.rows.systems, _outside(data), p, limits)
+    a = asked(data.rows.systems, data.outside, p, limits)
     fields, shared = row_study.of_rows(data, a.settings, p)
     held = {name: Rows(data.label, score, **shared) for name, score in data.score.items()}
     return BinaryStudy(
@@ -99,15 +98,6 @@ def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> B
         wrong={name: _wrong(data, name) for name in held},
         precision={name: own["score"] for name, own in data.rows.precision.items()},
     )
-
-
-def _outside(data: Binary) -> str:
-    """The first score that is no probability."""
-    for name, score in data.score.items():
-        if not outcomes.are_probabilities(score):
-            row = int(np.flatnonzero((score < 0) | (score > 1))[0])
-            return outcomes.outside(name, score[row], data.rows.place(row, name))
-    return ""
 
 
 def _wrong(d: Binary, name: str) -> int:

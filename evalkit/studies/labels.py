@@ -23,7 +23,6 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.outcomes import MultiLabel
 from evalkit.reading.reductions.scores import Labels
 from evalkit.reading.tables import rules
@@ -182,7 +181,7 @@ def cuts_of(threshold: float, stored: Sequence[Precision]) -> Floats:
 def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
     """The study of rows in memory."""
     rows, settings = data.rows, asked(p, data.rows.systems, limits)
-    sure = all(outcomes.are_probabilities(score) for score in data.score.values())
+    sure = data.sure
     stored = {name: [rows.precision[name][f"p {label}"] for label in data.labels] for name in rows.systems}
     threshold = threshold_of(p, probabilities=sure)
     cuts = {name: cuts_of(threshold, own) for name, own in stored.items()}

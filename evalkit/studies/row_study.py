@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,13 @@ from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import Limits
-from evalkit.metrics import counts
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.rows import Rows
+from evalkit.metrics.rows import By as By
+from evalkit.metrics.rows import Misses, Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs import aligned as other_columns
-from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import Aligned
-from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel, Ratings
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
@@ -208,84 +205,6 @@ class RowStudy(Shown, Study):
 # The rows that systems miss by most, or that two of them miss most unlike ---------------------------------------------
 
 
-class By(Enum):
-    """What a miss is."""
-
-    PROBABILITY = auto()
-    RANK = auto()
-    CLASS = auto()
-    DECISION = auto()
-    LABELS = auto()
-    ERROR = auto()
-
-
-@dataclass(frozen=True, eq=False)
-class Misses:
-    """What rows are, what each system says of them, and how far off that is, at least 0.
-
-    truth: text, or numbers. by: what `off` is.
-    """
-
-    truth: np.ndarray
-    truth_is: str
-    says: Mapping[str, np.ndarray]
-    off: Mapping[str, Floats]
-    by: By
-
-
-@singledispatch
-def misses(data: Any) -> Misses:
-    """How far off every system is on each row of some data. Raises TypeError for data without a rule of their own."""
-    raise TypeError(f"rows of {type(data).__name__} have no misses")
-
-
-@misses.register
-def _(data: Binary) -> Misses:
-    sure = all(map(outcomes.are_probabilities, data.score.values()))
-    near = data.score if sure else {name: _rank(score) for name, score in data.score.items()}
-    names = np.array([data.negative or f"not {data.positive}", data.positive], dtype=object)
-    off = {name: np.abs(data.label - own) for name, own in near.items()}
-    by = By.PROBABILITY if sure else By.RANK
-    return Misses(names[data.label], "label", data.score, off, by)
-
-
-def _rank(score: Floats) -> Floats:
-    """The share of rows that score lower, those of equal score by half."""
-    table = counts.count(score, np.zeros(len(score), dtype=np.int64))
-    place = np.searchsorted(-table.threshold, -score)
-    return 1 - (table.fp[place] - table.negative[place] / 2) / len(score)
-
-
-@misses.register
-def _(data: MultiClass) -> Misses:
-    classes, every = np.array(data.classes, dtype=object), np.arange(len(data.actual))
-    says = {name: classes[own] for name, own in data.predicted.items()}
-    if data.score and all(map(outcomes.are_probabilities, data.score.values())):
-        off = {name: 1 - own[every, data.actual] for name, own in data.score.items()}
-        return Misses(classes[data.actual], "class", says, off, By.CLASS)
-    off = {name: (own != data.actual).astype(float) for name, own in data.predicted.items()}
-    return Misses(classes[data.actual], "class", says, off, By.DECISION)
-
-
-@misses.register
-def _(data: MultiLabel) -> Misses:
-    names = np.array(data.labels, dtype=object)
-    truth = np.array([", ".join(names[own]) or "–" for own in data.actual], dtype=object)
-    near = {name: np.column_stack([_rank(column) for column in own.T]) for name, own in data.score.items()}
-    if all(map(outcomes.are_probabilities, data.score.values())):
-        near = dict(data.score)
-    off = {name: np.abs(data.actual - own).mean(axis=1) for name, own in near.items()}
-    worst = {name: names[np.abs(data.actual - own).argmax(axis=1)] for name, own in near.items()}
-    says = {name: np.where(off[name] > 0, worst[name], "–") for name in worst}
-    return Misses(truth, "labels", says, off, By.LABELS)
-
-
-@misses.register
-def _(data: Ratings) -> Misses:
-    off = {name: np.abs(own - data.actual) for name, own in data.forecast.items()}
-    return Misses(data.actual, "actual", data.forecast, off, By.ERROR)
-
-
 @dataclass(frozen=True, eq=False)
 class Missed:
     """Some rows of a study, the most missed first; see `missed`."""
@@ -323,7 +242,7 @@ def missed(study: Any, most: int) -> Missed:
 
     Of each as many, the most missed first; all rows where there are no more than `most`, else none that nobody misses.
     """
-    m, pair = misses(study.data), compared(study)
+    m, pair = study.data.misses, compared(study)
     first, last = m.off[pair[0]], m.off[pair[-1]]
     places = [_place(first), *([_place(np.abs(first - last))] if len(pair) > 1 else [])]
     for part in study.slices:

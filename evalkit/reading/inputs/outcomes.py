@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.metrics import counts
+from evalkit.metrics.rows import By, Misses
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
@@ -37,8 +39,43 @@ BINARY = tuple(role for role in ROLES if role.name != "predicted")
 FREE = {frozenset(("0", "1")): "1", frozenset(("-1", "1")): "1", frozenset(("false", "true")): "true"}
 
 
+# What rows are, and what systems say of them --------------------------------------------------------------------------
+
+
+def _rank(score: Floats) -> Floats:
+    """The share of rows that score lower, those of equal score by half."""
+    table = counts.count(score, np.zeros(len(score), dtype=np.int64))
+    place = np.searchsorted(-table.threshold, -score)
+    return 1 - (table.fp[place] - table.negative[place] / 2) / len(score)
+
+
+class Scored:
+    """Rows, and the scores that every system gives them."""
+
+    rows: Aligned
+    score: Mapping[str, Floats]
+
+    @property
+    def sure(self) -> bool:
+        """Whether every score is a probability."""
+        return all(map(are_probabilities, self.score.values()))
+
+    @property
+    def outside(self) -> str:
+        """The first score that is no probability, in words; "" where there is none."""
+        for name, score in self.score.items():
+            if not are_probabilities(score):
+                row, *column = map(int, np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape))
+                return outside(name, score[(row, *column)], self.rows.place(row, name), self.column(name, *column))
+        return ""
+
+    def column(self, system: str, *place: int) -> str:
+        """What a column of scores is called, where a system has several."""
+        return ""
+
+
 @dataclass(frozen=True, eq=False)
-class Binary:
+class Binary(Scored):
     """Rows with a label, 1 for `positive`, and a score by every system. negative: the other label, "" if never seen."""
 
     rows: Aligned
@@ -48,9 +85,18 @@ class Binary:
     positive: str
     negative: str
 
+    @property
+    def misses(self) -> Misses:
+        """How far off every system is on each row."""
+        near = self.score if self.sure else {name: _rank(score) for name, score in self.score.items()}
+        names = np.array([self.negative or f"not {self.positive}", self.positive], dtype=object)
+        off = {name: np.abs(self.label - own) for name, own in near.items()}
+        by = By.PROBABILITY if self.sure else By.RANK
+        return Misses(names[self.label], "label", self.score, off, by)
+
 
 @dataclass(frozen=True, eq=False)
-class MultiClass:
+class MultiClass(Scored):
     """Rows of one class each, as numbers into `classes`, and what every system predicts.
 
     score: system -> one column a class, none where the table has no `p_<class>` columns.
@@ -63,9 +109,25 @@ class MultiClass:
     score: Mapping[str, Floats]
     weight: Floats | None
 
+    @property
+    def misses(self) -> Misses:
+        """How far off every system is on each row."""
+        classes, every = np.array(self.classes, dtype=object), np.arange(len(self.actual))
+        says = {name: classes[own] for name, own in self.predicted.items()}
+        if self.score and self.sure:
+            off = {name: 1 - own[every, self.actual] for name, own in self.score.items()}
+            return Misses(classes[self.actual], "class", says, off, By.CLASS)
+        off = {name: (own != self.actual).astype(float) for name, own in self.predicted.items()}
+        return Misses(classes[self.actual], "class", says, off, By.DECISION)
+
+    def column(self, system: str, *place: int) -> str:
+        """The column of a class."""
+        name = next(role for role in self.rows.own[system] if canonical(role[2:]) == self.classes[place[0]])
+        return f"p_{name[2:]}"
+
 
 @dataclass(frozen=True, eq=False)
-class MultiLabel:
+class MultiLabel(Scored):
     """Rows with any number of labels: one row a sample, one column a label, and every system's scores alike."""
 
     rows: Aligned
@@ -73,6 +135,19 @@ class MultiLabel:
     actual: Bools
     score: Mapping[str, Floats]
     weight: Floats | None
+
+    @property
+    def misses(self) -> Misses:
+        """How far off every system is on each row."""
+        names = np.array(self.labels, dtype=object)
+        truth = np.array([", ".join(names[own]) or "–" for own in self.actual], dtype=object)
+        near = {name: np.column_stack([_rank(column) for column in own.T]) for name, own in self.score.items()}
+        if self.sure:
+            near = dict(self.score)
+        off = {name: np.abs(self.actual - own).mean(axis=1) for name, own in near.items()}
+        worst = {name: names[np.abs(self.actual - own).argmax(axis=1)] for name, own in near.items()}
+        says = {name: np.where(off[name] > 0, worst[name], "–") for name in worst}
+        return Misses(truth, "labels", says, off, By.LABELS)
 
 
 Outcomes = Binary | MultiClass | MultiLabel
@@ -347,17 +422,6 @@ def are_probabilities(score: Floats) -> bool:
     return bool(score.size and score.min() >= 0 and score.max() <= 1)
 
 
-def first_outside(data: MultiClass) -> str:
-    """The first score that is no probability, "" where there is none."""
-    for name, score in data.score.items():
-        row, place = np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape)
-        if not 0 <= score[row, place] <= 1:
-            column = next(role for role in data.rows.own[name] if canonical(role[2:]) == data.classes[place])
-            where = data.rows.place(int(row), name)
-            return outside(name, score[row, place], where, f"p_{column[2:]}")
-    return ""
-
-
 def outside(name: str, score: float, place: str, column: str = "") -> str:
     """A score that is no probability, in words; column: of several."""
     return f"got the score {score:g} of {name}{column and f' in {column}'} ({place})"
@@ -384,6 +448,12 @@ class Ratings:
     actual: Floats
     forecast: Mapping[str, Floats]
     weight: Floats | None
+
+    @property
+    def misses(self) -> Misses:
+        """How far off every system is on each row."""
+        off = {name: np.abs(own - self.actual) for name, own in self.forecast.items()}
+        return Misses(self.actual, "actual", self.forecast, off, By.ERROR)
 
     @property
     def systems(self) -> tuple[str, ...]:
