@@ -15,13 +15,11 @@ from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import (
-    BestTies,
     Depth,
     InterpolatedPrecision,
     Measured,
     PerQuery,
     Unjudged,
-    WorstTies,
 )
 from evalkit.studies import ranking
 
@@ -31,7 +29,7 @@ EVERY = [
     for name, row in lookup.TABLE.items()
     if row.structure == "rankings"
 ]
-ASKS = [kind(chosen, 1.0) for chosen in EVERY for kind in (PerQuery, WorstTies, BestTies)]
+ASKS = [PerQuery(chosen, 1.0, ties) for chosen in EVERY for ties in (None, *ranking.TIES)]
 ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), Depth()]
 
 

@@ -14,7 +14,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.metrics import diversity
+from evalkit.metrics import diversity, rankings
 from evalkit.metrics.diversity import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
@@ -24,15 +24,7 @@ from evalkit.reading.inputs import rows
 from evalkit.reading.inputs.lists import DEEPEST, Stock
 from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.sharded import (
-    BestTies,
-    Depth,
-    InterpolatedPrecision,
-    Measured,
-    PerQuery,
-    Unjudged,
-    WorstTies,
-)
+from evalkit.reading.reductions.sharded import Depth, InterpolatedPrecision, Measured, PerQuery, Unjudged
 from evalkit.reading.tables import rules, sources
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
@@ -53,6 +45,7 @@ METRICS = ("ndcg@10", "map", "mrr", "precision@10", "recall@100")
 KS = (1, 3, 5, 10, 20, 50, 100)
 RECALLS = np.arange(11) / 10
 EXAMPLES = 5
+TIES = rankings.worst_ties, rankings.best_ties
 UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary metric has no cut-off
 
 
@@ -102,7 +95,7 @@ def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[A
     asked: list[Ask] = [Depth(), Unjudged(settings.metrics[0].k or UNJUDGED)]
     for chosen in settings.metrics:
         asked.append(PerQuery(chosen, level))
-        asked += [kind(chosen, level) for kind in (WorstTies, BestTies) if chosen.metric.tie_range]
+        asked += [PerQuery(chosen, level, ties) for ties in TIES if chosen.metric.tie_range]
     asked += [PerQuery(Chosen(_curve_metric(settings.metrics[0]), k), level) for k in {1, *cuts}]
     asked += [InterpolatedPrecision(float(recall), level) for recall in RECALLS]
     return list(dict.fromkeys(asked))
@@ -174,7 +167,7 @@ class Ranking(Shown, Study):
             return {"undefined": undefined, "worst_ties": estimate.value, "best_ties": estimate.value}
         if not chosen.metric.tie_range:
             return {"undefined": undefined, "worst_ties": np.nan, "best_ties": np.nan}
-        kinds = (kind(chosen, self.relevance_level) for kind in (WorstTies, BestTies))
+        kinds = (PerQuery(chosen, self.relevance_level, ties) for ties in TIES)
         worst, best = (self.runs.measure(system, ask).value for ask in kinds)
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 

@@ -210,39 +210,27 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def whole_groups(parts: Iterable[Any], by: str) -> Iterator[Any]:
-    """Arrow tables of whole groups, from tables in which equal values of the column `by` are neighbours.
+def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
+    """Arrow tables of whole groups of the column `HASH`, without it, from tables whose equal values are neighbours.
 
-    Of each table the last group is held back until the next one shows where it ends.
+    Of each table the last group is held back until the next one shows where it ends: no text is in two of them.
 
     >>> import pyarrow as pa
-    >>> parts = [pa.table({"q": ["a", "b"]}), pa.table({"q": ["b", "c"]})]
-    >>> [one["q"].to_pylist() for one in whole_groups(parts, "q")]
-    [['a'], ['b', 'b'], ['c']]
+    >>> parts = [pa.table({"q": ["a", "b"], HASH: [7, 8]}), pa.table({"q": ["c", "d"], HASH: [8, 9]})]
+    >>> [one["q"].to_pylist() for one in of_hash(parts)]
+    [['a'], ['b', 'c'], ['d']]
     """
     import pyarrow as pa
 
     waiting: list[Any] = []
     for table in parts:
-        waiting.append(table)
-        whole = pa.concat_tables(waiting)
-        cut = _last_start(whole[by])
+        whole = pa.concat_tables([*waiting, table])
+        cut = _last_start(whole[HASH])
         if cut:
-            yield whole.slice(0, cut)
+            yield whole.slice(0, cut).drop_columns([HASH])
         waiting = [whole.slice(cut)]
     if waiting:
-        yield pa.concat_tables(waiting)
-
-
-def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
-    """Arrow tables of whole groups of the column `HASH`, without it: no text is in two of them.
-
-    >>> import pyarrow as pa
-    >>> [one.to_pydict() for one in of_hash([pa.table({"q": ["a", "b", "a"], HASH: [7, 7, 7]})])]
-    [{'q': ['a', 'b', 'a']}]
-    """
-    for table in whole_groups(parts, HASH):
-        yield table.drop_columns([HASH])
+        yield waiting[0].drop_columns([HASH])
 
 
 def _last_start(column: Any) -> int:

@@ -274,19 +274,13 @@ def given(
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:
-    """The columns of each part; raises InputError where they are not the same in all."""
+    """The columns of each part; raises InputError where they are not the same in all, or name different systems."""
     every = [layout(part) for part in parts]
-    same_systems(list(zip(parts, every, strict=True)))
+    for part, other in zip(parts, every, strict=True):
+        if {*other.own} != {*every[0].own}:
+            raise InputError(f"{parts[0].name} and {part.name} must name the same systems in their columns")
     table.same_columns(parts, [own.fields for own in every])
     return every
-
-
-def same_systems(parts: Sequence[tuple[Part, Layout]]) -> None:
-    """Raise InputError if the parts' columns name different systems."""
-    first, layout = parts[0]
-    for part, other in parts[1:]:
-        if {*layout.own} != {*other.own}:
-            raise InputError(f"{first.name} and {part.name} must name the same systems in their columns")
 
 
 def layout_of(

@@ -135,7 +135,7 @@ class Ranked:
         roles = matches.resolved(needed, matches.each_system("score", needed))
         _no_role(part, roles, self.beside)
         if wide:
-            scores = _score_roles(wide)
+            scores = {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}
             own = {role: Field(roles[role], RULES[role]) for role in (*LISTED, *grade)}
             return Plan(own | scores, dict(zip(wide, scores, strict=True)), wide=True)
         order = next(role for role in ORDER if role in roles)
@@ -230,11 +230,6 @@ def _add(rows: Rows, block: Block) -> Mapping[str, Any]:
     rows.query.append(block.columns["query"])
     rows.stretches.append((block.part, block.rows))
     return block.columns
-
-
-def _score_roles(wide: Mapping[str, str]) -> dict[str, Field]:
-    """The role of the score of each system of a wide table -> its column."""
-    return {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}
 
 
 def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:

@@ -239,32 +239,18 @@ def _check(accounts: Mapping[str, Account], shards: Sequence[Lists], judged: str
 
 @dataclass(frozen=True)
 class PerQuery:
-    """A metric of the catalogue; level: the lowest grade that counts as relevant."""
+    """A metric of the catalogue; level: the lowest grade that counts as relevant.
+
+    ties: the order of items whose scores are equal, such as `rankings.worst_ties`; None for that of their ids.
+    """
 
     chosen: Chosen
     level: float
+    ties: Callable[[Rankings], Rankings] | None = None
 
     def __call__(self, r: Rankings) -> Sums:
         """The metric of every query."""
-        return self.chosen.sums(r, self.level)
-
-
-@dataclass(frozen=True)
-class WorstTies(PerQuery):
-    """The metric with the worst order of items whose scores are equal."""
-
-    def __call__(self, r: Rankings) -> Sums:
-        """The metric of every query."""
-        return self.chosen.sums(rankings.worst_ties(r) if r.retrieved.tied.any() else r, self.level)
-
-
-@dataclass(frozen=True)
-class BestTies(PerQuery):
-    """The metric with the best order of items whose scores are equal."""
-
-    def __call__(self, r: Rankings) -> Sums:
-        """The metric of every query."""
-        return self.chosen.sums(rankings.best_ties(r) if r.retrieved.tied.any() else r, self.level)
+        return self.chosen.sums(self.ties(r) if self.ties and r.retrieved.tied.any() else r, self.level)
 
 
 @dataclass(frozen=True)

@@ -167,11 +167,14 @@ COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Csv(TextFile):
-    """A table whose first line holds the column names. own: the columns of the file itself, in its order."""
+    """A table. own: the columns of the file itself, in its order. heads: whether its first line holds their names.
+
+    Without them they are called 1, 2, 3, …
+    """
 
     own: tuple[str, ...]
     delimiter: str
-    header: ClassVar[str] = "true"
+    heads: bool
 
     @classmethod
     def opened(cls, path: Path, header: str | None) -> "Csv":
@@ -179,21 +182,23 @@ class Csv(TextFile):
         cells, delimiter = _first_line(path)
         _refuse_total(path, delimiter)
         if header == NO_HEADER:
-            return Headless._named(path, delimiter, map(str, range(1, len(cells) + 1)))
+            return cls._named(path, delimiter, map(str, range(1, len(cells) + 1)), heads=False)
         names = [name or f"column {i}" for i, name in enumerate(cells, start=1)]
         try:
-            return cls._named(path, delimiter, names)
+            return cls._named(path, delimiter, names, heads=True)
         except InputError as error:
             raise InputError(f"{error}{roles_of.no_header(names)}") from None
 
     @classmethod
-    def _named(cls, path: Path, delimiter: str, names: Iterable[str]) -> "Csv":
+    def _named(cls, path: Path, delimiter: str, names: Iterable[str], *, heads: bool) -> "Csv":
         own = tuple(names)
-        return cls(name=shown(path), columns=own, own=own, delimiter=delimiter, path=path, stamp=stamp(path))
+        return cls(
+            name=shown(path), columns=own, own=own, delimiter=delimiter, heads=heads, path=path, stamp=stamp(path)
+        )
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         types = ", ".join(f"{DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in self.own)
-        form = f"header={self.header}, auto_detect=false, delim={DUCKDB.literal(self.delimiter)}"
+        form = f"header={self.heads}, auto_detect=false, delim={DUCKDB.literal(self.delimiter)}"
         strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"
         return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})", {}
 
@@ -224,13 +229,6 @@ class Csv(TextFile):
                     f"{self.name}: {name} must be written alike in the whole file, got {seen[name]!r} beside the "
                     f"decimal commas of {commas[0]}, {seen[commas[0]]!r}; write 1234.5, with a point and no groups"
                 )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Headless(Csv):
-    """A table whose first line is a row; its columns are called 1, 2, 3, …"""
-
-    header: ClassVar[str] = "false"
 
 
 def _refuse_total(path: Path, delimiter: str) -> None:
@@ -372,8 +370,7 @@ def has_header(path: Path) -> bool:
 
 def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
     """Files in the order of their names, without the pieces of a table that hold no row."""
-    kept = _with_rows(paths, header)
-    return [_in_folders(path, header, top) for path in kept]
+    return [_in_folders(path, header, top) for path in _with_rows(paths, header)]
 
 
 def _in_folders(path: Path, header: str | None, top: Path) -> File:

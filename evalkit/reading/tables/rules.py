@@ -191,14 +191,11 @@ def widest(several: Iterable[Precision]) -> Precision:
 def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Precision:
     """The widest precision of the columns that play a role in the parts; a part without one does not count."""
     columns = (
-        (part, roles_of.match(part.columns, [role], _here(part, chosen), part.name).resolved().get(role))
+        (part, roles_of.match(part.columns, [role], here, part.name).resolved().get(role))
         for part in parts
+        for here in [{role: column for role, column in chosen.items() if column in part.columns}]
     )
     return widest(of(part, column) for part, column in columns if column)
-
-
-def _here(part: Part, chosen: Mapping[str, str]) -> dict[str, str]:
-    return {role: column for role, column in chosen.items() if column in part.columns}
 
 
 def rounded(threshold: float, to: Precision) -> float:
