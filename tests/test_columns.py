@@ -134,3 +134,10 @@ def test_the_systems_of_a_column_are_apart_and_a_label_of_another_system_is_none
     assert (data.label.tolist(), data.negative) == ([0, 1], "x")
     assert data.rows.id.tolist() == ["1", "3"]
     assert "row 3" in data.rows.place(1)
+
+
+def test_a_column_of_a_system_without_a_name_is_refused():
+    names, message = ["id", "score_", "score_a"], "x.csv: a column of a system must be called score_NAME, got 'score_'"
+    with pytest.raises(InputError, match=message):
+        columns.wide(names, "score_", [], "x.csv")
+    assert columns.wide(names, "score_", ["a"], "x.csv") == {"a": "score_a"}

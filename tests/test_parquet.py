@@ -39,6 +39,13 @@ def test_columns_are_what_the_file_holds(path, name):
     assert part.load({"item": name}, {})["item"].to_pylist() == expected
 
 
+def test_zero_is_one_text_whatever_its_sign(tmp_path):
+    zeros = {"x": pa.array([0.0, -0.0, 0.1]), "y": pa.array([-0.0, 0.0, 0.1], pa.float32())}
+    pq.write_table(pa.table(zeros), tmp_path / "z.parquet")
+    found = sources.parts(tmp_path / "z.parquet")[0].load({"text x": "x", "text y": "y"}, {})
+    assert {tuple(column.to_pylist()) for column in found.values()} == {("0.0", "0.0", "0.1")}
+
+
 def test_decimals_are_numbers(tmp_path):
     pq.write_table(pa.table({"d": pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 1))}), tmp_path / "d.parquet")
     assert sources.parts(tmp_path / "d.parquet")[0].load({}, {"x": "d"})["x"].to_pylist() == [1, 2]

@@ -196,6 +196,11 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     unknown = [name for name in systems if columns and name not in columns]
     if unknown:
         raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {', '.join(columns)}")
+    if prefix in names and columns and not systems:
+        raise InputError(
+            f"{where}: a column of a system must be called {prefix}NAME, got {prefix!r}; rename it, or choose the "
+            f"others: systems='{','.join(columns)}'"
+        )
     return {name: columns[name] for name in systems} if systems and columns else columns
 
 

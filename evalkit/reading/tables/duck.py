@@ -59,8 +59,12 @@ class Dialect:
         return self.is_text(kind) or bool(self.numbers.fullmatch(kind))
 
     def text(self, name: str, kind: str) -> str:
-        """A column's cells as text."""
-        return f"CAST({self.plain(name, kind)} AS VARCHAR)"
+        """A column's cells as text; −0.0 and 0.0 are one number."""
+        return f"CAST({self.unsigned(self.plain(name, kind), kind)} AS VARCHAR)"
+
+    def unsigned(self, value: str, kind: str) -> str:
+        """A value without the sign of zero."""
+        return f"CAST({value} + 0 AS {kind})" if kind in ("FLOAT", "DOUBLE") else value
 
     def number(self, name: str, kind: str, where: str) -> str:
         """A column's cells as doubles; what is no number stops the query. where: the part, for the error."""
@@ -103,7 +107,7 @@ class _Spark(Dialect):
         return f"{text} RLIKE {self.literal(pattern)}"
 
     def text(self, name: str, kind: str) -> str:
-        return f"CAST({self.quote(name)} AS STRING)"
+        return f"CAST({self.unsigned(self.quote(name), kind)} AS STRING)"
 
     def number(self, name: str, kind: str, where: str) -> str:
         value = self.quote(name)
