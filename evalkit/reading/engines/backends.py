@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -160,19 +160,9 @@ class DuckDB(Engine):
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
         return selection.where(condition, cells, most)
 
-    @contextmanager
-    def _asked(self, query: Query) -> Iterator[Any]:
-        import duckdb
-
-        cursor = self.connection.cursor()
-        try:
-            for name, frame in query.frames.items():
-                cursor.register(name, frame)
-            yield cursor.sql(query.sql)
-        except (duckdb.Error, OSError) as error:  # the reader of a stream raises what Arrow makes of it
-            raise self._refused(str(error), query.where) from None
-        finally:
-            cursor.close()
+    def _asked(self, query: Query) -> AbstractContextManager[Any]:
+        refused = partial(self._refused, where=query.where)
+        return duck.asked(self.connection, query.sql, query.frames, refused)
 
     def _refused(self, message: str, where: str) -> InputError:
         low = message.lower()

@@ -1,6 +1,8 @@
 """The SQL of DuckDB and of Spark where the two differ; DuckDB as a reader of files, its errors as one line."""
 
 import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -184,17 +186,24 @@ def pattern(path: Path) -> str:
 
 def sql(query: str, where: str, **frames: Any) -> Any:
     """The query's result as an Arrow table; DuckDB's errors become one line with the file's name."""
+    with asked(connection(), query, frames, lambda message: InputError(f"{where}: {tidy(message)}")) as relation:
+        return relation.to_arrow_table()
+
+
+@contextmanager
+def asked(connected: Any, query: str, frames: Mapping[str, Any], refused: Callable[[str], InputError]) -> Iterator[Any]:
+    """Around the use of a query's result. refused: what to raise for DuckDB's message."""
     import duckdb
 
-    cursor = connection().cursor()
+    cursor = connected.cursor()
     try:
         for name, frame in frames.items():
             cursor.register(name, frame)
-        return cursor.sql(query).to_arrow_table()
-    except duckdb.Error as error:
+        yield cursor.sql(query)
+    except (duckdb.Error, OSError) as error:  # the reader of a stream raises what Arrow makes of it
         if isinstance(error, duckdb.FatalException | duckdb.InternalException):
             connection.cache_clear()  # the database answers no more; the next query opens another
-        raise InputError(f"{where}: {tidy(str(error))}") from None
+        raise refused(str(error)) from None
     finally:
         cursor.close()
 
