@@ -196,16 +196,12 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
     import pyarrow as pa
 
     waiting: list[Any] = []
-    rows = 0
     for batch in batches:
-        waiting.append(batch)
-        rows += len(batch)
-        while rows >= size:
-            cut = len(waiting[-1]) - (rows - size)
-            last = waiting.pop()
-            yield pa.Table.from_batches([*waiting, last.slice(0, cut)])
-            rows -= size
-            waiting = [last.slice(cut)] if rows else []
+        table = pa.Table.from_batches([*waiting, batch])
+        while len(table) >= size:
+            yield table.slice(0, size)
+            table = table.slice(size)
+        waiting = table.to_batches()
     if waiting:
         yield pa.Table.from_batches(waiting)
 
