@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.catalogue.kinds import Effects, Kind, OfTable, Termed
+from evalkit.catalogue.kinds import Effects, Kind
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 
@@ -134,7 +134,6 @@ class Chosen:
 
     def sums(self, structure: Any, level: float = 1) -> Sums:
         """One value a unit of rankings and other structures of units, or the terms of a ratio."""
-        assert isinstance(self.metric.kind, Termed)
         return self.metric.kind.sums(structure, self.k, level)
 
     def value(self, rows: Rows) -> float:
@@ -147,7 +146,6 @@ class Chosen:
 
     def at(self, c: Counts, threshold: float = 0.5) -> float:
         """The metric of a table of labels 0 and 1, at the threshold where one decides."""
-        assert isinstance(self.metric.kind, OfTable)
         return self.metric.kind.at(c, threshold)
 
 

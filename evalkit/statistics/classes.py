@@ -60,12 +60,6 @@ class ByScore(First):
         counted = super().__call__(block)
         return replace(counted, more=values)
 
-    def told(self, block: Block) -> Block:
-        return block
-
-    def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
-        return iter(())
-
     def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
         for i, said in enumerate(part.said):
             yield (i, 0), tally(said, part.truth == 1, weight, most, None if self.cuts is None else self.cuts[i])

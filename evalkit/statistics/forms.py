@@ -126,23 +126,18 @@ def whole_weights(block: Block, scale: float | None) -> Floats:
 class OfForm(Formed):
     """A metric that units move by multiples of columns, `form`. moments: of these around 0, by row or by unit.
 
-    of: its value, or that of the metric that it transforms. n: units, or rows. kish: Kish's number of them. tables:
-    those of its score.
+    of: its value, or that of the metric that it transforms. n: units, or rows. freedom: Kish's number of them,
+    less 1. tables: those of its score.
     """
 
     layout: Layout
     of: float
     form: Floats
     n: int
-    kish: float
+    freedom: float
     tables: Any = None
 
     how: ClassVar[str] = "influence sums, two passes"
-
-    @property
-    def freedom(self) -> float:
-        """The degrees of freedom of the standard error."""
-        return self.kish - 1
 
     def apart(self, other: OfForm) -> tuple[Floats, Ints]:
         """The variance of the difference that the rows of each class add, on one degree of freedom less; how many.
@@ -219,7 +214,7 @@ class OfMean(OfForm):
             spread = self.spread_from(other)
             return spread.error, spread.freedom(self.n - 1.0)
         square, fourth = self._powers(other).sum(axis=0).tolist()
-        return Spread(self.n, square, self.kish).error, freedom_of(square, fourth, self.n, self.n - 1.0)
+        return Spread(self.n, square, self.freedom + 1).error, freedom_of(square, fourth, self.n, self.n - 1.0)
 
 
 # All systems on the same rows -----------------------------------------------------------------------------------------
@@ -278,9 +273,9 @@ class OneAgainstRest:
         width, low, high = np.nan_to_num(np.array(every)).reshape(-1, 3).T
         return np.array([width.max(initial=0.0), (high - low).max(initial=0.0)])
 
-    def kish(self, of: Group) -> float:
-        """Kish's number of the units of a group, or the number of its rows."""
-        return float(of.n) if self.plain else of.kish(np.ones(len(of.each[0].weight)))
+    def freedom(self, of: Group) -> float:
+        """Kish's number of the units of a group, or the number of its rows, less 1."""
+        return (of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))) - 1.0
 
     def area(self, chosen: Chosen, of: Group, positive: int, tables: Any, moments: Any, form: Sequence[int]) -> OfForm:
         """A metric of the scores of one class, `positive` among the cells, against the rest. form: its columns."""
@@ -289,13 +284,13 @@ class OneAgainstRest:
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
         kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
         value, own = kind.read(kind.source(tables)), _form(moments, dict.fromkeys(form, 1.0))
-        return OfForm(chosen, moments, self.layout, value, own, of.n, kish, tables)
+        return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables)
 
     def mean(self, chosen: Chosen, of: Group, moments: Any, columns: Sequence[int], **more: Any) -> OfMean:
         """A mean over classes or labels. columns, more: as of `OfMean`."""
         value = float(sum(share * one.value for share, one in zip(more["shares"], more["each"], strict=True)))
         form = _form(moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, more["shares"], strict=False)))
-        return OfMean(chosen, moments, self.layout, value, form, of.n, self.kish(of), columns=columns, **more)
+        return OfMean(chosen, moments, self.layout, value, form, of.n, self.freedom(of), columns=columns, **more)
 
 
 def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:

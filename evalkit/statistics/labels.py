@@ -282,7 +282,7 @@ class SummedLabels(Several):
         top, bottom = sides @ moments.totals
         value = kind.of_terms(np.array([top, bottom]))
         form = (sides[0] - value * sides[1]) / bottom if bottom else np.zeros(len(moments.mean))
-        return OfSides(chosen, moments, self.layout, value, form, of.n, self.kish(of), sides=sides)
+        return OfSides(chosen, moments, self.layout, value, form, of.n, self.freedom(of), sides=sides)
 
     def _macro(self, chosen: Chosen, moments: Moments, threshold: float) -> OfMean:
         kind: Any = chosen.metric.kind
