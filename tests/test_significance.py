@@ -103,7 +103,7 @@ def test_repeating_the_rows_of_each_unit_leaves_the_clustered_test():
 
 
 def test_a_bootstrap_of_units_of_two_rows_each_is_that_of_their_means():
-    d, options = rng(4).gamma(1, 1, 60) - 0.7, {"rng": rng(5), "resamples": 500}
+    d, options = rng(4).gamma(1, 1, 60) - 1, {"rng": rng(5), "resamples": 500}
     twice = sig.paired_bootstrap(2 * d, np.full(60, 2), **options)
     assert twice.p_value == pytest.approx(sig.paired_bootstrap(d, **options | {"rng": rng(5)}).p_value, rel=1e-9)
 
