@@ -214,7 +214,7 @@ BY_BLOCKS = (
     ("rating", lambda t: unlike(of.forecasts(500)), {"metrics": "poisson_deviance"}, SMALL,
      "poisson_deviance leaves rows out that differ by system"),
     ("binary", SAME, {"segments": "age"}, held(values=50), "'age' has more than 50 distinct values"),
-    ("losses", SAME, {}, held(kept=4_000), MANY.format(6, "4,000")),
+    ("losses", SAME, {}, held(kept=4_000), MANY.format(4, "4,000")),
     ("draws", SAME, {}, held(kept=4_499), f"1,500 {MANY.format(3, '4,499')}"),
     ("users", SAME, {}, Limits(held=700, reading=of.SHARDS), f"up to 700 rows are held, {ROWS}"),
     ("log", SAME, {}, Limits(held=300, reading=of.SHARDS), f"up to 300 sessions are held, {ROWS}"),
