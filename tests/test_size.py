@@ -24,7 +24,7 @@ LINES = {
     "page": 183,
     "pages": 3_627,
     "parameters": 822,
-    "reading": 6_182,
+    "reading": 6_198,
     "statistics": 4_363,
     "studies": 5_310,
     "top": 1_014,

@@ -13,12 +13,12 @@ from evalkit import parameters
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Kind
-from evalkit.limits import Reading
+from evalkit.limits import USUAL, Reading
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables import duck, rules, sources
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field, Precision, Rule
@@ -150,8 +150,6 @@ def examples(p: parameters.Validation, reading: Reading) -> Examples:
     parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
     if p.features is not None:
         return table(parts, p).sample(p.most_rows, p.seed)
-    import pyarrow as pa
-
     with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, reading)) as engine:
         if engine:
             rows, where = backends.rows_of(engine, parts), sources.listed(part.name for part in parts)
@@ -161,7 +159,8 @@ def examples(p: parameters.Validation, reading: Reading) -> Examples:
                 "rating, with the fold as a segment"
             )
     e = predictions(parts, p)
-    pa.default_memory_pool().release_unused()  # what the columns took while they were read
+    if len(e) > USUAL.reading.rows:
+        duck.release()
     return e
 
 

@@ -172,6 +172,15 @@ def connection() -> Any:
     return duckdb.connect(config=options)
 
 
+def release() -> None:
+    """Give back the memory that reading took: DuckDB and Arrow keep it for what they read next."""
+    import pyarrow as pa
+
+    connection().close()
+    connection.cache_clear()
+    pa.default_memory_pool().release_unused()
+
+
 NO_PARQUET = "must be a complete Parquet file, but it has other content or is truncated"
 
 

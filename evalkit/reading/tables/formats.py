@@ -21,6 +21,7 @@ from urllib.parse import unquote
 
 from evalkit import system
 from evalkit.arrays import InputError
+from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, trec
@@ -117,6 +118,17 @@ class Parquet(File):
             except pa.ArrowInvalid:
                 raise InputError(f"{self.name}: {column} must be UTF-8 text, other bytes found") from None
         raise duck.no_parquet(self.name) from None
+
+    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+        """The columns; of many rows one by one, as those of one answer are held twice until all are whole."""
+        if self.rows <= USUAL.reading.rows:
+            return super()._read(text, numbers)
+        columns: dict[str, Any] = {}
+        for role, name in text.items():
+            columns |= super()._read({role: name}, {})
+        for role, name in numbers.items():
+            columns |= super()._read({}, {role: name})
+        return columns
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
         """As DuckDB has them, but for durations, which it takes for whole numbers."""

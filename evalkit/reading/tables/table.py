@@ -115,7 +115,8 @@ def whole(column: Any) -> Any:
     import pyarrow as pa
 
     some = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([pa.array(column)])
-    return some.cast(pa.large_string()).combine_chunks()
+    texts = some.cast(pa.large_string())
+    return texts.chunk(0) if texts.num_chunks == 1 else texts.combine_chunks()  # which copies a single one too
 
 
 def indexed(column: Any) -> tuple[Ints, Any]:
