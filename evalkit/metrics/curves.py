@@ -8,15 +8,7 @@ from numpy.typing import ArrayLike
 from evalkit import numbers
 from evalkit.arrays import Bools, Floats, ratio
 from evalkit.metrics import counts
-from evalkit.metrics.counts import (
-    Counts,
-    blocks,
-    f_score,
-    false_positive_rate,
-    precision,
-    predicted_rate,
-    recall,
-)
+from evalkit.metrics.counts import Counts, blocks, f_score, false_positive_rate, precision, predicted_rate, recall
 
 CELLS = 1000  # of a side of a picture: finer than half a pixel
 

@@ -63,12 +63,7 @@ def scores(code: Ints) -> Floats:
 
 
 def reduce(
-    score: Floats,
-    label: Bools,
-    weight: Ints | None = None,
-    *,
-    most: int = MOST,
-    cut: float | None = None,
+    score: Floats, label: Bools, weight: Ints | None = None, *, most: int = MOST, cut: float | None = None
 ) -> Grid:
     """The grid of rows. weight: whole numbers, because sums of reals would depend on the order of the rows.
 

@@ -12,14 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.metrics.counts import (
-    Counts,
-    Weights,
-    auc_by_group,
-    count,
-    f_score,
-    precision,
-)
+from evalkit.metrics.counts import Counts, Weights, auc_by_group, count, f_score, precision
 
 Metric = Callable[[Counts], Floats]
 

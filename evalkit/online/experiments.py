@@ -157,11 +157,7 @@ def _slope(
 
 
 def stratified(
-    values: Mapping[str, ArrayLike],
-    strata: Mapping[str, ArrayLike],
-    *,
-    level: float = 0.95,
-    unit: str = "user",
+    values: Mapping[str, ArrayLike], strata: Mapping[str, ArrayLike], *, level: float = 0.95, unit: str = "user"
 ) -> Comparison:
     """Mean difference within each stratum, weighted by the stratum's share of all users (post-stratification).
 

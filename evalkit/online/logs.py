@@ -160,11 +160,7 @@ def _teams(engine: Engine, selection: Selection) -> list[dict[str, Any]]:
 
 
 def _refusal(
-    engine: Engine,
-    chosen: Sequence[Selection],
-    fields: Sequence[Fields],
-    block: LogBlock | None,
-    wrong: Any = (),
+    engine: Engine, chosen: Sequence[Selection], fields: Sequence[Fields], block: LogBlock | None, wrong: Any = ()
 ) -> InputError:
     """The error for a log that a block refused: its rows are read once more, in their order.
 

@@ -27,12 +27,7 @@ NEUTRAL, UNKNOWN = -1, -2
 EMPTY = "must not be empty, got nothing"
 SHOWN = 80  # characters of a value that an error shows
 LEAST = 1e-14  # of a sum of squares: less is what rounding leaves
-COUNTED = (
-    "sessions with uneven teams",
-    "neutral items",
-    "outcome on neutral items",
-    "sessions without credit",
-)
+COUNTED = ("sessions with uneven teams", "neutral items", "outcome on neutral items", "sessions without credit")
 
 
 class Fault(NamedTuple):

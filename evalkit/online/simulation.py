@@ -190,12 +190,7 @@ def sessions_played(world: World, who: People, lists: Ints, *, rng: np.random.Ge
 
 
 def preference(
-    world: World,
-    who: People,
-    rankings: Ints,
-    *,
-    rng: np.random.Generator,
-    draw: Callable[..., Draft] = team_draft,
+    world: World, who: People, rankings: Ints, *, rng: np.random.Generator, draw: Callable[..., Draft] = team_draft
 ) -> Floats:
     """Draw the plays credited to each ranker, (users, rankers), if every user sees one drafted list for the period."""
     drafted = draw(rankings, world.k, rng=rng)
@@ -222,10 +217,7 @@ def _duel(world: World, users: int, noise: tuple[float, float], *, rng: np.rando
     who = people(world, users, rng=rng)
     rankings = np.stack([ranking(world, who, sd, rng=rng) for sd in noise])
     first, second = preference(world, who, rankings, rng=rng).T
-    columns = {
-        "share": np.nan_to_num(ratio(second, first + second), nan=0.5) - 0.5,
-        "win": np.sign(second - first) / 2,
-    }
+    columns = {"share": np.nan_to_num(ratio(second, first + second), nan=0.5) - 0.5, "win": np.sign(second - first) / 2}
     truth = [expected(world, who, lists) for lists in rankings]
     for arm, lists in {"a": rankings[0], "b": rankings[1], "before": rankings[0]}.items():
         columns |= {f"{name}_{arm}": values for name, values in observed(world, who, lists, rng=rng).items()}

@@ -123,13 +123,7 @@ def confusion_plot(study: ClassesStudy) -> Figure:
         caption += f" Drawn: {few}; the JSON holds all classes."
     size = figures.tall(len(classes), head=2.8, each=0.42), figures.tall(len(classes), head=1.8, each=0.42)
     labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
-    return figures.picture(
-        curve_plots.matrix,
-        table,
-        caption=caption,
-        size=size,
-        **labels,
-    )
+    return figures.picture(curve_plots.matrix, table, caption=caption, size=size, **labels)
 
 
 def confusion(study: ClassesStudy) -> Html:

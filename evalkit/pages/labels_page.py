@@ -123,10 +123,7 @@ def results(study: LabelsStudy) -> Results:
 
 def every_finding(study: LabelsStudy) -> list[Finding]:
     """Every finding of a multi-label report."""
-    few = [
-        *few_rows(study.rows_by_name, "Labels that are true", listed),
-        *shared_findings.few_clusters(study),
-    ]
+    few = [*few_rows(study.rows_by_name, "Labels that are true", listed), *shared_findings.few_clusters(study)]
     scores = [*_scores(study), *beaten(study), *binned(study, "label"), *_added_up(study)]
     return [*rows_read(study.account), *_labels(study), *scores, *few, *of_sample(study)]
 

@@ -6,9 +6,7 @@ from typing import Any
 from evalkit.drawing import claim_plots, figures, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, each, named, of_rows, text
-from evalkit.numbers import (
-    number,
-)
+from evalkit.numbers import number
 from evalkit.pages import page
 from evalkit.studies import lessons
 
@@ -41,11 +39,7 @@ def on_coin() -> Html:
     heads = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
     text = page.said("lessons.on_coin_text")
     return tables.stack(
-        [
-            tables.table("Ten flips of a fair coin, exactly", heads, rows),
-            coin(),
-            tables.paragraph(text),
-        ]
+        [tables.table("Ten flips of a fair coin, exactly", heads, rows), coin(), tables.paragraph(text)]
     )
 
 

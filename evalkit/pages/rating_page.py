@@ -77,13 +77,7 @@ def bias_plot(study: Rating) -> Figure:
     across = figures.grid(len(study.order), across=4)[1]
     frame = frame[frame["system"].isin(study.order[:across])]
     caption = page.said("rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row"))
-    return figures.row(
-        curve_plots.tenths,
-        frame,
-        caption=caption,
-        panels=across,
-        ylabel="bias (forecast − actual)",
-    )
+    return figures.row(curve_plots.tenths, frame, caption=caption, panels=across, ylabel="bias (forecast − actual)")
 
 
 def tenths(study: Rating) -> Html:

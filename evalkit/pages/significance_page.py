@@ -75,11 +75,7 @@ def null_of_shares(study: Shares) -> Figure | Html:
     p, trials = float(study.headline.iloc[0]["p"]), counted(n, "trial")
     facts = {"opponents": study.opponents[0], "seen": shares.seen, "trials": trials, "null": study.null}
     caption = page.said("significance.null_of_shares", alternative=study.p.alternative, p=p_value(p), few=few, **facts)
-    drawn: dict[str, Any] = {
-        "seen": shares.seen,
-        "counted": shares.added,
-        "xlabel": f"successes of {trials}",
-    }
+    drawn: dict[str, Any] = {"seen": shares.seen, "counted": shares.added, "xlabel": f"successes of {trials}"}
     return figures.picture(claim_plots.null_shares, shares.k, shares.probability, caption=caption, size=WIDE, **drawn)
 
 

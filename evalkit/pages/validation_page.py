@@ -537,10 +537,7 @@ def _ignoring(study: Validation) -> list[Html]:
         return []
     what = "time" if "time" in study.known else "group"
     split = "the folds given" if "fold" in study.known else f"split by {what}"
-    honest, blind = (
-        study.estimate(study.primary, study.subject),
-        study.interval(study.primary, study.other.ignoring),
-    )
+    honest, blind = (study.estimate(study.primary, study.subject), study.interval(study.primary, study.other.ignoring))
     rows: list[list[Cell | str]] = [
         [split, with_interval(honest.value, honest.low, honest.high)],
         [

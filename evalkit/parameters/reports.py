@@ -373,8 +373,7 @@ class Significance(Compared, Resources):
     )
     qrels: Any = option(DATA, "judgements (query, item, grade), where preds are ranked lists")
     unit: str | None = option(
-        TEXT,
-        "the column of clusters, if units are not independent: whole clusters are then the units",
+        TEXT, "the column of clusters, if units are not independent: whole clusters are then the units"
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{system: variant, value: clicks}}"')
     systems: tuple[str, ...] = option(TEXTS, 'the systems to compare, "a,b"; in a wide table their columns')
@@ -436,8 +435,7 @@ class Validation(Shared, Resources):
         a_number(above=0), "time for the fits beyond the folds; the report lists what was skipped", 60
     )
     gate: str | None = option(
-        one_of("no severe finding", "trusted"),
-        "no severe finding (fails only on fail), or trusted (requires pass)",
+        one_of("no severe finding", "trusted"), "no severe finding (fails only on fail), or trusted (requires pass)"
     )
 
 

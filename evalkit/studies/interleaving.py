@@ -43,10 +43,7 @@ SAMPLE = {
     "segments": ("device",),
 }
 ROLES = {"log": logs.LOG_ROLES, "users": logs.USER_ROLES}
-OWN = {
-    "log": ("preference", "neutral"),
-    "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks"),
-}
+OWN = {"log": ("preference", "neutral"), "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks")}
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
 HEAVY = 10  # one in so many users is heavy
 MANY_UNEVEN = 0.01  # the share of sessions with uneven teams from which the draft is in doubt

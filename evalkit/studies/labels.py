@@ -29,16 +29,7 @@ from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.classes import SHARE
-from evalkit.statistics.labels import (
-    STEPS,
-    TOP,
-    HeldLabels,
-    SummedLabels,
-    second,
-    terms_of,
-    thresholds_of,
-    top_hits,
-)
+from evalkit.statistics.labels import STEPS, TOP, HeldLabels, SummedLabels, second, terms_of, thresholds_of, top_hits
 from evalkit.statistics.readings import SWEPT as SHARED_SWEPT
 from evalkit.statistics.readings import ByLabel, Hits, label_rows, labelled
 from evalkit.statistics.statistic import Statistic, layout_of

@@ -324,13 +324,7 @@ def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) 
     return pieces
 
 
-def union(
-    engine: Engine,
-    pieces: Sequence[Piece],
-    schema: Schema,
-    segments: Sequence[str],
-    unit: str | None,
-) -> Query:
+def union(engine: Engine, pieces: Sequence[Piece], schema: Schema, segments: Sequence[str], unit: str | None) -> Query:
     """All rows of the systems wanted under the names that a block has for them.
 
     Where other systems' rows stand among them and there are no ids, `ROW_NUMBER` is the number of each row among all.

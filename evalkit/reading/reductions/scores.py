@@ -247,10 +247,7 @@ def wide(reading: Reading, columns: int) -> Reading:
     """The rows that are held at once, of so many columns of numbers."""
     times = max(1.0, columns * SCORE / reading.row)
     return replace(
-        reading,
-        row=int(reading.row * times),
-        shard=int(reading.shard / times),
-        worker=int(reading.worker / times),
+        reading, row=int(reading.row * times), shard=int(reading.shard / times), worker=int(reading.worker / times)
     )
 
 

@@ -123,11 +123,7 @@ def _read_uniform(data: bytes, shape: Layout) -> dict[str, Any] | None:
     import pyarrow.csv as csv
 
     data = data.replace(b"\t", b" ")
-    if any(mark in data for mark in (b"  ", b" \n", b"\r", b"\n#", b"\n ", b"\n\n")) or data[:1] in (
-        b"#",
-        b" ",
-        b"\n",
-    ):
+    if any(mark in data for mark in (b"  ", b" \n", b"\r", b"\n#", b"\n ", b"\n\n")) or data[:1] in (b"#", b" ", b"\n"):
         return None
     names = [name or f"unused{i}" for i, name in enumerate(shape.fields)]
     wanted = [name for _, name in shape.wanted]
