@@ -120,9 +120,9 @@ def results(study: Rating) -> Results:
 
 def _forecasts(study: Rating) -> dict[str, Any]:
     """What the pictures of forecasts draw."""
-    drawn, sample = reliability.drawn_means(study.means), study.kept.sample
+    drawn, rows = reliability.drawn_means(study.means), study.rows_drawn
     return {
-        "drawn": {"rows": len(sample.rows), "stands_for": float(sample.stands_for.mean())},
+        "drawn": {"rows": rows, "stands_for": len(study.account) / rows},
         "actual": _cells(study.cells(study.order)),
         "leader": _cells(study.error_cells),
         "errors": study.histogram(study.order).to_dict("list"),
@@ -187,7 +187,7 @@ def _drawn(study: Rating) -> Iterator[Finding]:
         most = study.settings.limits.reading.rows
         yield kinds.BANDS.note(None, "reliability", most=most, unit=study.unit_name)
     if not (study.data or (study.kept.sample.stands_for == 1).all()):
-        drawn, n = len(study.kept.sample.rows), len(study.account)
+        drawn, n = study.rows_drawn, len(study.account)
         of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
         of += ["half-widths of medians"] if study.medians else []
         known = f"; these half-widths are known to {max(study.unsure, 0.001):.1%}" if len(of) > 1 else ""

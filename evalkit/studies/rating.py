@@ -216,6 +216,11 @@ class Rating(RowStudy):
             yield {"system": name} | dict(zip(columns, self.errors[name].quantiles(SHARES), strict=True))
 
     @property
+    def rows_drawn(self) -> int:
+        """How many rows the cells of pictures are counted from: all, or those that were drawn."""
+        return int(self.kept.sample.drawn.times[0].sum())
+
+    @property
     def bound(self) -> float:
         """How far quantiles of the errors can lie from those of the rows; 0 where all errors are counted."""
         return max(column.bound(SHARES) for error in self.errors.values() for column in (error, error.sizes()))
