@@ -120,9 +120,9 @@ def results(study: Rating) -> Results:
 
 def _forecasts(study: Rating) -> dict[str, Any]:
     """What the pictures of forecasts draw."""
-    drawn, rows = reliability.drawn_means(study.means), study.rows_drawn
+    drawn = reliability.drawn_means(study.means)
     return {
-        "drawn": {"rows": rows, "stands_for": len(study.account) / rows},
+        "drawn": {"rows": study.rows_drawn, "stands_for": study.rows_each_stands_for},
         "actual": _cells(study.cells(study.order)),
         "leader": _cells(study.error_cells),
         "errors": study.histogram(study.order).to_dict("list"),

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, plots, tables
@@ -32,13 +31,13 @@ from evalkit.drawing.tables import (
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import counted, estimate, listed, number, p_value, plural, signed
-from evalkit.offline.ways import ONE_OUT, OUT_OF_BAG, Unfitted
 from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.tables import rules
 from evalkit.studies.diagnostics import ends
-from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, OUTSIDE, Validation
+from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, ONE_OUT, OUTSIDE, Validation
+from evalkit.studies.resplits import OUT_OF_BAG, Unfitted
 
 page.offered(__name__)
 
@@ -433,8 +432,7 @@ def folds(study: Validation) -> Figure:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
     frame, label = study.by_fold, study.primary.label
     sides = " Hollow: the value on the fold's own training rows." if "on_train" in frame else ""
-    values = study.fold_values(study.subject)
-    low, high = np.nanmin(values), np.nanmax(values)
+    low, high = study.fold_range(study.subject)
     if study.holdout:
         caption = f"{label} on the test rows.{sides} {study.subject} {number(low)}."
     else:
@@ -544,7 +542,7 @@ def _ignoring(study: Validation) -> list[Html]:
             Cell(f"rows at random, {what} ignored", tag="s"),
             replace(with_interval(blind.value, blind.low, blind.high), tag="s"),
         ],
-        ["difference", number_cell(blind.value - honest.value, show=signed)],
+        ["difference", number_cell(study.optimism(blind), show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
     return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]

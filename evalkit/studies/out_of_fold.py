@@ -254,6 +254,15 @@ class Validation(Shown, Study):
         """A metric on each fold; the primary one if none is named."""
         return self.by_fold[self.by_fold["system"] == system][(chosen or self.primary).label].to_numpy(float)
 
+    def fold_range(self, system: str) -> tuple[float, float]:
+        """The lowest and the highest value of the primary metric on a fold."""
+        values = self.fold_values(system)
+        return float(np.nanmin(values)), float(np.nanmax(values))
+
+    def optimism(self, blind: Estimate) -> float:
+        """How much more a split that ignores the groups says of the subject."""
+        return blind.value - self.estimate(self.primary, self.subject).value
+
     @cached_property
     def unlike(self) -> dict[str, float]:
         """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
@@ -474,9 +483,9 @@ class Validation(Shown, Study):
             return []
         (as_read, _, inside), (kept, of) = self.selection["value"], self.selected
         clear = (self.selection["verdict"][:2] == "better").all()
-        text = f"{kept} of {of:,} columns were selected outside the folds: {self.primary.label} {as_read:.3f}, and "
-        text += f"{inside:.3f} with {kept} selected inside each fold"
-        return [self._of_all(kinds.SELECTED_OUTSIDE, SEVERE if clear else NOTE, text)]
+        facts = {"kept": kept, "of": of, "metric": self.primary.label, "given": as_read, "inside": inside}
+        found = kinds.SELECTED_OUTSIDE.rated(SEVERE if clear else NOTE, self.rows.size, **facts)
+        return [replace(found, of=self.rows.size)]
 
     def _of_all(self, kind: Kind, severity: Severity, text: str) -> Finding:
         """A finding on all rows that were tested."""

@@ -221,6 +221,11 @@ class Rating(RowStudy):
         return int(self.kept.sample.drawn.times[0].sum())
 
     @property
+    def rows_each_stands_for(self) -> float:
+        """How many rows one of them stands for on average."""
+        return len(self.account) / self.rows_drawn
+
+    @property
     def bound(self) -> float:
         """How far quantiles of the errors can lie from those of the rows; 0 where all errors are counted."""
         return max(column.bound(SHARES) for error in self.errors.values() for column in (error, error.sizes()))
