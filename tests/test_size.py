@@ -16,7 +16,7 @@ LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_483,
     "commands": 442,
-    "drawing": 1_380,
+    "drawing": 1_384,
     "findings": 78,
     "metrics": 2_110,
     "offline": 872,

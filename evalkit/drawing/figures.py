@@ -9,6 +9,7 @@ import math
 import os
 import re
 import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -46,6 +47,7 @@ OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
 EMPTY = re.compile(r'<g id="mark-\d+"/>')
 OF_PATH = re.compile(r'(<g data-(?:series|limits)="[^>]*>\s*(?:<defs>\s*)?<path [^>]*?\bd=")([^"]*)')
 AXES = '<g class="axes"'
+CLIP = re.compile(r'<clipPath id="(\w+)">(.*?)</clipPath>', re.S)
 
 
 @contextmanager
@@ -351,6 +353,8 @@ def _embedded(svg: str) -> str:
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| xmlns="[^"]*"| version="1.1"', "", svg, count=3).replace("xlink:href", "href")
     svg = re.sub(r"\n\s*", "\n", svg)
+    for name, clip in CLIP.findall(svg):  # matplotlib's names hang on the last bit of the numbers
+        svg = svg.replace(name, f"p{zlib.crc32(clip.encode()):08x}")
     return svg.strip()
 
 
