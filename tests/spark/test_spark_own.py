@@ -14,7 +14,8 @@ from evalkit.limits import Limits, Reading
 from evalkit.parameters import Ranking
 from evalkit.studies import ranking
 
-LIMITS = Limits(reading=Reading(rows=100, collected=0, worker=2_000))  # every table is large and falls into shards
+# Every table is large and falls into shards; no sign flips, which order units that tie by the last bit of sums.
+LIMITS = Limits(flipped=1, reading=Reading(rows=100, collected=0, worker=2_000))
 SOURCE = '''import evalkit as ek
 SHARE = 0.5
 

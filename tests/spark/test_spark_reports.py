@@ -19,7 +19,7 @@ from evalkit.studies import units
 
 ROWS, FILES = 4_000, 10
 # Without sign flips, whose draws depend on the order of units.
-BLOCKS = Limits(flipped=1, reading=Reading(rows=100, shard=900, row=10**9))
+BLOCKS = Limits(flipped=1, reading=Reading(rows=100, shard=900, row=10**9, units=100))
 CLUSTER = Limits(flipped=1, reading=Reading(rows=100, collected=100, worker=900, units=100))
 ROUNDED = 1e-9  # of a difference relative to max(1, |number|): Spark adds up in any order
 ELSEWHERE = {"inputs", "parameters", "versions", "columns"}  # of the published: where the numbers come from
@@ -41,17 +41,17 @@ class Case:
 
 UNITS = {"segments": "country", "unit": "user_id"}
 CASES = {
-    "two classes": Case("classification", lambda: of.binary(ROWS), 5, {"segments": "country,age"}),
+    "two classes": Case("classification", lambda: of.binary(ROWS), 6, {"segments": "country,age"}),
     "two classes, long": Case(
         "classification",
         lambda: of.long(of.binary(ROWS // 2)),
-        4,
+        5,
         UNITS | {"columns": "{weight: exact}", "metrics": "roc_auc,average_precision,brier,f1"},
     ),
-    "several classes": Case("classification", lambda: of.classes(ROWS // 2), 4, UNITS),
+    "several classes": Case("classification", lambda: of.classes(ROWS // 2), 5, UNITS),
     "decided classes": Case("classification", lambda: of.decided(ROWS // 2), 3),
-    "several labels": Case("classification", lambda: of.labels(ROWS // 2), 4, UNITS),
-    "forecasts": Case("rating", lambda: of.forecasts(ROWS), 5, UNITS),
+    "several labels": Case("classification", lambda: of.labels(ROWS // 2), 5, UNITS),
+    "forecasts": Case("rating", lambda: of.forecasts(ROWS), 6, UNITS),
     "forecasts, long": Case("rating", lambda: of.long(of.forecasts(ROWS // 2), "forecast"), 3),
     "ranked lists": Case(
         "ranking", lambda: test_sharded.table(8 * ROWS), 2, {"segments": "language", "baseline": "été"}, unlike=LIKENESS
