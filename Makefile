@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 REPORTS = $(NOTEBOOKS:notebooks/%.ipynb=reports/%.html)
-SOURCES = $(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*)
+SOURCES = $(filter-out %.pyc,$(wildcard evalkit/*.py evalkit/*.json evalkit/*/*.* evalkit/*/*/*.*))
 SAMPLES = $(wildcard data/*/*.* data/*/runs/*)
 
 .PHONY: report test test-spark test-page test-wheel night large release lint lab outputs bench trust clean
@@ -19,7 +19,7 @@ reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
 
 # A worker takes the tests of a module one after another, so that what they share is made once.
 test: $(VENV)/.ok
-	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/page tests evalkit
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/page --ignore tests/spark tests evalkit
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 
 # Spark for real on this machine, in the same environment; brings a Java where there is none.

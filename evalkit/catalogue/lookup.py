@@ -184,8 +184,8 @@ def markdown() -> str:
 
 def _table(metrics: list[Metric]) -> str:
     head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
-    at = {"may": "`[@k]`", "must": "`@k`", "never": ""}
-    rows = [f"| `{m.name}`{at[m.cut]} | {_cell(m.formula)} | {m.undefined} | {m.equals} |" for m in metrics]
+    at = {"may": "[@k]", "must": "@k", "never": ""}
+    rows = [f"| `{m.name}{at[m.cut]}` | {_cell(m.formula)} | {m.undefined} | {m.equals} |" for m in metrics]
     return "\n".join([head, *rows])
 
 
