@@ -95,7 +95,7 @@ def claims() -> str:
 def parameters() -> str:
     """The text of docs/parameters.md."""
     tables = [
-        f"## {name}\n\n{cells.Listing(name, cells.of_report(report)).markdown()}" for name, report in REPORTS.items()
+        f"## {name}\n\n{cells.Listing(name, report.options().values()).markdown()}" for name, report in REPORTS.items()
     ]
     return "\n".join([INTRODUCTION, *tables])
 

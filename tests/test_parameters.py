@@ -21,9 +21,8 @@ from evalkit import __main__ as command
 from evalkit import parameters, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells, kinds
-from evalkit.parameters.cells import Parameter, declared, typed
-from evalkit.parameters.kinds import CUT, DATA, INTEGERS, SHARES, UNKNOWN, refuse_unknown
-from evalkit.parameters.reports import option_of
+from evalkit.parameters.cells import declared, typed
+from evalkit.parameters.kinds import CUT, DATA, INTEGERS, SHARES, UNKNOWN, VALUE, WRITTEN, Parameter, refuse_unknown
 from evalkit.reading.inputs import folds
 from evalkit.statistics import methods
 from evalkit.studies import (
@@ -47,10 +46,10 @@ limit = 3 * 4
 def test_declares_names_defaults_and_comments():
     known = declared(CELL)
     assert list(known) == ["preds", "ks", "baseline", "margin", "limit"]
-    assert known["preds"] == Parameter("preds", "data/a=b#c.csv", is_text=True, help="files; name=value is fine")
-    assert known["ks"] == Parameter("ks", [1, 5], help="cut-offs")
-    assert known["baseline"] == Parameter("baseline", is_text=True, help="a system")
-    assert known["margin"] == Parameter("margin")
+    assert known["preds"] == Parameter("preds", "data/a=b#c.csv", WRITTEN, "files; name=value is fine")
+    assert known["ks"] == Parameter("ks", [1, 5], VALUE, "cut-offs")
+    assert known["baseline"] == Parameter("baseline", None, WRITTEN, "a system")
+    assert known["margin"] == Parameter("margin", None, VALUE)
 
 
 def test_refuses_unknown_names_and_lists_the_known():
@@ -70,7 +69,7 @@ TYPED |= {text: text for text in (*TEXTS, "['a'] b")}
 
 @pytest.mark.parametrize("given, value", TYPED.items())
 def test_types_the_text_of_a_command_line(given, value):
-    got = typed(given, Parameter("x"))
+    got = typed(given, Parameter("x", None, VALUE))
     assert got == value
     assert type(got) is type(value)
 
@@ -165,7 +164,7 @@ each = pytest.mark.parametrize("name", sorted(REPORTS))
 
 
 def options(name):
-    return {entry.name: (option_of(entry), entry.default) for entry in REPORTS[name].options().values()}
+    return {entry.name: (entry, entry.default) for entry in REPORTS[name].options().values()}
 
 
 def source_of(name):
@@ -199,7 +198,7 @@ def test_defaults_are_read_and_nothing_counts_as_given(name):
     assert read.given == {}
     for key, (option, default) in options(name).items():
         assert default is None or getattr(read, key) == default
-        assert cell_of(name)[key].is_text == option.kind.is_text, key
+        assert cell_of(name)[key].kind.is_text == option.kind.is_text, key
 
 
 @each
@@ -217,12 +216,12 @@ def test_the_schema_holds_every_parameter(name, capsys):
 
 def test_choices_are_those_that_the_studies_know():
     def allowed(report, name):
-        return tuple(option_of(report.options()[name]).kind.schema["enum"])
+        return tuple(report.options()[name].kind.schema["enum"])
 
     assert allowed(parameters.Significance, "alternative") == tuple(methods.AGAINST_KNOWN)
     assert allowed(parameters.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
     assert allowed(parameters.Validation, "task") == (folds.CLASSES, folds.NUMBER)
-    least = option_of(parameters.Interleaving.options()["simulated_users"]).kind.schema["minimum"]
+    least = parameters.Interleaving.options()["simulated_users"].kind.schema["minimum"]
     assert least == planning.LEAST_USERS
 
 
@@ -233,7 +232,7 @@ def test_choices_are_those_that_the_studies_know():
 def test_help_and_parameters_are_made_from_the_class_without_reading_the_notebook(name, capsys, monkeypatch):
     monkeypatch.setattr(report, "read", lambda *_: pytest.fail("the notebook was read"))
     assert command.main(["parameters", name]) == 0
-    assert capsys.readouterr().out == cells.Listing(name, cells.of_report(REPORTS[name])).lines() + "\n"
+    assert capsys.readouterr().out == cells.Listing(name, REPORTS[name].options().values()).lines() + "\n"
     with pytest.raises(SystemExit, match="0"):
         command.main(["report", name, "--help"])
     out = capsys.readouterr().out

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -150,12 +151,12 @@ def _table(files: list[str]) -> str:
 def _fits(name: str, options: Any) -> str:
     """What a report makes of the files, in one line."""
     from evalkit.parameters import REPORTS
-    from evalkit.parameters.cells import Parameter
+    from evalkit.parameters.kinds import WRITTEN
     from evalkit.reading.tables import sources
     from evalkit.studies import inspection
 
     report = REPORTS[name]
-    known = {entry.name: Parameter(entry.name, entry.default, is_text=True) for entry in report.options().values()}
+    known = {name: replace(parameter, kind=WRITTEN) for name, parameter in report.options().items()}
     values = requests.parameters(options.parameters, requests.settings(options.file), known)
     columns = sources.parts(list(options.files))[0].columns
     given = {inspection.parameter_of(report.of(values), columns): list(options.files), **values}

@@ -92,8 +92,8 @@ def listing(path: Path) -> Listing:
     from evalkit.parameters import cells
 
     parameters = report_of(path)
-    rows = cells.of_report(parameters) if parameters else declared(load(path), path).values()
-    return cells.Listing(path.stem, tuple(rows))
+    rows = parameters.options() if parameters else declared(load(path), path)
+    return cells.Listing(path.stem, rows.values())
 
 
 def report_of(path: Path) -> type[Parameters] | None:

@@ -7,31 +7,16 @@ import sys
 import tokenize
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from evalkit.parameters.kinds import Schema, refuse_unknown, value_of
-from evalkit.parameters.reports import REPORTS, Parameters, option_of
+from evalkit.parameters.kinds import VALUE, WRITTEN, Parameter, Schema, refuse_unknown, value_of
+from evalkit.parameters.reports import REPORTS, Parameters
 
 INJECTED = "# Parameters\n"  # the first line of the cell that papermill inserts after the parameters cell
 SETTINGS = "# settings: "  # the last line of that cell, where parameters came from a file of settings
 RAN: list[str] = []  # the sources of the cells that this process has run, where no kernel does
 SHORT = 40  # longer defaults do not widen the column of defaults
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a notebook: name, default, whether its type is text, and its help.
-
-    words, schema: of those of a report what a value is, and its JSON schema.
-    """
-
-    name: str
-    default: Any = None
-    is_text: bool = False
-    help: str = ""
-    words: str = ""
-    schema: Schema = field(default_factory=dict)
 
 
 # Declared in the cell -----------------------------------------------------------------------------------------
@@ -42,8 +27,9 @@ def declared(source: str) -> dict[str, Parameter]:
 
     A comment after the value is the help; the annotation `str` marks a parameter without default as text.
 
-    >>> declared("ks = [1, 5]  # cut-offs\\nbaseline: str = None")["ks"]
-    Parameter(name='ks', default=[1, 5], is_text=False, help='cut-offs', words='', schema={})
+    >>> ks = declared("ks = [1, 5]  # cut-offs\\nbaseline: str = None")["ks"]
+    >>> ks.name, ks.default, ks.help
+    ('ks', [1, 5], 'cut-offs')
     """
     comments = _comments(source)
     declarations = (_declaration(node, comments) for node in ast.parse(source).body)
@@ -61,7 +47,8 @@ def _declaration(node: ast.stmt, comments: Mapping[int, str]) -> Parameter | Non
         return None
     default = _literal(node.value)
     is_text = isinstance(default, str) or annotation.strip("'\"").split("|")[0].strip() == "str"
-    return Parameter(target.id, default, is_text, comments.get(node.end_lineno or node.lineno, ""))
+    help_line = comments.get(node.end_lineno or node.lineno, "")
+    return Parameter(target.id, default, WRITTEN if is_text else VALUE, help_line)
 
 
 def _literal(node: ast.expr) -> Any:
@@ -148,12 +135,12 @@ def history() -> Iterator[list[str]]:
 def typed(text: str, parameter: Parameter) -> Any:
     """Return the value of `text` from a command line: the text itself if the parameter is text.
 
-    >>> [typed(t, Parameter("x")) for t in ("1e3", "007", "a,b", "[1,5]", "None")]
+    >>> [typed(t, Parameter("x", None, VALUE)) for t in ("1e3", "007", "a,b", "[1,5]", "None")]
     [1000.0, '007', 'a,b', [1, 5], None]
-    >>> typed("1e3", Parameter("preds", is_text=True))
+    >>> typed("1e3", Parameter("preds", None, WRITTEN))
     '1e3'
     """
-    return text if parameter.is_text else value_of(text)
+    return text if parameter.kind.is_text else value_of(text)
 
 
 # Written out --------------------------------------------------------------------------------------------------
@@ -164,7 +151,7 @@ class Listing:
     """The parameters of a notebook, in order."""
 
     title: str
-    rows: tuple[Parameter, ...]
+    rows: Collection[Parameter]
 
     def lines(self) -> str:
         """One line for each parameter: name = default, and the help."""
@@ -185,26 +172,17 @@ class Listing:
     def markdown(self) -> str:
         """A table in Markdown."""
         head = "| parameter | what a value is | default | meaning |\n|---|---|---|---|\n"
-        cells = ((f"`{row.name}`", row.words, _default(row), row.help) for row in self.rows)
+        cells = ((f"`{row.name}`", row.kind.words, _default(row), row.help) for row in self.rows)
         return head + "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in cells)
-
-
-def of_report(report: type[Parameters]) -> tuple[Parameter, ...]:
-    """The parameters of a report, in order."""
-    options = [(entry, option_of(entry)) for entry in report.options().values()]
-    return tuple(
-        Parameter(entry.name, entry.default, o.kind.is_text, o.help, o.kind.words, o.kind.schema)
-        for entry, o in options
-    )
 
 
 def source(report: type[Parameters]) -> str:
     """The source of the parameters cell of a report's notebook."""
     lines = []
-    for entry, option in ((entry, option_of(entry)) for entry in report.options().values()):
-        typed = f": {'str' if option.kind.is_text else option.kind.accepts}" if entry.default is None else ""
+    for entry in report.options().values():
+        typed = f": {'str' if entry.kind.is_text else entry.kind.accepts}" if entry.default is None else ""
         default = "None" if entry.default is None else json.dumps(entry.default)
-        lines.append(f"{entry.name}{typed} = {default}  # {option.help}")
+        lines.append(f"{entry.name}{typed} = {default}  # {entry.help}")
     return "\n".join(lines)
 
 
@@ -213,7 +191,7 @@ def _assigned(row: Parameter) -> str:
 
 
 def _stated(row: Parameter) -> str:
-    return f"  ({row.words})" if row.words else ""
+    return f"  ({row.kind.words})" if row.kind.words else ""
 
 
 def _default(row: Parameter) -> str:
@@ -223,5 +201,5 @@ def _default(row: Parameter) -> str:
 def _property(row: Parameter) -> Schema:
     """The schema of a parameter; None is valid too if it is the default."""
     about = {"description": row.help, "default": row.default}
-    schema = row.schema or ({"type": "string"} if row.is_text else {})
+    schema = row.kind.schema
     return {"anyOf": [schema, {"type": "null"}], **about} if row.default is None and schema else {**schema, **about}

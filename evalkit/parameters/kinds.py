@@ -470,6 +470,20 @@ class Kind:
         return self.accepts not in NUMERIC
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a report or of a notebook: its name and default, its kind, and one line of help.
+
+    column: of one that only Python has, where it is in a table.
+    """
+
+    name: str
+    default: Any
+    kind: Kind
+    help: str = ""
+    column: str = ""
+
+
 def a_number(above: float = -math.inf, below: float = math.inf, least: float = -math.inf) -> Kind:
     """A finite number of at least `least`, and strictly between two bounds."""
     words = f"a number of at least {least:g}" if math.isfinite(least) else number_words(above, below)
@@ -528,6 +542,8 @@ def _as_given(_: str, value: Any) -> Any:
     return value
 
 
+VALUE = Kind("", "float", {}, _as_given)  # of a notebook: all that it says of a parameter is its default
+WRITTEN = Kind("", "str", {"type": "string"}, _as_given)
 LIST: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
 MAPPING: Schema = {"type": ["string", "object"]}
 NUMBER_OR_TEXT: Schema = {"type": ["string", "number"]}

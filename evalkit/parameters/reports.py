@@ -7,7 +7,7 @@ of `Shared`, `Compared` or `Resources`.
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from os import PathLike
 from pathlib import Path
@@ -30,6 +30,7 @@ from evalkit.parameters.kinds import (
     YES_NO,
     Costs,
     Kind,
+    Parameter,
     Threshold,
     a_number,
     a_size,
@@ -45,23 +46,9 @@ Made = TypeVar("Made")
 POSITIONAL = 2  # tables that `read` takes without their name
 
 
-@dataclass(frozen=True)
-class Option:
-    """A parameter: its kind and one line of help. column: of one that only Python has, where it is in a table."""
-
-    kind: Kind
-    help: str
-    column: str = ""
-
-
 def option(kind: Kind, text: str, default: Any = None, column: str = "") -> Any:
     """Return a field of a parameters class with its kind, one line of help and its default. None means: not given."""
-    return field(default=default, metadata={Option: Option(kind, text, column)})
-
-
-def option_of(entry: Field[Any]) -> Option:
-    """The kind and the help of a field."""
-    return entry.metadata[Option]  # type: ignore[no-any-return,call-overload]
+    return field(default=default, metadata={"kind": kind, "help": text, "column": column})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,27 +61,33 @@ class Parameters:
     given: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def options(cls) -> dict[str, Field[Any]]:
-        """The fields that are parameters, by name: the report's own first, then those of each mixin."""
-        own = {entry.name: entry for entry in fields(cls) if Option in entry.metadata and not option_of(entry).column}
+    def every(cls) -> dict[str, Parameter]:
+        """All parameters by name: the report's own first, then those of each mixin."""
+        made = [Parameter(entry.name, entry.default, **entry.metadata) for entry in fields(cls) if entry.metadata]
+        own = {parameter.name: parameter for parameter in made}
         names = dict.fromkeys(name for base in cls.__mro__ for name in inspect.get_annotations(base))
         return {name: own[name] for name in names if name in own}
 
     @classmethod
-    def arguments(cls) -> dict[str, Field[Any]]:
-        """The fields that only `read` has: labels and predictions in memory, instead of a table."""
-        return {entry.name: entry for entry in fields(cls) if Option in entry.metadata and option_of(entry).column}
+    def options(cls) -> dict[str, Parameter]:
+        """Those that every way to ask for a report has."""
+        return {name: parameter for name, parameter in cls.every().items() if not parameter.column}
+
+    @classmethod
+    def arguments(cls) -> dict[str, Parameter]:
+        """Those that only `read` has: labels and predictions in memory, instead of a table."""
+        return {name: parameter for name, parameter in cls.every().items() if parameter.column}
 
     @classmethod
     def signature(cls) -> inspect.Signature:
         """The signature of `read`: the first tables by position, all others by name."""
         entries = cls.options() | cls.arguments()
-        tables = [name for name, entry in entries.items() if option_of(entry).kind is DATA][:POSITIONAL]
+        tables = [name for name, entry in entries.items() if entry.kind is DATA][:POSITIONAL]
         first = [name for name, leading in zip(entries, tables, strict=False) if name == leading]
         arguments = []
         for name, entry in entries.items():
             way = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in first else inspect.Parameter.KEYWORD_ONLY
-            typed = option_of(entry).kind.accepts + (" | None" if entry.default is None else "")
+            typed = entry.kind.accepts + (" | None" if entry.default is None else "")
             arguments.append(inspect.Parameter(name, way, default=entry.default, annotation=typed))
         return inspect.Signature(arguments)
 
@@ -125,7 +118,7 @@ class Parameters:
     @property
     def tables(self) -> list[Any]:
         """The inputs that were given: paths, frames, or several."""
-        names = [name for name, entry in self.options().items() if option_of(entry).kind is DATA]
+        names = [name for name, entry in self.options().items() if entry.kind is DATA]
         return [table for name in names if (table := getattr(self, name)) is not None]
 
     def filled(self, values: Mapping[str, Any]) -> Self:
@@ -138,21 +131,17 @@ def _same(value: Any, default: Any) -> bool:
     return (value is None or isinstance(value, str | int | float)) and value == default
 
 
-def _read(options: Mapping[str, Field[Any]], raw: Mapping[str, Any]) -> dict[str, Any]:
+def _read(options: Mapping[str, Parameter], raw: Mapping[str, Any]) -> dict[str, Any]:
     values, refused = {}, []
     for name, value in raw.items():
         try:
-            values[name] = _read_one(options[name], value)
+            read = options[name].kind.read(name, value)
+            values[name] = read if options[name].default is None else required(name, read)
         except ParameterError as error:
             refused.append(str(error))
     if refused:
         raise ParameterError("; ".join(refused))
     return values
-
-
-def _read_one(entry: Field[Any], value: Any) -> Any:
-    read = option_of(entry).kind.read(entry.name, value)
-    return read if entry.default is None else required(entry.name, read)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +159,7 @@ class Arrays:
     @classmethod
     def of(
         cls,
-        arguments: Mapping[str, Field[Any]],
+        arguments: Mapping[str, Parameter],
         given: Mapping[str, Any],
         beside: Mapping[str, Any],
         positive: str | None = None,
@@ -179,11 +168,10 @@ class Arrays:
 
         beside: further columns that all systems share.
         """
-        about = {name: option_of(entry) for name, entry in arguments.items()}
-        of_each = [name for name, argument in about.items() if argument.kind is COLUMN_OF_EACH]
-        shared = {about[name].column: values for name, values in given.items() if name not in of_each}
-        own = {about[name].column: _by_system(name, values) for name, values in given.items() if name in of_each}
-        first = next(iter(about))
+        of_each = [name for name, argument in arguments.items() if argument.kind is COLUMN_OF_EACH]
+        shared = {arguments[name].column: values for name, values in given.items() if name not in of_each}
+        own = {arguments[name].column: _by_system(name, values) for name, values in given.items() if name in of_each}
+        first = next(iter(arguments))
         if first not in given or not own:
             raise ParameterError(f"{first} and {' or '.join(of_each)}: both must be given, got {', '.join(given)}")
         return cls(shared | dict(beside), own, positive)
@@ -201,7 +189,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     """
     signature, public = report.signature(), report.__name__.lower()
     first = [name for name, argument in signature.parameters.items() if argument.kind is argument.POSITIONAL_OR_KEYWORD]
-    lines = [f"{name}: {option_of(entry).help}" for name, entry in (report.options() | report.arguments()).items()]
+    lines = [f"{name}: {entry.help}" for name, entry in (report.options() | report.arguments()).items()]
     arrays = list(report.arguments())[:2]  # labels and predictions, as scikit-learn's metrics take them
 
     def of(study_of: Callable[[Any], Made]) -> Callable[..., Made]:
