@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue.kinds import Effects
+from evalkit.catalogue.kinds import Effects, Kind
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics.rows import Rows, Sums
@@ -198,7 +198,8 @@ class OfRows(Statistic):
     @cached_property
     def value(self) -> float:
         """The metric."""
-        return self.effects.value if self.chosen.metric.kind.joint else self.chosen.value(self.rows)
+        kind: Kind = self.chosen.metric.kind
+        return self.effects.value if kind.joint else kind.value(self.rows, self.chosen.k)
 
     @cached_property
     def effects(self) -> Effects:
@@ -393,12 +394,9 @@ class HeldRows:
 
     def measure(self, chosen: Chosen, system: str, member: Bools | slice) -> OfRows:
         """The metric of a system; a slice is all rows."""
-        every = isinstance(member, slice)
-        return self._of_all(chosen, system) if every else OfRows(chosen, self.rows[system].take(member))
-
-    def _of_all(self, chosen: Chosen, system: str) -> OfRows:
-        """The same object until another metric is measured: what it computes of a system serves all pairs."""
-        kept = self._kept
+        if not isinstance(member, slice):
+            return OfRows(chosen, self.rows[system].take(member))
+        kept = self._kept  # until another metric is measured: what is computed of a system serves all pairs
         if any(of != chosen for of, _ in list(kept)[:1]):
             kept.clear()
         statistic = kept.get((chosen, system), OfRows(chosen, self.rows[system]))

@@ -137,7 +137,7 @@ class BinaryStudy(RowStudy):
         if chosen.decided and np.isnan(self.thresholds[system]):
             level = self.settings.level
             return Known(chosen, Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED))
-        return super().measure(chosen, system, member)
+        return self.sample.measure(chosen, system, member)  # type: ignore[arg-type]
 
     @property
     def rechosen(self) -> bool:  # type: ignore[override]

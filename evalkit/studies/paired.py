@@ -32,7 +32,7 @@ from evalkit.statistics.spread import standard_error
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
-from evalkit.studies.study import EVERY, Member, Row, Study, Tested, check_systems, framed, settings
+from evalkit.studies.study import EVERY, Member, Row, Study, Tested, check_systems, framed, once, settings
 from evalkit.studies.units import Listed, Units
 from evalkit.system import cached, progress
 
@@ -117,11 +117,12 @@ class Significance(Shown, Study):
         """Whether the metric is a ratio of sums."""
         return any(self.values(chosen, name).denominator is not None for name in self.systems)
 
-    def _estimate(self, chosen: Chosen, system: str, member: Member) -> Estimate:
+    @once
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
         """Of an earlier report what it says."""
         if known := self.data.known.get((chosen.label, system)):
             return Estimate(*(known[name] for name in ("value", "low", "high", "level", "n", "method")))
-        return super()._estimate(chosen, system, member)
+        return super().estimate(chosen, system, member)
 
     def paired(self, chosen: Chosen, pair: tuple[str, str]) -> Paired:
         """The difference of a pair with its standard error over units."""
@@ -216,12 +217,13 @@ class Significance(Shown, Study):
         """What intervals and tests depend on beside the data."""
         return replace(super().inference_options(key), test_to_train=self.p.test_to_train or 0.0, many=self.many)
 
-    def _compare(self, chosen: Chosen, pair: tuple[str, str], member: Member) -> Comparison:
+    @once
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
         """The comparison; after several looks its interval held the difference at all of them at the level asked for.
 
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989, doi:10.1111/j.2517-6161.1989.tb01432.x.
         """
-        c = super()._compare(chosen, pair, member)
+        c = super().compare(chosen, pair, member)
         if self.p.looks == 1:
             return c
         p, level = _over_looks(c.p_value, self.p.looks), self.settings.level

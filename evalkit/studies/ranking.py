@@ -32,7 +32,7 @@ from evalkit.statistics.methods import paired
 from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import study, units
 from evalkit.studies.diagnostics import VISIBLE
-from evalkit.studies.study import EVERY, Member, Row, Study, estimate_columns, frame
+from evalkit.studies.study import EVERY, Row, Study, estimate_columns, frame, once
 from evalkit.studies.units import Units
 
 SAMPLE = {
@@ -144,11 +144,9 @@ class Ranking(Shown, Study):
             for name in self.systems
         }
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+    @once
+    def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> OfUnits:
         """One value a query, clustered where a unit was named."""
-        return self._once(("units", chosen, system), member, lambda: self._measured(chosen, system, member))
-
-    def _measured(self, chosen: Chosen, system: str, member: Any) -> OfUnits:
         unit = None if self.unit is None else self.unit[member]
         return OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
 

@@ -144,6 +144,25 @@ def estimate_columns(e: Estimate) -> dict[str, Any]:
     return limits(e) | {"n": e.n}
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def once(method: Method) -> Method:
+    """A method of metric, system or pair, and members, whose result on all units is made once: bootstraps take long."""
+    name = method.__qualname__
+
+    @wraps(method)
+    def kept(self: Any, chosen: Chosen, of: Any, member: Member = EVERY) -> Any:
+        if member is not EVERY:
+            return method(self, chosen, of, member)
+        results, key = vars(self).setdefault("_results", {}), (name, chosen, of)
+        if key not in results:
+            results[key] = method(self, chosen, of, member)
+        return results[key]
+
+    return kept  # type: ignore[return-value]
+
+
 @lru_cache
 def _seeds(*key: int) -> np.random.SeedSequence:
     """What random numbers begin from, mixed once: all pairs of systems begin from the same."""
@@ -185,18 +204,14 @@ class Study(ABC):
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
         """One metric of one system on the units that are members."""
 
+    @once
     def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
         """One metric of one system with its interval, on the units that are members."""
-        return self._once((chosen, system), member, lambda: self._estimate(chosen, system, member))
-
-    def _estimate(self, chosen: Chosen, system: str, member: Member) -> Estimate:
         return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
 
+    @once
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
         """first − second; raises InputError where units have their own values and none has both."""
-        return self._once((chosen, pair), member, lambda: self._compare(chosen, pair, member))
-
-    def _compare(self, chosen: Chosen, pair: tuple[str, str], member: Member) -> Comparison:
         first, second = (self.measure(chosen, name, member) for name in pair)
         if not first.meets(second):
             where = sources.listed(source.name for source in self.sources)
@@ -229,18 +244,6 @@ class Study(ABC):
         """The smallest true difference that the verdict shows with 80% power, after the correction for the others."""
         first, second = (self.measure(chosen, name) for name in pair)
         return inference.detectable(first, second, self.compare(chosen, pair), self.family_level)
-
-    def _once(self, key: Any, member: Member, make: Callable[[], Any]) -> Any:
-        """A result on all units is made once: bootstraps take long."""
-        if member is not EVERY:
-            return make()
-        if key not in self._results:
-            self._results[key] = make()
-        return self._results[key]
-
-    @cached_property
-    def _results(self) -> dict[Any, Any]:
-        return {}
 
     @property
     def family(self) -> str:
