@@ -14,6 +14,7 @@ from evalkit.numbers import decimals, number, signed
 
 SOLID: dict[str, Any] = {"markersize": 7, "mec": "white"}
 HOLLOW: dict[str, Any] = {"markersize": 6, "marker": "o", "mfc": "none"}
+DIAGONAL = ((0.0, 1.0), (0.0, 1.0))
 REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
 WORDS = 42  # characters that fit above a panel, or beside it
 NAME = 28

@@ -211,34 +211,34 @@ def picture(
     draw: Callable[..., Any],
     *data: Any,
     caption: str,
-    alt: str = "",
-    size: tuple[float, float] = (WIDTH, 3.0),
+    says: str = "",
+    height: float = 3.0,
+    width: float = WIDTH,
     panels: tuple[int, int] | None = None,
     **options: Any,
 ) -> Figure:
     """The figure that `draw(*data, ax, **options)` makes, `ax` an array of axes where panels are named.
 
-    alt: the text that stands for it, where the caption does not say enough. size: width and height in inches.
+    says: what stands for the picture beside the caption. height, width: in inches.
     """
-    svg, axes = _drawn(draw, data, options, size, panels)
-    named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt or caption)}" ', 1)
-    return Figure(
-        draw, data, options, caption, alt or caption, named, _size(axes), panels, "wide" if size[0] > WIDTH else ""
-    )
+    svg, axes = _drawn(draw, data, options, (width, height), panels)
+    alt, kind = f"{caption} {says}".strip(), "wide" if width > WIDTH else ""
+    named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1)
+    return Figure(draw, data, options, caption, alt, named, _size(axes), panels, kind)
 
 
 def row(
-    draw: Callable[..., Any], *data: Any, panels: int, caption: str, alt: str = "", height: float = 3.0, **options: Any
+    draw: Callable[..., Any], *data: Any, panels: int, caption: str, says: str = "", height: float = 3.0, **options: Any
 ) -> Figure:
     """Panels side by side, of which the ones that a narrow screen has no room for move below: `picture`, cut apart."""
     if panels == 1:
-        return picture(draw, *data, caption=caption, alt=alt, size=(WIDTH, height), panels=(1, 1), **options)
+        return picture(draw, *data, caption=caption, says=says, height=height, panels=(1, 1), **options)
     width = PANELS[min(panels, len(PANELS)) - 1] * panels
     every = _labelled(draw)
     svg, axes = _drawn(every, data, options, (width, height), (1, panels))
-    cut = "".join(_apart(svg, _boxes(axes), axes.flat[0].figure))
-    together = f'<div class="row" role="img" aria-label="{escape(alt or caption)}">{cut}</div>'
-    return Figure(every, data, options, caption, alt or caption, together, _size(axes), (1, panels))
+    cut, alt = "".join(_apart(svg, _boxes(axes), axes.flat[0].figure)), f"{caption} {says}".strip()
+    together = f'<div class="row" role="img" aria-label="{escape(alt)}">{cut}</div>'
+    return Figure(every, data, options, caption, alt, together, _size(axes), (1, panels))
 
 
 def _boxes(axes: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from evalkit.catalogue.row_metrics import ROC_AUC
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.drawing.curve_plots import STEPS, Panel
+from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, by_system, count, escape, limits, of_rows, text, value, with_interval
@@ -56,35 +56,13 @@ probabilities = page.where(lambda study: study.probabilities)
 
 def title(study: BinaryStudy) -> Html:
     """The title and what was asked."""
-    what = f"{study.account.columns['label']} = {study.positive}"
-    return first_screen.title(
-        "Classification report",
-        study,
-        f"{counted(len(study.account), 'row')}, {share(study.base_rate)} positive",
-        alone=f"How well does {study.leader} separate {what} from the rest",
-        against=f"Does any system separate {what} from the rest better than {study.settings.baseline}",
-        best=f"Which of {len(study.order)} systems best separates {what} from the rest",
-    )
+    rows = f"{counted(len(study.account), 'row')}, {share(study.base_rate)} positive"
+    return first_screen.title("two", study, rows, f"{study.account.columns['label']} = {study.positive}")
 
 
 def findings(study: BinaryStudy) -> Html:
     """What to know of the data before the numbers."""
     return tables.findings(every_finding(study))
-
-
-def estimates(study: BinaryStudy) -> Html:
-    """The metrics without a threshold, then those at it, each above what needs no model."""
-    n, level = page.sample(study, len(study.account)), f"{study.settings.level:.0%}"
-    pieces = []
-    if study.order_metrics:
-        caption = f"Metrics that need no threshold, with {level} intervals, {n}"
-        row = page.reference(study, "(a constant score)", study.constant, study.order_metrics)
-        pieces.append(page.estimates(study, caption, metrics=study.order_metrics, more=[row]))
-    if study.decision_metrics:
-        caption = f"Metrics at the threshold ({study.rule.text}), with {level} intervals, {n}"
-        major = page.reference(study, "(always the larger class)", study.constant, study.decision_metrics)
-        pieces.append(page.estimates(study, caption, metrics=study.decision_metrics, more=[major]))
-    return tables.stack(pieces)
 
 
 @both_classes
@@ -108,8 +86,8 @@ def confusion(study: BinaryStudy) -> Html:
     return of_rows(caption, study.decisions, {"system": text("system"), "threshold": value("threshold")} | counts, note)
 
 
-def _weight(weight: float) -> str:
-    return number(weight, 0 if float(weight).is_integer() else 2)
+def _weight(weight: float, places: int = 2) -> str:
+    return number(weight, 0 if float(weight).is_integer() else places)
 
 
 def definitions(study: BinaryStudy) -> Html:
@@ -285,43 +263,23 @@ ALL_BUT = 0.995  # share of an axis over which a curve lies above all but everyw
 @both_classes
 def curve_plot(study: BinaryStudy) -> Figure | Html:
     """ROC and precision-recall curves with pointwise bands and the operating points."""
-    c, base = study.table(study.order[0]), study.base_rate
-    n = f"{counted(c.positives, 'positive')}, {counted(c.negatives, 'negative')}"
-    points = {kind: page.drawn(study, operating_points(study, kind).dropna()) for kind in ("roc", "pr")}
-    bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in ("roc", "pr")}
-    roc = Panel(
-        page.drawn(study, study.curve("roc")),
-        f"false positive rate ({counted(c.negatives, 'negative')})",
-        f"recall ({counted(c.positives, 'positive')})",
-        "ROC",
-        bands["roc"],
-        points["roc"],
-        ((0, 1), (0, 1)),
-    )
-    pr = Panel(
-        page.drawn(study, study.curve("pr")),
-        "recall",
-        "precision",
-        "Precision and recall",
-        bands["pr"],
-        points["pr"],
-        ((0, 1), (base, base)),
-        STEPS,
-        page.drawn(study, break_even(study).dropna()),
-    )
+    c = study.table(study.order[0])
+    positives, negatives = counted(c.positives, "positive"), counted(c.negatives, "negative")
+    lines = {kind: page.drawn(study, study.curve(kind)) for kind in ("roc", "pr")}
+    points = {kind: page.drawn(study, operating_points(study, kind).dropna()) for kind in lines}
+    bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
+    x, y, base = f"false positive rate ({negatives})", f"recall ({positives})", study.base_rate
+    roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL)
+    x, y, even = "recall", "precision", page.drawn(study, break_even(study).dropna())
+    flat = ((0, 1), (base, base))
+    pr = Panel(lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even)
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     pointwise = "" if roc.bands is None else limits
-    caption = page.said("binary.curve_plot", n=n, pointwise=pointwise, rule=study.rule.text, few=page.few(study))
-    values = listed(
-        f"{name}: AUC {number(auc)}, average precision {number(precision)}"
-        for name, (auc, precision) in areas(study).items()
-    )
-    alt = f"{caption} {values}."
-    return figures.row(curve_plots.panels, [roc, pr], alt=alt, caption=caption, height=3.6, panels=2)
-
-
-def _of_weight(weight: float) -> str:
-    return number(weight, 0 if float(weight).is_integer() else 1)
+    facts = {"n": f"{positives}, {negatives}", "pointwise": pointwise, "few": page.few(study)}
+    caption = page.said("binary.curve_plot", study, **facts)
+    named = (f"{name}: AUC {number(auc)}, average precision {number(ap)}" for name, (auc, ap) in areas(study).items())
+    values = listed(named)
+    return figures.row(curve_plots.panels, [roc, pr], caption=caption, says=f"{values}.", height=3.6, panels=2)
 
 
 def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -332,19 +290,17 @@ def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 @both_classes
 def base_rate_plot(study: BinaryStudy) -> Figure | Html:
     """The leader's curves in the data and at another base rate: ROC stays, precision moves."""
-    name, rate = study.leader, study.other_rate
-    here = study.base_rate
-    titles = f"base rate {here:.3g} (the data)", f"base rate {rate:.3g}"
+    name = study.leader
+    titles = f"base rate {study.base_rate:.3g} (the data)", f"base rate {study.other_rate:.3g}"
 
     def both(kind: str) -> pd.DataFrame:
         data, moved = study.curve(kind), at_other_rate(study, kind)
         return pd.concat([_of(data, name).assign(system=titles[0]), _of(moved, name).assign(system=titles[1])])
 
-    roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=((0, 1), (0, 1)))
+    roc = Panel(both("roc"), "false positive rate", "recall", f"ROC of {name}", reference=DIAGONAL)
     pr = Panel(both("pr"), "recall", "precision", f"Precision and recall of {name}", steps=STEPS)
-    ap = list(_of(study.elsewhere, name)["value"][:2])
-    facts = {"name": name, "rate": rate}
-    caption = page.said("binary.base_rate_plot", here=here, before=number(ap[0]), after=number(ap[1]), **facts)
+    before, after = map(number, _of(study.elsewhere, name)["value"][:2])
+    caption = page.said("binary.base_rate_plot", study, before=before, after=after)
     curves = figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.4, panels=2)
     return curves.folded("Curves at another base rate")
 
@@ -352,13 +308,9 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
 @both_classes
 def top_plot(study: BinaryStudy) -> Figure | Html:
     """Share of the positives found against the share of rows looked at."""
-    c = study.table(study.leader)
-    panel = Panel(
-        page.drawn(study, study.curve("gain")),
-        f"share of rows, highest scores first (n = {_of_weight(c.total)})",
-        "share of positives found (recall)",
-        reference=((0, 1), (0, 1)),
-    )
+    x = f"share of rows, highest scores first (n = {_weight(study.table(study.leader).total, 1)})"
+    y = "share of positives found (recall)"
+    panel = Panel(page.drawn(study, study.curve("gain")), x, y, reference=DIAGONAL)
     top = study.gains[study.gains["depth"] == 0.1]
     shares = listed((f"{row.system} {row.recall:.0%}" for row in top.itertuples()), page.CURVES)
     caption = page.said("binary.top_plot", shares=shares, few=page.few(study))
@@ -443,9 +395,9 @@ def reliability(
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
     caption = page.said("binary.reliability", rows=rows, how=how, band=band)
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
-    data = (drawn.curve, drawn.bands, drawn.spread)
-    alt, more = f"{caption} {values}.", {"ylabel": what, "words": words}
-    return figures.row(curve_plots.reliability, *data, caption=caption, alt=alt, panels=len(words), height=3.4, **more)
+    more: dict[str, Any] = {"ylabel": what, "words": words, "height": 3.4}
+    data = drawn.curve, drawn.bands, drawn.spread
+    return figures.row(curve_plots.reliability, *data, caption=caption, says=f"{values}.", panels=len(words), **more)
 
 
 @probabilities
@@ -499,9 +451,8 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
     frame = score_curves.histogram({name: tables[name] for name in names}, score_curves.edges(study, tables))
     facts = {"positives": counted(c.positives, "positive"), "negatives": counted(c.negatives, "negative")}
     caption = page.said("binary.score_plot", bins=score_curves.BINS, **facts)
-    labels = {"xlabel": "score", "ylabel": "share of the class"}
-    alt = f"{caption} {_distances(study)}"
-    return figures.row(curve_plots.histograms, frame, caption=caption, alt=alt, panels=len(names), height=2.6, **labels)
+    labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share of the class", "panels": len(names), "height": 2.6}
+    return figures.row(curve_plots.histograms, frame, caption=caption, says=_distances(study), **labels)
 
 
 @both_classes
@@ -509,9 +460,9 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
     """The distribution function of the leader's scores of each class, with the largest distance marked."""
     name = study.leader
     frame, widest = score_curves.distribution(name, study.table(name)), score_curves.distances(study.counts_by_system)
-    caption = page.said("binary.ks_plot", name=name, distances=_distances(study))
-    labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below"}
-    figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, panels=1, **labels)
+    caption = page.said("binary.ks_plot", study, distances=_distances(study))
+    labels: dict[str, Any] = {"xlabel": "score", "ylabel": "share at or below", "panels": 1}
+    figure = figures.row(curve_plots.distributions, frame, widest, caption=caption, **labels)
     return figure.folded("Distribution functions of the scores (KS)")
 
 
@@ -523,12 +474,12 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     if not names:
         return Html("")
     what = "weight of the rows" if study.weighted else "rows"
-    caption = page.said("binary.confusion_plot", rule=study.rule.text, what=what)
+    caption = page.said("binary.confusion_plot", study, what=what)
     words = [_said(name, tables[name]) for name in names]
     classes = [study.positive, study.negative or "the rest"]
-    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
-    drawn, alt = {name: tables[name] for name in names}, f"{caption} {'; '.join(words)}."
-    return figures.row(curve_plots.matrices, drawn, caption=caption, alt=alt, panels=len(names), height=2.5, **labels)
+    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual", "height": 2.5}
+    drawn, says = {name: tables[name] for name in names}, f"{'; '.join(words)}."
+    return figures.row(curve_plots.matrices, drawn, caption=caption, says=says, panels=len(names), **labels)
 
 
 def _said(name: str, table: list[list[float]]) -> str:

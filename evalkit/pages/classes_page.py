@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.drawing.curve_plots import STEPS, Panel
+from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, by_system, count, each, limits, named, of_rows, value
@@ -38,20 +38,12 @@ COUNTED = {"n": "rows", "predicted": "predicted"}
 def title(study: ClassesStudy) -> Html:
     """The title and what was asked."""
     rows = f"{counted(len(study.account), 'row')} of {counted(len(study.names), 'class')}"
-    return asked(study, study.account.columns["label"], rows)
+    return first_screen.title("several", study, rows, study.account.columns["label"])
 
 
 def findings(study: ClassesStudy) -> Html:
     """What to know of the data before the numbers."""
     return tables.findings(every_finding(study))
-
-
-def estimates(study: ClassesStudy) -> Html:
-    """Every metric, and below what always predicting the largest class would give."""
-    caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
-    row = page.reference(study, "(always the largest class)", study.constant, study.settings.metrics)
-    note = "(always the largest class): its probabilities are the shares of the classes." if study.probabilities else ""
-    return page.estimates(study, caption, note, more=[row])
 
 
 @scored
@@ -121,9 +113,9 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     if len(classes) < len(study.names):
         few = f"the {len(classes[:-1])} most frequent of {len(study.names):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
-    size = figures.tall(len(classes), head=2.8, each=0.42), figures.tall(len(classes), head=1.8, each=0.42)
-    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
-    return figures.picture(curve_plots.matrix, table, caption=caption, size=size, **labels)
+    drawn: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
+    drawn |= {side: figures.tall(len(classes), head=head, each=0.42) for side, head in SQUARE.items()}
+    return figures.picture(curve_plots.matrix, table, caption=caption, **drawn)
 
 
 def confusion(study: ClassesStudy) -> Html:
@@ -210,6 +202,7 @@ def _incomplete(study: ClassesStudy) -> Iterator[Finding]:
 Either = ClassesStudy | LabelsStudy
 UNFOLDED = 4  # squares that a page shows at once
 HEIGHT = 2.5  # inches of a square
+SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion table
 
 
 @one_by_one
@@ -231,9 +224,8 @@ def ks_plot(study: Either) -> Figure | Html:
     frame = pd.concat([score_curves.distribution(name, c, classes.SMALL.curve) for name, c in tables.items()])
     caption = page.said("classes.ks_plot", of_each=_of_each(study), pair=_pair(study))
     labels: dict[str, Any] = {"xlabel": f"score of the {study.noun}", "ylabel": "share at or below"}
-    data, alt = (frame, score_curves.distances(tables)), f"{caption} {_distances(study)}"
-    more = _size(study) | labels | {"sides": study.sides}
-    figure = figures.row(curve_plots.distributions, *data, caption=caption, alt=alt, **more)
+    data, more = (frame, score_curves.distances(tables)), _size(study) | labels | {"sides": study.sides}
+    figure = figures.row(curve_plots.distributions, *data, caption=caption, says=_distances(study), **more)
     return figure.folded(f"Distribution functions of the scores (KS), {study.noun} by {study.noun}")
 
 
@@ -242,13 +234,12 @@ def class_calibration_plot(study: Either) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
     drawn, words = study.each_reliability, _corners(study.one_by_one)
     grey = f"Grey: at each probability, {study.settings.level:.0%} of such curves if the probabilities are right. "
-    caption = page.said(
-        "classes.class_calibration_plot", of_each=_of_each(study), grey="" if drawn.bands is None else grey
-    )
+    grey = "" if drawn.bands is None else grey
+    caption = page.said("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
     more = _size(study) | {"ylabel": f"share of the {study.noun}", "words": words, "height": 2.9}
-    data, alt = (drawn.curve, drawn.bands, drawn.spread), f"{caption} {values}."
-    figure = figures.row(curve_plots.reliability, *data, caption=caption, alt=alt, **more)
+    data = drawn.curve, drawn.bands, drawn.spread
+    figure = figures.row(curve_plots.reliability, *data, caption=caption, says=f"{values}.", **more)
     return _folded(study, figure, "Reliability diagrams")
 
 
@@ -330,18 +321,6 @@ def recorded(study: Either) -> dict[str, Any]:
     return {"one_by_one": numbers}
 
 
-def asked(study: Either, what: str, rows: str) -> Html:
-    """The title and what was asked; what: that which the systems predict."""
-    return first_screen.title(
-        "Classification report",
-        study,
-        rows,
-        alone=f"How well does {study.leader} predict {what}",
-        against=f"Does any system predict {what} better than {study.settings.baseline}",
-        best=f"Which of {len(study.order)} systems predicts {what} best",
-    )
-
-
 def curves_of_each(study: Either, each: str, many: int, bands: Mapping[str, pd.DataFrame | None]) -> Figure | Html:
     """The leader's ROC and precision-recall curves of each of so many classes; bands: by kind, where there are."""
     if not study.drawn:
@@ -349,9 +328,8 @@ def curves_of_each(study: Either, each: str, many: int, bands: Mapping[str, pd.D
     few = f", the {CLASSES_DRAWN} most frequent" if len(study.drawn) == CLASSES_DRAWN < many else ""
     limits = f" Bands: pointwise {study.settings.level:.0%} limits." if bands.get("roc") is not None else ""
     caption = f"{study.leader}: {each}{few}, {counted(study.account.used, 'row')}.{limits}"
-    n, diagonal = study.account.used, ((0, 1), (0, 1))
-    x, y = "false positive rate", f"recall (n = {counted(n, 'row')})"
-    roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=diagonal)
+    x, y = "false positive rate", f"recall (n = {counted(study.account.used, 'row')})"
+    roc = Panel(study.curve("roc"), x, y, "ROC", bands.get("roc"), reference=DIAGONAL)
     pr = Panel(study.curve("pr"), "recall", "precision", "Precision and recall", bands.get("pr"), steps=STEPS)
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.6, panels=2)
 

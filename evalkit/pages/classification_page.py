@@ -1,9 +1,10 @@
 """The pieces of the classification page, each as the kind of table has it: two classes, several, or labels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from evalkit.drawing import curve_plots, figures
+from evalkit.catalogue.metric import Chosen
+from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html
 from evalkit.pages import binary_page, classes_page, first_screen, labels_page, page, threshold_page
@@ -11,11 +12,12 @@ from evalkit.pages.explorer import explorer
 from evalkit.studies.binary import BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.labels import LabelsStudy
+from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Study
 
 page.offered(__name__)
 
-ALONE = (4.9, 3.9)  # inches of one panel of curves
+ALONE = {"width": 4.9, "height": 3.9}  # inches of one panel of curves
 KINDS: dict[type, tuple[Any, ...]] = {
     BinaryStudy: (binary_page, threshold_page, page),
     ClassesStudy: (classes_page, page),
@@ -36,7 +38,7 @@ def _piece(name: str) -> Callable[[Study], Any]:
     return piece
 
 
-title, findings, estimates = map(_piece, ("title", "findings", "estimates"))
+title, findings = map(_piece, ("title", "findings"))
 score_plot, ks_plot, curve_plot, curves = map(_piece, ("score_plot", "ks_plot", "curve_plot", "curves"))
 base_rate_plot, base_rate = map(_piece, ("base_rate_plot", "base_rate"))
 threshold_plot, cost_plot, thresholds = map(_piece, ("threshold_plot", "cost_plot", "thresholds"))
@@ -46,6 +48,35 @@ class_calibration_plot = _piece("class_calibration_plot")
 decision_curve, decision_difference = map(_piece, ("decision_curve", "decision_difference"))
 top_plot, top, confusion_plot, confusion = map(_piece, ("top_plot", "top", "confusion_plot", "confusion"))
 definitions, origin, results = map(_piece, ("definitions", "origin", "results"))
+
+
+LARGEST = "(always the largest class): its probabilities are the shares of the classes."
+SHARES = "(labels' shares): every row has each label's share of true rows as its score."
+UNKNOWN = "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all rows in memory."
+
+
+def estimates(study: RowStudy) -> Html:
+    """The metrics, of two classes those without a threshold and those at it, above what needs no model."""
+    sample = f"with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
+    pieces = []
+    for what, metrics, constant, note in _tabled(study):
+        below = [page.reference(study, constant, study.constant, metrics)] if constant else []
+        pieces.append(page.estimates(study, f"{what} {sample}", note, metrics=metrics, more=below))
+    return tables.stack(pieces)
+
+
+def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
+    """Of each table of metrics what they are, which, the prediction without a model below them, and a note."""
+    if isinstance(study, BinaryStudy):
+        order = ("Metrics that need no threshold,", study.order_metrics, "(a constant score)", "")
+        rule = f"Metrics at the threshold ({study.rule.text}),"
+        decided = (rule, study.decision_metrics, "(always the larger class)", "")
+        return [table for table in (order, decided) if table[1]]
+    note = SHARES if isinstance(study, LabelsStudy) else LARGEST
+    if isinstance(study, LabelsStudy) and not (study.probabilities and study.measured.together):
+        return [("Metrics", study.settings.metrics, "", UNKNOWN if study.probabilities else "")]
+    constant = note.split(":")[0]
+    return [("Metrics", study.settings.metrics, constant, note if study.probabilities else "")]
 
 
 def roc(study: Study) -> Figure | Html:
@@ -62,8 +93,8 @@ def _panel(curves: Figure | Html, number: int) -> Figure | Html:
     """One of the panels of a figure; what says that there is no figure stays."""
     if isinstance(curves, Html):
         return curves
-    panel, texts = curves.data[0][number], {"caption": curves.caption, "alt": curves.alt}
-    return figures.picture(curve_plots.panels, [panel], **texts, size=ALONE, panels=(1, 1))
+    panel, says = curves.data[0][number], curves.alt.removeprefix(curves.caption).strip()
+    return figures.picture(curve_plots.panels, [panel], caption=curves.caption, says=says, panels=(1, 1), **ALONE)
 
 
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)
@@ -71,15 +102,6 @@ PIECES = (
     *(title, first_screen.verdict, findings, estimates, page.differences, page.comparisons, score_plot, ks_plot),
     *(curve_plot, curves, base_rate_plot, base_rate, threshold_plot, cost_plot, thresholds, moving_threshold_table),
     *(calibration_plot, calibration, class_calibration_plot, decision_curve, decision_difference, top_plot, top),
-    *(
-        confusion_plot,
-        confusion,
-        explorer,
-        page.segment_plot,
-        page.segments,
-        definitions,
-        origin,
-        roc,
-        precision_recall,
-    ),
+    *(confusion_plot, confusion, explorer, page.segment_plot, page.segments, definitions, origin),
+    *(roc, precision_recall),
 )

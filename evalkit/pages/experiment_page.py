@@ -164,11 +164,6 @@ def heavy_users(study: Experiment) -> Figure | Html:
     n, first, second = max(study.caps["n"]), *study.opponents
     facts = {"first": first, "second": second, "label": study.plain.label, "level": study.settings.level}
     caption = page.said("experiment.heavy_users", **facts)
-    label: dict[str, Any] = {
-        "label": f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})",
-        "zero": True,
-    }
-    size = figures.WIDTH, figures.tall(len(study.caps))
-    return figures.picture(
-        plots.intervals, study.caps, alt=f"{caption} {page.listed(study.caps)}", caption=caption, size=size, **label
-    )
+    label = f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})"
+    drawn: dict[str, Any] = {"label": label, "zero": True, "height": figures.tall(len(study.caps))}
+    return figures.picture(plots.intervals, study.caps, caption=caption, says=page.listed(study.caps), **drawn)

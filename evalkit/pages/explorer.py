@@ -9,6 +9,7 @@ from evalkit import numbers
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
 from evalkit.numbers import END, counted, decimals, signed
+from evalkit.pages import page
 from evalkit.studies import row_study
 from evalkit.studies.row_study import By, Missed, RowStudy
 from evalkit.system import cached
@@ -26,16 +27,6 @@ SYSTEMS = 4  # whose values stand beside the two that are compared
 
 
 CUT = 80  # letters of a cell
-
-
-MISSES = {
-    By.PROBABILITY: "Error: the distance between the probability and the label (0 or 1).",
-    By.RANK: "Error: the distance between the rank of the score, as a share of the rows, and the label (0 or 1).",
-    By.CLASS: "Error: 1 − the probability of the true class.",
-    By.DECISION: "Error: 1 if another class is predicted, else 0.",
-    By.LABELS: "Error: the mean distance between the scores and the labels (0 or 1); the worst label has the largest.",
-    By.ERROR: "Error: |forecast − actual|.",
-}
 
 
 HEADS = {By.LABELS: "worst label of {}"}  # of what a system says; else its name
@@ -104,7 +95,7 @@ def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
         f"Of {total:,} rows, those with the largest errors of {first}{slices}{unlike}. " if len(m.rows) < total else ""
     )
     beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
-    names, note = m.aligned.id[m.rows].tolist(), f"{note}{MISSES[m.misses.by]}"
+    names, note = m.aligned.id[m.rows].tolist(), f"{note}{page.DEFINITIONS['misses'][m.misses.by.name]}"
     return Explored(which, " and ".join(m.pair), "row", names, beside, _said(m), opened, note)
 
 

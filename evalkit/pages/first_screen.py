@@ -20,17 +20,6 @@ page.offered(__name__)
 SHOWN = 5  # more comparisons than a first screen holds
 BESIDE_TWO_BEST = 4
 NAMED = 3  # more systems than a sentence holds
-NO_MARGIN = (
-    "No margin was set, so equivalence was not tested: 'cannot tell' does not mean 'equal'. Set margin to the "
-    "largest difference that does not matter."
-)
-TWO_BEST = (
-    "The two best candidates are compared outside the family: their adjusted p is p times the number of pairs of "
-    "candidates, which accounts for having picked this pair."
-)
-NOT_ADJUSTED = (
-    "; the interval is of this pair alone: after adjusting for all comparisons the difference is not significant"
-)
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
@@ -43,15 +32,15 @@ class Origin(Protocol):
     def sources(self) -> Sequence[Source]: ...
 
 
-def title(report: str, study: Study, rows: str, *, alone: str, against: str, best: str) -> Html:
-    """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves."""
-    if len(study.order) == 1:
-        asked = alone
-    elif study.settings.baseline:
-        asked = against
-    else:
-        asked = best
-    return heading(report, f"{asked}, by {study.primary.label}, on {rows}?", study)
+def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
+    """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves.
+
+    what: that which they predict.
+    """
+    words = page.QUESTIONS[kind]
+    form = "alone" if len(study.order) == 1 else "against" if study.settings.baseline else "best"
+    asked = words[form].format(study=study, systems=len(study.order), what=what)
+    return heading(words["report"], f"{asked}, by {study.primary.label}, on {rows}?", study)
 
 
 def heading(report: str, asked: str, of: Origin) -> Html:
@@ -136,7 +125,7 @@ def _of_leader(study: Study) -> str:
     value = number(diagnostics.deciding(study, study.leader)["value"], page.places(study, metric))
     same = diagnostics.as_good(study)
     value += f", the same as {_several(study, same)}" if same else ""
-    top = "highest" if study.primary.metric.best == "high" else "lowest"
+    top = _top(study)
     if len(behind) == len(rows):
         every = "both" if len(rows) == 2 else f"all {len(rows)}"
         all_others = f"{every} other {plural(study.compares, 2)}"
@@ -208,11 +197,8 @@ def _alone(study: Study) -> Html:
     main = [part for i, line in enumerate(lines[:SHOWN]) for part in ("; " if i else "", *line)]
     over = numbers.sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
     how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
-    reason = (
-        f"one {study.compares}, nothing to compare"
-        if len(study.order) == 1
-        else f"{study.primary.label} has no better direction"
-    )
+    alone, aimless = f"one {study.compares}, nothing to compare", f"{study.primary.label} has no better direction"
+    reason = alone if len(study.order) == 1 else aimless
     return tables.verdict("result", joined(*main, more), Cell(f"{how}{reason}."))
 
 
@@ -228,7 +214,7 @@ def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
     if "lift_low" in row:
         small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
     if row["verdict"] == "cannot tell" and row["p"] < diagnostics.alpha(study):
-        small += NOT_ADJUSTED
+        small += page.said("first_screen.not_adjusted")
     if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0:
         small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80% power"
     return tables.verdict(row["verdict"], main, joined(small, "; ", link("evidence", evidence)))
@@ -250,15 +236,14 @@ def _side(study: Study, row: Mapping[str, Any]) -> str:
 
 
 def _how(study: Study) -> str:
-    level, how = study.settings.level, page.methods(study.headline)
-    top = "highest" if study.primary.metric.best == "high" else "lowest"
-    best = f"{study.leader} has the {top} value of {len(study.order)}; the correction over all pairs accounts for "
-    best += "having picked it. "
-    equivalent = f"Equivalent: within {_margin(study)}." if study.settings.margin else NO_MARGIN
-    picked = f" {TWO_BEST}" if len(diagnostics.best_two(study)) else ""
-    return (
-        f"Family: {study.family}. {'' if study.settings.baseline else best}{study.differences_are}, {study.sided}; "
-        f"{how}. Better or worse: adjusted p below {diagnostics.alpha(study):.2g}. The {percent(level)} intervals are "
-        f"not adjusted for multiple comparisons. Differences and percentages are of unrounded values.{picked} "
-        f"{equivalent}"
-    )
+    best = page.said("first_screen.leader", study, top=_top(study), systems=len(study.order))
+    facts = {"best": "" if study.settings.baseline else best, "how": page.methods(study.headline)}
+    facts |= {"alpha": f"{diagnostics.alpha(study):.2g}", "level": percent(study.settings.level)}
+    facts |= {"picked": page.said("first_screen.picked") if len(diagnostics.best_two(study)) else ""}
+    margin = study.settings.margin
+    equivalent = f"Equivalent: within {_margin(study)}." if margin else page.said("first_screen.no_margin")
+    return page.said("first_screen.how", study, equivalent=equivalent, **facts)
+
+
+def _top(study: Study) -> str:
+    return "highest" if study.primary.metric.best == "high" else "lowest"

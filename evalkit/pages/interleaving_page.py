@@ -68,16 +68,7 @@ def estimates(study: Interleaving) -> Html:
     return page.estimates(study, caption)
 
 
-@page.of_a_part
-def comparisons(study: Interleaving) -> Html:
-    """The difference of the arms by each way to count."""
-    return page.comparisons(study)
-
-
-@page.of_a_part
-def segments(study: Interleaving) -> Html:
-    """The preference by segment of the sessions."""
-    return page.segments(study)
+comparisons, segments = page.of_a_part(page.comparisons), page.of_a_part(page.segments)
 
 
 @page.of_a_part
@@ -193,11 +184,11 @@ def balance(study: Interleaving) -> Figure | Html:
     frame = less_even(study)
     fraction = "½" if len(study.systems) == 2 else f"1/{len(study.systems)}"
     caption = page.said("interleaving.balance", whose=whose, fraction=fraction, level=study.settings.level)
-    label: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
+    drawn: dict[str, Any] = {"label": f"share of {whose} items − {fraction}", "zero": True}
+    drawn["height"] = figures.tall(len(frame), each=0.24)
     listed = "; ".join(f"{name} {signed(value)}" for name, value in zip(names, frame["value"], strict=True))
-    size = figures.WIDTH, figures.tall(len(frame), each=0.24)
     frame.insert(0, "name", names)
-    return figures.picture(plots.intervals, frame, alt=f"{caption} {listed}", caption=caption, size=size, **label)
+    return figures.picture(plots.intervals, frame, caption=caption, says=listed, **drawn)
 
 
 @page.of_a_part
@@ -210,13 +201,9 @@ def by_position(study: Interleaving) -> Figure | Html:
         f"{name}: {', '.join(number(value) for value in line['value'])}"
         for name, line in study.by_position.groupby("system", sort=False)
     )
-    labels: dict[str, Any] = {
-        "x": "position",
-        "y": "value",
-        "xlabel": "position in the list",
-        "ylabel": f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})",
-    }
-    return figures.picture(plots.curves, study.by_position, alt=f"{caption} {listed}", caption=caption, **labels)
+    labels: dict[str, Any] = {"x": "position", "y": "value", "xlabel": "position in the list"}
+    labels["ylabel"] = f"{outcome} per item (n ≤ {n:,} {plural(study.unit_name, n)})"
+    return figures.picture(plots.curves, study.by_position, caption=caption, says=listed, **labels)
 
 
 HOW = {"true": "true lift", "measured": "measured by an A/B test", "cuped": "measured with CUPED"}
@@ -315,10 +302,7 @@ def assumptions(study: Planning) -> str:
     w = study.world
     click = "a play ends the session" if w.leave == 1 else "a play never ends the session (position-based)"
     spread = f"lognormal with sigma {w.spread:g}" if w.spread else "the same for all: no heavy users"
-    return (
-        f"expected sessions per user {w.sessions:g}, {spread}; {w.candidates} candidates, lists of {w.k}; the next "
-        f"position is examined with probability {w.stay:g}, {click}"
-    )
+    return page.said("interleaving.assumptions", study, spread=spread, click=click)
 
 
 @page.of_a_part
@@ -327,17 +311,9 @@ def errors(study: Planning) -> Figure | Html:
     need = study.needed.set_index("design")["agree_95"]
     facts = {"production": PRODUCTION, "candidate": CANDIDATE, "users": study.users}
     caption = page.said("interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts)
-    listed = "; ".join(
-        f"{name} reaches 5% at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])
-    )
-    return figures.picture(
-        claim_plots.draw_errors,
-        study.curves,
-        study.groups,
-        alt=f"{caption} {listed}.",
-        caption=caption,
-        size=(figures.WIDTH, 3.2),
-    )
+    reached = [f"{name} reaches 5% at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])]
+    data, says = (study.curves, study.groups), f"{'; '.join(reached)}."
+    return figures.picture(claim_plots.draw_errors, *data, caption=caption, says=says, height=3.2)
 
 
 @page.of_a_part
@@ -347,8 +323,8 @@ def agreement(study: Planning) -> Figure | Html:
     caption = page.said("interleaving.agreement", rankers=study.rankers, each=study.each)
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
-    alt = f"{caption} {'; '.join(titles)}."
-    return figures.row(claim_plots.draw_agreement, data, titles, alt=alt, caption=caption, panels=3)
+    says = f"{'; '.join(titles)}."
+    return figures.row(claim_plots.draw_agreement, data, titles, caption=caption, says=says, panels=3)
 
 
 @page.of_a_part
@@ -361,7 +337,7 @@ def families(study: Planning) -> Figure | Html:
         f"hours {signed_percent(row.hours)}"
         for row in rankers.itertuples(index=False)
     )
-    drawn = figures.row(claim_plots.draw_families, rankers, alt=f"{caption} {listed}.", caption=caption, panels=2)
+    drawn = figures.row(claim_plots.draw_families, rankers, caption=caption, says=f"{listed}.", panels=2)
     return drawn.folded("Rankers that a preference misjudges (click-bait and diverse lists)")
 
 

@@ -11,7 +11,7 @@ from evalkit.drawing.tables import Html, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent
-from evalkit.pages import classes_page, explorer, page, shared_findings
+from evalkit.pages import classes_page, explorer, first_screen, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
 from evalkit.studies import classification
 from evalkit.studies import classification as diagnostics
@@ -24,30 +24,16 @@ score_plot, ks_plot = classes_page.score_plot, classes_page.ks_plot
 class_calibration_plot = classes_page.class_calibration_plot
 decision_curve = classes_page.decision_curve
 
-UNKNOWN = "The comparison with the labels' shares as scores is left out: it needs fewer labels, or all rows in memory."
-
 
 def title(study: LabelsStudy) -> Html:
     """The title and what was asked."""
     rows = f"{counted(len(study.account), 'row')} with {counted(len(study.names), 'label')}"
-    return classes_page.asked(study, "the labels", rows)
+    return first_screen.title("several", study, rows, "the labels")
 
 
 def findings(study: LabelsStudy) -> Html:
     """What to know of the data before the numbers."""
     return tables.findings(every_finding(study))
-
-
-def estimates(study: LabelsStudy) -> Html:
-    """Every metric, and below what predicting the labels' shares would give."""
-    caption = f"Metrics with {study.settings.level:.0%} intervals, {page.sample(study, len(study.account))}"
-    if not study.probabilities:
-        return page.estimates(study, caption)
-    if not study.measured.together:
-        return page.estimates(study, caption, UNKNOWN)
-    row = page.reference(study, "(labels' shares)", study.constant, study.settings.metrics)
-    note = "(labels' shares): every row has each label's share of true rows as its score."
-    return page.estimates(study, caption, note, more=[row])
 
 
 def curve_plot(study: LabelsStudy) -> Figure | Html:

@@ -27,7 +27,7 @@ def coin() -> Figure:
     caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
     k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
     drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
-    return figures.picture(claim_plots.null_shares, k, chance, caption=caption, size=(figures.WIDTH, 2.4), **drawn)
+    return figures.picture(claim_plots.null_shares, k, chance, caption=caption, height=2.4, **drawn)
 
 
 def on_coin() -> Html:

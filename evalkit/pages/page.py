@@ -366,9 +366,8 @@ def forest(study: Study, draw: Any, caption: str, **options: Any) -> Figure:
     frame["low"], frame["high"] = pairs["low"], pairs["high"]
     frame["colour"] = [COLOURED[verdict][1] for verdict in pairs["verdict"]]
     label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
-    alt, size = f"{caption} {listed(frame)}", (figures.WIDTH, figures.tall(len(frame)))
-    options["sides"] = SIDES[study.primary.metric.best]
-    return figures.picture(draw, frame, alt=alt, caption=caption, size=size, label=label, **options)
+    options |= {"label": label, "sides": SIDES[study.primary.metric.best]}
+    return figures.picture(draw, frame, caption=caption, says=listed(frame), height=figures.tall(len(frame)), **options)
 
 
 def listed(frame: pd.DataFrame) -> str:
@@ -437,23 +436,19 @@ def segment_plot(study: Study) -> Figure | Html:
     frame = drawn(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
     down, across = figures.grid(frame["slice"].nunique(), across=2)
-    level = percent(study.settings.level)
-    caption = f"{study.primary.label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
-    size = (
-        figures.WIDTH,
-        figures.tall(down, head=0.5, each=figures.tall(frame["system"].nunique(), head=0.85, each=0.17)),
-    )
-    label = study.primary.label
-    return figures.picture(plots.multiples, frame, caption=caption, size=size, panels=(down, across), label=label)
+    label, level = study.primary.label, percent(study.settings.level)
+    caption = f"{label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
+    height = figures.tall(down, head=0.5, each=figures.tall(frame["system"].nunique(), head=0.85, each=0.17))
+    return figures.picture(plots.multiples, frame, caption=caption, height=height, panels=(down, across), label=label)
 
 
 DEFINITIONS = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
-CAPTIONS = DEFINITIONS.pop("captions")
+CAPTIONS, QUESTIONS = DEFINITIONS.pop("captions"), DEFINITIONS.pop("questions")
 
 
-def said(place: str, **facts: object) -> str:
-    """The caption or the note of a piece in definitions.toml, with these facts of the study in it."""
-    return str(CAPTIONS[place].format_map(facts))
+def said(place: str, study: Any = None, /, **facts: object) -> str:
+    """The caption or the note of a piece in definitions.toml, with what it says of the study and these facts in it."""
+    return str(CAPTIONS[place].format_map(facts | {"study": study}))
 
 
 def meanings(part: str, **facts: object) -> list[tuple[str, str]]:

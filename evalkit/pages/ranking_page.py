@@ -34,14 +34,7 @@ TOP = 10
 
 def title(study: Ranking) -> Html:
     """The title and what was asked."""
-    return first_screen.title(
-        "Ranking report",
-        study,
-        counted(len(study.runs.query), "judged query"),
-        alone=f"How well does {study.leader} rank",
-        against=f"Is any system better than {study.settings.baseline}",
-        best=f"Which of {len(study.order)} systems ranks best",
-    )
+    return first_screen.title("ranking", study, counted(len(study.runs.query), "judged query"))
 
 
 def findings(study: Ranking) -> Html:
@@ -178,7 +171,7 @@ def queries(study: Ranking) -> Figure | Html:
         "ylabel": f"difference in {study.primary.label}",
         "colours": (lost, gained) if low else (gained, lost),
     }
-    return figures.picture(plots.bars, values.to_numpy(), caption=caption, size=(figures.WIDTH, 2.6), **labels)
+    return figures.picture(plots.bars, values.to_numpy(), caption=caption, height=2.6, **labels)
 
 
 def _values(study: Ranking) -> Figure:
@@ -187,7 +180,7 @@ def _values(study: Ranking) -> Figure:
     score = f"{diagnostics.sides(values)[1]:,} of {counted(len(values), 'query')} score 0"
     caption = f"{study.primary.label} of each query, sorted. {score}; dashed: the mean."
     labels: dict[str, Any] = {"xlabel": f"queries, sorted (n = {len(values):,})", "ylabel": study.primary.label}
-    return figures.picture(plots.bars, values, caption=caption, size=(figures.WIDTH, 2.6), **labels)
+    return figures.picture(plots.bars, values, caption=caption, height=2.6, **labels)
 
 
 def curves(study: Ranking) -> Figure:
@@ -212,9 +205,8 @@ def _curves(study: Ranking, frame: pd.DataFrame, what: str, x: str, xlabel: str,
         f"{name} from {number(ys.iloc[0])} at {xs.iloc[0]:g} to {number(ys.iloc[-1])} at {xs.iloc[-1]:g}"
         for name, xs, ys in ((name, line[x], line["value"]) for name, line in frame.groupby("system", sort=False))
     ]
-    alt = f"{caption} {'; '.join(ends)}."
     options |= {"x": x, "y": "value", "xlabel": xlabel, "ylabel": f"{ylabel} (n = {n:,})"}
-    return figures.picture(plots.curves, frame, caption=caption, alt=alt, **options)
+    return figures.picture(plots.curves, frame, caption=caption, says=f"{'; '.join(ends)}.", **options)
 
 
 def every_finding(study: Ranking) -> list[Finding]:

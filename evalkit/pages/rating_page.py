@@ -27,14 +27,7 @@ SURE = 0.05  # by how much a half-width may be off
 
 def title(study: Rating) -> Html:
     """The title and what was asked."""
-    return first_screen.title(
-        "Rating report",
-        study,
-        counted(len(study.account), "row"),
-        alone=f"How accurate are the forecasts of {study.leader}",
-        against=f"Does any system forecast better than {study.settings.baseline}",
-        best=f"Which of {len(study.order)} systems forecasts best",
-    )
+    return first_screen.title("rating", study, counted(len(study.account), "row"))
 
 
 def verdict(study: Rating) -> Html:
@@ -67,8 +60,7 @@ def error_plot(study: Rating) -> Figure:
     tenths = study.tenths[study.tenths["system"] == name]
     caption = page.said("rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level)
     labels: dict[str, Any] = {"xlabel": "forecast", "ylabel": f"forecast − actual (n = {n:,})"}
-    drawn, size = study.error_cells, (figures.WIDTH, 3.2)
-    return figures.picture(curve_plots.error_cells, drawn, tenths, caption=caption, size=size, **labels)
+    return figures.picture(curve_plots.error_cells, study.error_cells, tenths, caption=caption, height=3.2, **labels)
 
 
 def bias_plot(study: Rating) -> Figure:
@@ -218,11 +210,9 @@ def error_histogram_plot(study: Rating) -> Figure:
     values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
     rows = counted(len(study.account), "row")
     caption = page.said("rating.error_histogram_plot", rows=rows, bins=BINS, first=_first(study))
-    labels: dict[str, Any] = {"xlabel": "error (forecast − actual)", "ylabel": "share of rows"}
-    alt = f"{caption} Mean errors: {values}."
-    return figures.row(
-        curve_plots.errors, frame, means, caption=caption, alt=alt, panels=len(names), height=2.6, **labels
-    )
+    drawn: dict[str, Any] = {"xlabel": "error (forecast − actual)", "ylabel": "share of rows"}
+    drawn |= {"says": f"Mean errors: {values}.", "panels": len(names), "height": 2.6}
+    return figures.row(curve_plots.errors, frame, means, caption=caption, **drawn)
 
 
 def reliability_plot(study: Rating) -> Figure:
@@ -240,9 +230,8 @@ def reliability_plot(study: Rating) -> Figure:
     band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
     caption = page.said("rating.reliability_plot", rows=len(study.account), band=band, first=_first(study))
     values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
-    alt = f"{caption} {values}."
-    data = (drawn.curve, drawn.bands, drawn.spread)
-    return figures.row(curve_plots.means, *data, caption=caption, alt=alt, panels=len(names), height=3.4, words=words)
+    more: dict[str, Any] = {"words": words, "panels": len(names), "height": 3.4, "says": f"{values}."}
+    return figures.row(curve_plots.means, drawn.curve, drawn.bands, drawn.spread, caption=caption, **more)
 
 
 def decomposition(study: Rating) -> Html:

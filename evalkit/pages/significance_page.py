@@ -40,7 +40,7 @@ compared = page.where(lambda study: len(study.headline))
 
 Either = Significance | Shares
 PAIRS = 3  # pairs that a line names
-WIDE = (figures.WIDTH, 2.9)
+HEIGHT = 2.9  # inches of a figure
 
 
 def title_of_shares(study: Shares) -> Html:
@@ -76,7 +76,8 @@ def null_of_shares(study: Shares) -> Figure | Html:
     facts = {"opponents": study.opponents[0], "seen": shares.seen, "trials": trials, "null": study.null}
     caption = page.said("significance.null_of_shares", alternative=study.p.alternative, p=p_value(p), few=few, **facts)
     drawn: dict[str, Any] = {"seen": shares.seen, "counted": shares.added, "xlabel": f"successes of {trials}"}
-    return figures.picture(claim_plots.null_shares, shares.k, shares.probability, caption=caption, size=WIDE, **drawn)
+    data = shares.k, shares.probability
+    return figures.picture(claim_plots.null_shares, *data, caption=caption, height=HEIGHT, **drawn)
 
 
 def findings_of_shares(study: Shares) -> Iterator[Finding]:
@@ -215,10 +216,6 @@ def _looked(study: Significance) -> Iterator[Finding]:
         yield kinds.LOOKS.warning(study.p.looks, "units", looks=study.p.looks, **facts)
 
 
-def _pair(study: Either) -> str:
-    return " − ".join(study.opponents)
-
-
 def _p(study: Significance) -> str:
     """The p-value of the headline, which is not a share of the draws if it is corrected for several analyses."""
     paid = f", corrected for {study.p.looks} analyses" if study.p.looks > 1 else ""
@@ -228,25 +225,23 @@ def _p(study: Significance) -> str:
 @compared
 def differences(study: Either) -> Figure | Html:
     """The primary differences of all pairs with their intervals, around 0, and the margin."""
-    band = f"; band: the margin ±{study.settings.margin:g}" if study.settings.margin else ""
-    caption = f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} intervals, "
-    caption += f"unadjusted; {page.colours_of(study)}, after Holm's correction{band}."
-    return page.forest(study, claim_plots.forest, caption, margin=study.settings.margin)
+    margin, level = study.settings.margin, percent(study.settings.level)
+    facts = {"colours": page.colours_of(study), "band": f"; band: the margin ±{margin:g}" if margin else ""}
+    return page.forest(
+        study, claim_plots.forest, page.said("significance.differences", study, level=level, **facts), margin=margin
+    )
 
 
 @also(Shares, page.nothing)
 @compared
 def distribution(study: Significance) -> Figure | Html:
     """The differences of single units of the headline pair."""
-    sizes = study.effect(study.primary, study.opponents)[0]
+    sizes, units = study.effect(study.primary, study.opponents)[0], plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
-    caption = f"{_pair(study)}: difference in {study.primary.label} of each {study.unit_name}, n = {n:,}: "
-    caption += f"{sizes.wins:,} above 0, {sizes.ties:,} equal, {sizes.losses:,} below. Green: better, orange: worse. A "
-    caption += f"mean far from the median shows that a few {plural(study.unit_name, 2)} dominate."
-    xlabel = f"difference in {study.primary.label}"
-    drawn: dict[str, Any] = {"xlabel": xlabel, "ylabel": plural(study.unit_name, 2)}
+    caption = page.said("significance.distribution", study, n=n, sizes=sizes, units=units)
+    drawn: dict[str, Any] = {"xlabel": f"difference in {study.primary.label}", "ylabel": units}
     drawn["less_is_better"] = study.primary.metric.best == "low"
-    return figures.picture(claim_plots.histogram, study.distribution(), caption=caption, size=WIDE, **drawn)
+    return figures.picture(claim_plots.histogram, study.distribution(), caption=caption, height=HEIGHT, **drawn)
 
 
 @also(Shares, null_of_shares)
@@ -257,15 +252,14 @@ def null_distribution(study: Significance) -> Figure | Html:
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     far = "Red: at least" if claim_plots.far(draws, row["difference"]).any() else "None is"
-    caption = f"{_pair(study)}: the mean difference in {study.primary.label} if every {study.unit_name} had been won "
-    caption += f"or lost by a fair coin ({how}, n = {row['n']:,}). {far} as far from 0 as observed, "
-    caption += f"{signed(row['difference'])}; {_p(study)}."
+    facts = {"n": row["n"], "far": far, "observed": signed(row["difference"]), "p": _p(study)}
+    caption = page.said("significance.null_distribution", study, how=how, **facts)
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
         "xlabel": f"mean difference in {study.primary.label} under the null",
         "ylabel": f"share of {'draws' if study.many else 'sign vectors'}",
     }
-    return figures.picture(claim_plots.null_distribution, draws, caption=caption, size=WIDE, **drawn)
+    return figures.picture(claim_plots.null_distribution, draws, caption=caption, height=HEIGHT, **drawn)
 
 
 @also(Shares, page.nothing)
@@ -280,17 +274,13 @@ def ranks(study: Significance) -> Figure | Html:
     listed = ", ".join(f"{name} {rank:.2f}" for name, rank in means.items())
     more = f" The figure shows the {page.DRAWN} best." if len(means) < k else ""
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
-    rough = rough if diagnostics.rough_ranks(k, n) else ""
-    caption = f"Mean ranks by {study.primary.label} of k = {k} systems over n = {n:,} {plural(study.unit_name, n)} "
-    caption += f"(Friedman p {p_value(summary['friedman'])}, Iman–Davenport p {p_value(summary['iman_davenport'])}); "
-    caption += f"bars join systems within Nemenyi's critical difference, {summary['critical_difference']:.2f}.{rough} "
-    caption += "Ranks ignore the sizes of differences and depend on which systems are compared: the paired differences "
-    caption += f"above decide.{more}"
-    size = figures.WIDTH, figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)
+    facts = {"k": k, "n": n, "units": plural(study.unit_name, n), "distance": summary["critical_difference"]}
+    facts |= {"friedman": p_value(summary["friedman"]), "iman_davenport": p_value(summary["iman_davenport"])}
+    facts |= {"rough": rough if diagnostics.rough_ranks(k, n) else "", "more": more}
+    caption = page.said("significance.ranks", study, **facts)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
-    return figures.picture(
-        claim_plots.critical_difference, means, alt=f"{caption} {listed}", caption=caption, size=size, **drawn
-    )
+    drawn["height"] = figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)
+    return figures.picture(claim_plots.critical_difference, means, caption=caption, says=listed, **drawn)
 
 
 @also(Shares, page.nothing)
@@ -299,16 +289,14 @@ def power(study: Significance) -> Figure | Html:
     if not len(study.headline) or not len(frame := paired.power_curve(study)):
         return Html("")
     of = study.paired(study.primary, study.opponents)
-    caption = f"{_pair(study)}: power, the probability of detecting a true difference in {study.primary.label} at α = "
-    caption += f"{beyond(study.family_level):.2g} (Holm's first step), from the spread of these differences (standard "
-    caption += f"deviation {number(of.spread)}); n = {of.n:,} {plural(study.unit_name, of.n)} as here, a quarter, four "
-    caption += "times as many. Horizontal: 80%."
+    facts = {"deviation": number(of.spread), "n": of.n, "units": plural(study.unit_name, of.n)}
+    caption = page.said("significance.power", study, alpha=beyond(study.family_level), **facts)
     drawn: dict[str, Any] = {
         "observed": float(study.headline.iloc[0]["difference"]),
         "margin": study.settings.margin,
         "xlabel": f"true difference in {study.primary.label}",
     }
-    return figures.picture(claim_plots.power, frame, caption=caption, size=WIDE, **drawn)
+    return figures.picture(claim_plots.power, frame, caption=caption, height=HEIGHT, **drawn)
 
 
 @also(Shares, page.nothing)
@@ -316,18 +304,17 @@ def power(study: Significance) -> Figure | Html:
 def duality(study: Significance) -> Figure | Html:
     """The headline's test and interval as one picture: p of every mean, and α cuts out the interval."""
     row, each = study.headline.iloc[0], beyond(study.test_level)
-    test = "t" if study.many else "sign flips"
-    zero = "outside" if float(row["p"]) < alpha(study) else "inside"
-    caption = f"{_pair(study)}: p of every hypothesised mean difference, by {test}. The values with p ≥ {each:.4g} "
-    caption += f"form the {percent(study.settings.level)} interval {interval(row['low'], row['high'], signed)}; 0 lies "
-    caption += f"{zero}, {_p(study)}."
+    facts = {"test": "t" if study.many else "sign flips", "level": percent(study.settings.level), "p": _p(study)}
+    facts |= {"zero": "outside" if float(row["p"]) < alpha(study) else "inside"}
+    ends = interval(row["low"], row["high"], signed)
+    caption = page.said("significance.duality", study, each=each, interval=ends, **facts)
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),
         "alpha": each,
         "limits": tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
         "label": f"mean difference in {study.primary.label} under the null",
     }
-    return figures.picture(claim_plots.duality, study.p_curve(), caption=caption, size=WIDE, **drawn)
+    return figures.picture(claim_plots.duality, study.p_curve(), caption=caption, height=HEIGHT, **drawn)
 
 
 JOINT = "joint sign flips of the whole family"
@@ -337,12 +324,11 @@ NORMAL = "normal draws for the whole family, with the covariance of joint sign f
 @also(Shares, title_of_shares)
 def title(study: Significance) -> Html:
     """The title and what was asked."""
-    n = most_units(study)
-    many = len([name for name in study.systems if name != study.settings.baseline])
-    who = f"{many} {plural('system', many)}" + (
-        f" against {study.settings.baseline}" if study.settings.baseline else ""
-    )
-    asked = f"What can be claimed about {who} on {study.primary.label}, from {n:,} {plural(study.unit_name, n)}?"
+    baseline = study.settings.baseline
+    who = counted(len([name for name in study.systems if name != baseline]), "system")
+    who += f" against {baseline}" if baseline else ""
+    n = counted(most_units(study), study.unit_name)
+    asked = f"What can be claimed about {who} on {study.primary.label}, from {n}?"
     return first_screen.heading("Significance report", asked, study)
 
 
@@ -438,10 +424,8 @@ def needed(study: Significance) -> Html:
         f"{units} for 80%": tables.count("n_80", _count),
         f"{units} for 90%": tables.count("n_90", _count),
     }
-    caption = f"Units needed for {' − '.join(study.opponents)} in {study.primary.label}, at α = "
-    caption += f"{beyond(study.family_level):.2g} (Holm's first step over all comparisons)"
-    note = "Plan for a difference that would matter: the observed one is as uncertain as the verdict."
-    return of_rows(caption, frame, columns, note)
+    caption = page.said("significance.needed", study, alpha=beyond(study.family_level))
+    return of_rows(caption, frame, columns, page.said("significance.needed_note"))
 
 
 def _count(n: float) -> str:

@@ -49,14 +49,8 @@ def threshold_plot(study: BinaryStudy) -> Figure | Html:
     lines = [own.assign(system=metric, x=own["threshold"], y=own[metric]) for metric in ("precision", "recall", "f1")]
     used = study.thresholds[study.leader]
     mark = ((used, used), (0, 1)) if used == used and abs(used) != float("inf") else None
-    left = Panel(
-        pd.concat(lines),
-        "threshold",
-        f"metric of {study.leader}",
-        f"{study.leader} by threshold",
-        reference=mark,
-        steps=FROM_ABOVE,
-    )
+    y, title = f"metric of {study.leader}", f"{study.leader} by threshold"
+    left = Panel(pd.concat(lines), "threshold", y, title, reference=mark, steps=FROM_ABOVE)
     rows = counted(study.table(study.leader).total, "row")
     caption = page.said("threshold.threshold_plot", leader=study.leader, rows=rows, used=number(used))
     return figures.row(curve_plots.panels, [left], caption=caption, panels=1)
@@ -68,10 +62,9 @@ def cost_plot(study: BinaryStudy) -> Figure | Html:
     frame = page.drawn(study, study.sweep.assign(x=study.sweep["predicted"], y=study.sweep["cost"]))
     points = page.drawn(study, used_costs(study))
     panel = Panel(frame, "share of rows predicted positive", "mean cost per row", points=points)
-    best = study.choices[study.choices["rule"] == LEAST_COST]
-    lowest = listed(
-        (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best.itertuples()), page.CURVES, "; "
-    )
+    best = study.choices[study.choices["rule"] == LEAST_COST].itertuples()
+    costs = (f"{row.system} {number(row.cost)} {_where(row.threshold)}" for row in best)
+    lowest = listed(costs, page.CURVES, "; ")
     caption = page.said("threshold.cost_plot", costs=study.costs, lowest=lowest, few=page.few(study))
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
@@ -170,9 +163,8 @@ def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
     target = f'<label>Least cost with <select>{metrics}</select></label><label>of at least {number} max="1"></label>'
     at = "".join(used) if len(used) == 1 else ""
     slider = f'<input type="range" min="0" max="{last}">'
-    return (
-        f'<div class="tools sweep" hidden><label>Threshold {slider}</label><output>{at}</output>{fields}{target}</div>'
-    )
+    threshold = f"<label>Threshold {slider}</label><output>{at}</output>"
+    return f'<div class="tools sweep" hidden>{threshold}{fields}{target}</div>'
 
 
 def _places(of_systems: Sequence[Any]) -> int:
@@ -194,15 +186,8 @@ def _count_cell(weight: float) -> Cell:
 
 def _moving_note(study: BinaryStudy, limits: Plain | Varied, systems: int) -> str:
     first = f" The first {systems} of {len(study.order)} systems." if systems < len(study.order) else ""
-    none = (
-        ""
-        if limits.level
-        else " No intervals: sums over rows that are clustered or weighted tell those of one threshold."
-    )
-    return (
-        f"The table opens at the threshold used ({study.rule.text}). {study.costs.said} Intervals are for a threshold "
-        f"that was not chosen on these rows.{none}{first}"
-    )
+    none = "" if limits.level else page.said("threshold.no_intervals")
+    return page.said("threshold.moving_note", study, none=none, first=first)
 
 
 def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: Sequence[int]) -> str:
@@ -218,12 +203,9 @@ def _data(moves: Moving, limits: Plain | Varied, counts: Sequence[int], places: 
         {"P": c.positives, "N": c.negatives} | {key: column[::-1] for key, column in columns[name].items()}
         for name, c in moves.tables.items()
     ]
-    named = " ".join(map(moves.named, moves.threshold[::-1]))
-    return json.dumps(
-        {"named": named, "places": [*counts, *places], "systems": systems} | limits.quantiles(),
-        separators=(",", ":"),
-        ensure_ascii=False,
-    )
+    whole: dict[str, Any] = {"named": " ".join(map(moves.named, moves.threshold[::-1])), "places": [*counts, *places]}
+    whole |= {"systems": systems} | limits.quantiles()
+    return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
 
 
 def _column(column: Any) -> list[float]:

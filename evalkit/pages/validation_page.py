@@ -400,9 +400,7 @@ def paired(study: Validation) -> Html:
     few = f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' models are taken as fixed."
     note = few if study.few_pooled else f"p by {c.method}{adjusted}."
     below = f"The same by fold, {level}, {len(study.tests)} folds"
-    wrong = f"p by Nadeau and Bengio's corrected t{adjusted if study.few_pooled else ', not adjusted'}. Crossed out: "
-    wrong += "the plain t-test ignores that folds share rows; over 10 × 10 folds it declares two equal learners "
-    wrong += "different in half of all cases."
+    wrong = page.said("validation.wrong_note", adjusted=adjusted if study.few_pooled else ", not adjusted")
     above_all = of_rows(above, study.paired, pooled, note, PAIRED)
     return above_all if study.holdout else tables.stack([above_all, of_rows(below, study.paired, folded, wrong)])
 
@@ -411,21 +409,19 @@ def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
     caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
-    return page.estimates(
-        study, caption, f"{study.baseline}: uses no features, only the class shares or the median of the training rows."
-    )
+    return page.estimates(study, caption, page.said("validation.estimates_note", study))
 
 
 def fold_map(study: Validation) -> Figure:
     """Which rows train and test in each fold, along time, groups or the rows of the table."""
-    along, frame = ALONG[study.axis], study.stretches(BINS)
+    along, frame, rows = ALONG[study.axis], study.stretches(BINS), counted(len(study.examples), "row")
     both = "; both: some of these rows are in the training set, others in the test set, and no row is in both"
     mixed = both if "both" in set(frame["kind"]) else ""
-    n, folds = len(study.examples), counted(len(study.tests), "fold")
-    caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {counted(n, 'row')}."
-    labels: dict[str, Any] = {"xlabel": f"{along} (n = {counted(n, 'row')})", "dated": study.examples.dated}
-    size = figures.WIDTH, figures.tall(len(study.tests), head=1.3, each=0.2)
-    return figures.picture(curve_plots.draw_map, frame, caption=caption, size=size, **labels)
+    folds = counted(len(study.tests), "fold")
+    caption = f"Where each fold trains and tests, along the {along}{mixed}. {folds}, {rows}."
+    labels: dict[str, Any] = {"xlabel": f"{along} (n = {rows})", "dated": study.examples.dated}
+    height = figures.tall(len(study.tests), head=1.3, each=0.2)
+    return figures.picture(curve_plots.draw_map, frame, caption=caption, height=height, **labels)
 
 
 def folds(study: Validation) -> Figure:
@@ -440,18 +436,16 @@ def folds(study: Validation) -> Figure:
         caption = f"{label} on each fold's test rows.{sides} {ends} over {counted(len(study.tests), 'fold')}."
     names: dict[str, Any] = {"label": label, "subject": study.subject}
     names["xlabel"] = f"fold (n = {counted(study.rows.size, 'row')} tested)"
-    return figures.picture(curve_plots.draw_folds, frame, caption=caption, size=(figures.WIDTH, 2.8), **names)
+    return figures.picture(curve_plots.draw_folds, frame, caption=caption, height=2.8, **names)
 
 
 def interval_plot(study: Validation) -> Figure:
     """The honest intervals and the naive ones, which are grey, on one axis."""
     frame = pd.DataFrame({"name": study.intervals["what"]} | {c: study.intervals[c] for c in ("value", "low", "high")})
     frame["colour"] = [COLOURS[0] if honest else GREY for honest in study.intervals["honest"]]
-    caption = f"{study.primary.label} of {study.subject} with {study.settings.level:.0%} intervals; grey: falsely "
-    caption += "assumes independent observations."
-    label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
-    size = figures.WIDTH, figures.tall(len(frame))
-    return figures.picture(plots.intervals, frame, caption=caption, size=size, label=label, zero=False)
+    label, height = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})", figures.tall(len(frame))
+    caption = page.said("validation.interval_plot", study)
+    return figures.picture(plots.intervals, frame, caption=caption, height=height, label=label, zero=False)
 
 
 @page.where(lambda study: len(study.selection))
@@ -506,10 +500,7 @@ def _one_out(study: Validation) -> str:
     value = study.reversed_by_one_out
     if value is None:
         return ""
-    return (
-        f"Leaving one out gives {number(value)}: without a row its own class is the rarer one among the others, so a "
-        "model that relies on the class shares always predicts the other class. This is an artefact of the split."
-    )
+    return page.said("resplits.one_out", value=number(value))
 
 
 def _bootstrap(study: Validation) -> list[Html]:
@@ -517,14 +508,7 @@ def _bootstrap(study: Validation) -> list[Html]:
     b = study.other.bootstrap
     if b is None:
         return []
-    items = {
-        "apparent": "on the rows that the model was fitted to",
-        "out_of_bag": "out of bag (trained on 63% of the rows: pessimistic)",
-        "error_632": ".632",
-        "error_632_plus": ".632+",
-        "no_information": "with features that carry no information",
-    }
-    rows: list[list[Cell | str]] = [[text, number_cell(b.accuracy(name))] for name, text in items.items()]
+    rows: list[list[Cell | str]] = [[text, number_cell(b.accuracy(name))] for name, text in page.meanings("bootstrap")]
     return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
 
 
@@ -536,12 +520,10 @@ def _ignoring(study: Validation) -> list[Html]:
     what = "time" if "time" in study.known else "group"
     split = "the folds given" if "fold" in study.known else f"split by {what}"
     honest, blind = (study.estimate(study.primary, study.subject), study.interval(study.primary, study.other.ignoring))
+    cells = [with_interval(e.value, e.low, e.high) for e in (honest, blind)]
     rows: list[list[Cell | str]] = [
-        [split, with_interval(honest.value, honest.low, honest.high)],
-        [
-            Cell(f"rows at random, {what} ignored", tag="s"),
-            replace(with_interval(blind.value, blind.low, blind.high), tag="s"),
-        ],
+        [split, cells[0]],
+        [Cell(f"rows at random, {what} ignored", tag="s"), replace(cells[1], tag="s")],
         ["difference", number_cell(study.optimism(blind), show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
@@ -555,16 +537,12 @@ def strip(study: Validation) -> Figure | Html:
     frame, label = study.other.points, study.primary.label
     if not len(frame):
         return tables.paragraph("No other split was fitted: " + "; ".join(map(_why_not, study.other.unfitted)))
-    listed = "; ".join(
-        f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}"
-        for row in study.other.summary.to_dict("records")
-    )
-    caption = page.said("resplits.strip", label=label, subject=study.subject)
-    size = figures.WIDTH, figures.tall(frame["way"].nunique(), head=1.0, each=0.5)
-    xlabel = f"{label} (n = {counted(len(study.examples), 'row')})"
-    return figures.picture(
-        curve_plots.draw_strip, frame, alt=f"{caption} {listed}.", caption=caption, size=size, xlabel=xlabel
-    )
+    rows = study.other.summary.to_dict("records")
+    says = "; ".join(f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}" for row in rows)
+    drawn: dict[str, Any] = {"height": figures.tall(frame["way"].nunique(), head=1.0, each=0.5)}
+    drawn["xlabel"] = f"{label} (n = {counted(len(study.examples), 'row')})"
+    caption = page.said("resplits.strip", study)
+    return figures.picture(curve_plots.draw_strip, frame, caption=caption, says=f"{says}.", **drawn)
 
 
 def learning_curve(study: Validation) -> Figure | Html:
@@ -578,11 +556,9 @@ def learning_curve(study: Validation) -> Figure | Html:
         for name, part in frame.groupby("system", sort=False)
     )
     caption = f"{label} of {study.subject} by the number of training rows; band: from the lowest to the highest fold."
-    labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True}
+    labels: dict[str, Any] = {"x": "rows", "y": "value", "log": True, "height": 2.6}
     labels |= {"xlabel": "training rows (log scale)", "ylabel": f"{label} (n = {len(study.tests)} folds)"}
-    return figures.picture(
-        plots.curves, frame, alt=f"{caption} {ends}.", caption=caption, size=(figures.WIDTH, 2.6), **labels
-    )
+    return figures.picture(plots.curves, frame, caption=caption, says=f"{ends}.", **labels)
 
 
 SUMMARY = (verdict, leakage, estimates)
