@@ -249,11 +249,13 @@ class Counts:
         return Counts(most, 0, code, code, np.broadcast_to(np.int64(1), len(code)), sums, whole)._pooled()
 
     def __add__(self, other: Counts) -> Counts:
-        """Parts wait until they are as many as the bins: then they are laid together."""
-        parts = self._parts + other._parts
-        whole = replace(parts[0], waiting=parts[1:])
+        """Parts wait in bins as wide as those of any, and are laid together once they are twice as many as the bins."""
+        every = self._parts + other._parts
+        shift = max(part.shift for part in every)
+        parts = [part if part.shift == shift else replace(part, shift=shift)._pooled() for part in every]
+        whole = replace(parts[0], waiting=tuple(parts[1:]))
         room = self._room(sum(int(part.rows.sum()) for part in parts))
-        return whole.merged if sum(len(part.low) for part in parts) > 1.5 * room else whole
+        return whole.merged if sum(len(part.low) for part in parts) > 2 * room else whole
 
     @property
     def _parts(self) -> tuple[Counts, ...]:

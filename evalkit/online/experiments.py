@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, minus, ratio, same_length
 from evalkit.reading.tables.table import Coded
-from evalkit.statistics.independent import Arm, arm_of, mean_of, t_of_arms
+from evalkit.statistics.independent import arm_of, centred, mean_of, t_of_arms
 from evalkit.statistics.significance import Comparison
+
+Centred = tuple[float, Floats]  # a mean, and how far each value lies above it
 
 
 @dataclass(frozen=True)
@@ -123,10 +125,13 @@ def cuped(
     >>> round(cuped([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3]).difference.value, 3)
     1.333
     """
-    after, before, slope = _slope(treatment, control, treatment_before, control_before)
-    value = after[0].value - after[1].value - slope * (before[0].value - before[1].value)
-    parts = [arm_of(value, minus(y.effect, slope * x.effect)) for y, x in zip(after, before, strict=True)]
-    return t_of_arms(value, parts, level, unit, "CUPED")
+    return of_adjusted(*adjusted(treatment, control, treatment_before, control_before), level=level, unit=unit)
+
+
+def of_adjusted(treatment: Floats, control: Floats, *, level: float = 0.95, unit: str = "user") -> Comparison:
+    """The difference of means of values that `adjusted` has made."""
+    arms = [mean_of(treatment), mean_of(control)]
+    return t_of_arms(arms[0].value - arms[1].value, arms, level, unit, "CUPED")
 
 
 def adjusted(
@@ -138,22 +143,22 @@ def adjusted(
     [[0.75, 0.5, 1.25], [-0.25, -0.5, -0.75]]
     """
     after, before, slope = _slope(treatment, control, treatment_before, control_before)
-    first, second = (y.value + y.effect - slope * (x.value + x.effect) for y, x in zip(after, before, strict=True))
+    first, second = (mean + y - slope * (earlier + x) for (mean, y), (earlier, x) in zip(after, before, strict=True))
     return first, second
 
 
 def _slope(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
-) -> tuple[list[Arm], list[Arm], float]:
-    """Both arms, both before, and the slope within arms."""
+) -> tuple[list[Centred], list[Centred], float]:
+    """The mean of both arms and how far values lie above it, the same of the covariate, and the slope within arms."""
     arms = {"treatment": treatment, "control": control}
-    after = [mean_of(finite(name, values)) for name, values in arms.items()]
+    after = [centred(finite(name, values)) for name, values in arms.items()]
     befores = zip(arms, (treatment_before, control_before), strict=True)
-    before = [mean_of(finite(f"{name}_before", values)) for name, values in befores]
-    for name, y, x in zip(arms, after, before, strict=True):
-        same_length(**{name: y.effect, f"{name}_before": x.effect})
-    product = sum(float(y.effect @ x.effect) for y, x in zip(after, before, strict=True))
-    return after, before, float(np.nan_to_num(ratio(product, sum(float(x.effect @ x.effect) for x in before))))
+    before = [centred(finite(f"{name}_before", values)) for name, values in befores]
+    for name, (_, y), (_, x) in zip(arms, after, before, strict=True):
+        same_length(**{name: y, f"{name}_before": x})
+    product = sum(float(y @ x) for (_, y), (_, x) in zip(after, before, strict=True))
+    return after, before, float(np.nan_to_num(ratio(product, sum(float(x @ x) for _, x in before))))
 
 
 def stratified(
@@ -189,6 +194,6 @@ def correlation(x: ArrayLike, y: ArrayLike) -> float:
     >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
     (0.982, 0.0)
     """
-    a, b = (mean_of(finite(name, values)).effect for name, values in {"x": x, "y": y}.items())
+    (_, a), (_, b) = (centred(finite(name, values)) for name, values in {"x": x, "y": y}.items())
     spread = np.sqrt(a @ a) * np.sqrt(b @ b)
     return float(a @ b / spread) if spread > 0 else 0.0

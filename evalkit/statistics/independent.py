@@ -130,10 +130,15 @@ def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
     return Arm(value, spread, n if users is None else users, effect)
 
 
+def centred(values: Floats) -> tuple[float, Floats]:
+    """The mean of an arm, and by how much each user's value is above it."""
+    value = float(ratio(values.sum(), values.size))
+    return value, minus(values, value)
+
+
 def mean_of(values: Floats) -> Arm:
     """The mean of an arm."""
-    value = float(ratio(values.sum(), values.size))
-    return arm_of(value, minus(values, value))
+    return arm_of(*centred(values))
 
 
 def ratio_of(values: Sums) -> Arm:

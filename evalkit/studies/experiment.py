@@ -234,11 +234,11 @@ class Experiment(Study):
 
     def cuped(self, share: float | None) -> Comparison:
         """CUPED; where skewed arms are so unlike that t does not hold, the studentised permutation of what is left."""
-        sides, before = self._capped(share), self._sides(self.table.numbers[str(self.p.before)])
-        left = experiments.adjusted(*sides, *before)
+        before = self._sides(self.table.numbers[str(self.p.before)])
+        left = experiments.adjusted(*self._capped(share), *before)
         if independent.fits(*left):
             return self._permuted(*left)
-        return experiments.cuped(*sides, *before, level=self.settings.level)
+        return experiments.of_adjusted(*left, level=self.settings.level)
 
     def stratified(self) -> Comparison:
         """Post-stratified t; in the same way the studentised permutation within strata."""
