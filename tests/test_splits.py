@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from evalkit.arrays import InputError
 from evalkit.offline import fitting, splits
+from evalkit.reading.tables.table import Coded
 
 
 @st.composite
@@ -85,7 +86,7 @@ def test_the_newest_rows_by_hand():
 
 def test_pairs_of_a_table_in_parts_are_those_of_its_rows():
     fold, draw = np.random.default_rng(1).integers(0, 3, 40), np.arange(40) % 2
-    folds = splits.read(fold.astype(str), draw.astype(str))
+    folds = splits.read(*(Coded(tuple(map(str, np.unique(part))), part) for part in (fold, draw)))
     assert folds.names == tuple(f"{i}/{k}" for i in (0, 1) for k in (0, 1, 2))
     for (train, test), name, own, sizes in zip(
         folds.pairs, folds.names, folds.tests, np.transpose(folds.sizes), strict=True

@@ -340,8 +340,8 @@ def test_more_rows_than_are_held_are_refused_by_name_and_number(kind, tmp_path):
     table = pa.Table.from_pandas(frame)
     preds = {"frame": frame, "batches": table.to_batches(7)}.get(kind, str(tmp_path / f"made.{kind}"))
     preds = iter(preds) if kind == "batches" else preds
-    where = {"frame": "data frame", "batches": "record batches"}.get(kind, f"made.{kind}")
-    with pytest.raises(InputError, match=rf"{where}: 60 rows are more than the 59 that .* holds; .* classification"):
+    where = "" if kind in ("frame", "batches") else f"made.{kind}: "
+    with pytest.raises(InputError, match=rf"{where}60 rows are more than the 59 that .* holds; .* classification"):
         validation.study_of(Validation.of({"preds": preds}), Limits(reading=Reading(rows=10, held=59)))
 
 

@@ -166,14 +166,14 @@ def possible(
 ) -> tuple[Chosen, ...]:
     """Return the metrics of these names, or of the usual ones those that need no more than is given.
 
-    lacks: what is not given, of "scores", "probabilities", "scores of units", and what a metric that needs it would
-    need. Raises ParameterError for such a metric.
+    lacks: what is not given, of "scores", "probabilities", "scores of units" and further "columns", and what a metric
+    that needs it would need. Raises ParameterError for such a metric.
     """
     kept = [name for name in usual if find(name, structure).metric.needs not in lacks]
     metrics = chosen(names, structure, kept)
     for metric in metrics:
-        if metric.metric.needs in lacks:
-            raise ParameterError(f"metrics: {metric.label} needs {lacks[metric.metric.needs]}")
+        if (need := metric.metric.needs or ("columns" if metric.metric.columns else "")) in lacks:
+            raise ParameterError(f"metrics: {metric.label} needs {lacks[need]}")
     return metrics
 
 

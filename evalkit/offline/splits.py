@@ -5,8 +5,8 @@ Every function returns `Folds`: pairs of row numbers, usable as `cv=` wherever s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite
+from evalkit.reading.inputs.folds import DEVELOPMENT, TEST, TRAINING, YES_NO, set_of
 from evalkit.reading.tables.table import Coded, Slice
 
 MOST_FITS = 10_000
@@ -46,16 +47,13 @@ class Parted:
 class Folds:
     """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made them.
 
-    names: of the test sides, where they have any. set_aside: rows of a validation set, neither trained on nor tested.
-    repeats: how often the folds were drawn.
+    names: of the test sides, where they have any.
     """
 
     rows: int
     pairs: Sequence[tuple[Ints, Ints]] | Parted
     rule: str
     names: tuple[str, ...] = ()
-    set_aside: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    repeats: int = 1
 
     @property
     def labels(self) -> Sequence[str]:
@@ -228,11 +226,14 @@ def by_column(fold: ArrayLike) -> Folds:
     >>> by_column(["a", "b", "a"]).pairs[0]
     (array([1]), array([0, 2]))
     """
-    number, names = codes(fold)
-    if names.size < 2:
-        raise InputError(f"fold must have 2 or more values, got {names.tolist()}")
-    pairs = Parted(number, ~np.eye(names.size, dtype=np.bool_), np.arange(names.size))
-    return Folds(number.size, pairs, "given by the fold column")
+    return _by_part(*codes(fold))
+
+
+def _by_part(part: Ints, names: Sequence[Any]) -> Folds:
+    if len(names) < 2:
+        raise InputError(f"fold must have 2 or more values, got {[*names]}")
+    pairs = Parted(part, ~np.eye(len(names), dtype=np.bool_), np.arange(len(names)))
+    return Folds(part.size, pairs, "given by the fold column")
 
 
 def _times(repeats: int) -> str:
@@ -333,94 +334,70 @@ def out_of_bag(rows: int, *, rng: np.random.Generator, repeats: int = 100) -> Fo
 
 
 CONSECUTIVE = "the fold column: blocks of time, each treated as trained on the earlier ones"
-
-TRAINING = frozenset(("train", "training", "trn", "tr", "trainset", "fit", "learn", "insample", "seen"))
-TEST = frozenset(("test", "testing", "tst", "te", "testset", "holdout", "heldout"))
-TEST |= frozenset(("outofsample", "oos", "outoftime", "oot", "unseen"))
-YES_NO = frozenset(("true", "false", "yes", "no"))
-DEVELOPMENT = frozenset(("valid", "validation", "val", "dev", "development", "eval", "evaluation"))
 HOLDOUT_RULE = "one holdout, as the fold column says"
 
 
-def read(fold: Coded | ArrayLike, repeat: Coded | ArrayLike | None = None) -> Folds:
+def read(fold: Coded, repeat: Coded | None = None) -> Folds:
     """Return the folds of a column of names. repeat: the repeat of the folds that each row belongs to.
 
     A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test` the validation rows
-    are set aside. Raises InputError if the names do not identify exactly one test set.
+    are on neither side. Raises InputError if the names do not identify exactly one test set.
 
-    >>> folds = read(["train", "test", "train", "valid"])
-    >>> folds.names, folds.pairs, folds.set_aside
-    (('test',), ((array([0, 2]), array([1])),), array([3]))
+    >>> folds = read(Coded(("test", "train", "valid"), np.array([1, 0, 1, 2])))
+    >>> folds.names, folds.pairs
+    (('test',), ((array([0, 2]), array([1])),))
     """
-    number, names = _coded(fold)
-    if repeat is not None and len((draws := _coded(repeat))[1]) > 1:
-        return _repeated(number, names, *draws)
-    distinct = [str(name) for name in names]
-    if len(distinct) > 1 and all(_word(name) in YES_NO for name in distinct):
-        raise InputError(f"fold must name folds, or training and test rows as train and test, got {_listed(distinct)}")
-    if len(distinct) > 1 and any(_word(name) in TRAINING | TEST for name in distinct):
-        return _holdout(number, distinct)
-    return replace(by_column(number if len(distinct) > 1 else distinct), names=tuple(distinct))
-
-
-def _coded(column: Coded | ArrayLike) -> tuple[Ints, np.ndarray]:
-    """The number of each row's name, and the names in order."""
-    number, names = (column.code, column.names) if isinstance(column, Coded) else codes(column)
-    return number, np.array(names).astype(str)
-
-
-def _word(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())
-
-
-def _named(distinct: Sequence[str], words: frozenset[str]) -> list[str]:
-    return [name for name in distinct if _word(name) in words]
+    if repeat is not None and len(repeat.names) > 1:
+        return _repeated(fold, repeat)
+    sets = {name: set_of(name) for name in fold.names}
+    if len(sets) > 1 and {*sets.values()} == {YES_NO}:
+        raise InputError(f"fold must name folds, or training and test rows as train and test, got {_listed([*sets])}")
+    if len(sets) > 1 and {TRAINING, TEST} & {*sets.values()}:
+        return _holdout(fold, sets)
+    return replace(_by_part(fold.code, fold.names), names=fold.names)
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(map(repr, names[:-1])), repr(names[-1]))))
 
 
-def _holdout(number: Ints, distinct: Sequence[str]) -> Folds:
-    training, tests, aside = (_named(distinct, words) for words in (TRAINING, TEST, DEVELOPMENT))
-    if len(training) + len(tests) + len(aside) < len(distinct):
+def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
+    """The one split of training and test rows. sets: what each name of the column says."""
+    training, tests, development = ([name for name in sets if sets[name] == of] for of in (TRAINING, TEST, DEVELOPMENT))
+    if len(training) + len(tests) + len(development) < len(sets):
         raise InputError(
-            f"fold must name either folds or the training and test rows of one holdout, got {_listed(distinct)}"
+            f"fold must name either folds or the training and test rows of one holdout, got {_listed([*sets])}"
         )
     if len(training) != 1:
-        raise InputError(f"fold must name one set of training rows beside the test set, got {_listed(distinct)}")
-    measured = tests or aside
+        raise InputError(f"fold must name one set of training rows beside the test set, got {_listed([*sets])}")
+    measured = tests or development
     if len(measured) != 1:
         raise InputError(
             f"fold must name one test set, got {_listed(measured)}; "
             "report each test set separately, with the training rows"
         )
-    train, test = (np.flatnonzero(number == distinct.index(name)) for name in (training[0], measured[0]))
-    among = np.isin(np.arange(len(distinct)), [distinct.index(name) for name in aside])
-    set_aside = np.flatnonzero(among[number]) if tests else np.empty(0, np.int64)
-    return Folds(number.size, ((train, test),), HOLDOUT_RULE, tuple(measured), set_aside)
+    train, test = (np.flatnonzero(fold.code == fold.names.index(name)) for name in (training[0], measured[0]))
+    return Folds(len(fold), ((train, test),), HOLDOUT_RULE, tuple(measured))
 
 
-def _repeated(fold: Ints, folds: np.ndarray, draw: Ints, draws: np.ndarray) -> Folds:
+def _repeated(fold: Coded, repeat: Coded) -> Folds:
     """The folds of each repeat, which are trained on the others of the same repeat."""
-    part, cells = codes(draw * folds.size + fold)
-    of = cells // folds.size
-    for i, name in enumerate(draws):
-        _refuse_no_folds(folds[cells[of == i] % folds.size], str(name))
-    train = (of[:, None] == of) & ~np.eye(cells.size, dtype=np.bool_)
-    pairs = Parted(part, train, np.arange(cells.size))
-    labels = tuple(f"{draws[cell // folds.size]}/{folds[cell % folds.size]}" for cell in cells)
-    rule = f"given by the fold column, drawn anew in each of {draws.size} repeats"
-    return Folds(fold.size, pairs, rule, labels, repeats=int(draws.size))
+    cells, part = np.unique(repeat.code * len(fold.names) + fold.code, return_inverse=True)
+    draw, own = np.divmod(cells, len(fold.names))
+    for i, name in enumerate(repeat.names):
+        _refuse_no_folds([fold.names[k] for k in own[draw == i]], name)
+    train = (draw[:, None] == draw) & ~np.eye(cells.size, dtype=np.bool_)
+    labels = tuple(f"{repeat.names[i]}/{fold.names[k]}" for i, k in zip(draw, own, strict=True))
+    rule = f"given by the fold column, drawn anew in each of {len(repeat.names)} repeats"
+    return Folds(len(fold), Parted(part, train, np.arange(cells.size)), rule, labels)
 
 
-def _refuse_no_folds(names: np.ndarray, draw: str) -> None:
+def _refuse_no_folds(names: Sequence[str], draw: str) -> None:
     """Raise InputError unless the names of one repeat are those of folds of all its rows."""
-    distinct = names.tolist()
-    if len(distinct) < 2:
-        raise InputError(f"fold must have 2 or more values in each repeat, got only {distinct[0]!r} in repeat {draw!r}")
-    if read(names).holdout:
+    if len(names) < 2:
+        raise InputError(f"fold must have 2 or more values in each repeat, got only {names[0]!r} in repeat {draw!r}")
+    if read(Coded(tuple(names), np.arange(len(names)))).holdout:
         raise InputError(
-            f"fold must name folds where there is a repeat column, got the holdout {_listed(distinct)} in repeat "
+            f"fold must name folds where there is a repeat column, got the holdout {_listed(names)} in repeat "
             f"{draw!r}; report one repeat alone"
         )

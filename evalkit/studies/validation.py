@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,16 +14,14 @@ from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
-from evalkit.catalogue.metric import Metric
-from evalkit.findings import kinds
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Learner
 from evalkit.offline.ways import Setting
-from evalkit.reading.inputs import folds, outcomes
-from evalkit.reading.inputs.folds import Examples, LeftOut
-from evalkit.reading.tables import rules, sources
+from evalkit.reading.inputs import folds
+from evalkit.reading.inputs.folds import Examples
+from evalkit.reading.tables import columns, rules, sources
 from evalkit.studies import resplits
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
 from evalkit.studies.study import Settings
@@ -33,7 +31,6 @@ FOR_FITS = ("target", "estimator", "against", "ignore", "selected", "categorical
 BASELINE = "majority"
 MEDIAN = "median"
 HALF = float(np.nextafter(0.5, 1))  # the baseline decides for class 1 where more than half of the others are of it
-UNDEFINED_FOR = {"probabilities": "scores outside 0 to 1", "scores of units": "folds, which name no units"}
 METRICS = {
     "counts": ("accuracy", "roc_auc", "log_loss", "brier"),
     "classes": ("accuracy", "log_loss", "brier"),
@@ -56,10 +53,13 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     [1.0, 0.5]
     """
     _refuse_idle(p.given)
-    held = replace(limits.reading, rows=limits.reading.held, collected=limits.reading.held)
+    columns.check_roles(p.columns, folds.ROLES)
     p = p.filled(SAMPLE) if p.features is None else p
-    e = folds.examples(p, held)
-    shared = Settings(_chosen(e, p), None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units)
+    reading = replace(limits.reading, collected=limits.reading.held)
+    parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
+    e = folds.table(parts, p) if p.features is not None else folds.predictions(parts, p, reading)
+    metrics = lookup.possible(p.metrics, e.structure, METRICS[e.structure], e.lacks)
+    shared = Settings(metrics, None, e.unit, (), p.level, p.margin, p.gate, p.seed, limits, p.units)
     return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
 
 
@@ -77,30 +77,6 @@ def _refuse_idle(asked: Mapping[str, Any]) -> None:
             raise ParameterError(f"{name}: needs {wanted}; set {wanted.split(',')[0]}='FILE'")
 
 
-def _chosen(e: Examples, p: parameters.Validation) -> tuple[Chosen, ...]:
-    """The metrics that label and scores allow; raises ParameterError for one that was asked for in vain."""
-    structure = "forecasts" if not e.classes else "counts" if len(e.classes) == 2 else "classes"
-    inside = all(map(outcomes.are_probabilities, e.score.values()))
-    needs, table = ("", "scores", *(["probabilities"] if inside else [])), lookup.TABLES[structure]
-    possible = [name for name, metric in table.items() if metric.needs in needs and not metric.columns]
-    for name in filter(lookup.of_catalogue, p.metrics):
-        base = name.split("@")[0].strip().lower()
-        known = lookup.ALIASES.get(base, base)
-        if known not in possible and any(known in other for other in lookup.TABLES.values()):
-            why = _why(table.get(known), e.classes)
-            raise ParameterError(f"metrics: {name!r} is undefined for {why}; choose from {', '.join(possible)}")
-    return lookup.chosen(p.metrics, structure, [name for name in METRICS[structure] if name in possible])
-
-
-def _why(metric: Metric | None, classes: Sequence[str]) -> str:
-    """What a metric is undefined for; None: one of another structure."""
-    if metric is None:
-        return f"{len(classes)} classes" if classes else "a numeric target"
-    if metric.columns:
-        return f"this report, which reads no column {' or '.join(metric.columns)}"
-    return UNDEFINED_FOR[metric.needs]
-
-
 # Two ways in
 
 
@@ -108,11 +84,6 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
     split = splits.read(e.fold, e.repeat)
-    if aside := split.set_aside.size:
-        left_out = LeftOut(kinds.SET_ASIDE, aside, e.fold.take(split.set_aside).names)
-        e = e.take(np.setdiff1d(np.arange(len(e)), split.set_aside), left_out)
-        assert e.fold is not None
-        split = splits.read(e.fold, e.repeat)
     rounded = {name: rules.rounded(p.threshold, stored) for name, stored in e.precision.items()}
     systems = {name: Rows(e.label, score, rounded[name]) for name, score in e.score.items()}
     known, every, train = np.zeros(len(e)), len(split.tested) == len(e), split.pairs[0][0]

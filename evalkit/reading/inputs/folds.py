@@ -15,12 +15,12 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import Kind
 from evalkit.limits import USUAL, Reading
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import aligned, unit_columns
+from evalkit.reading.inputs import aligned, outcomes, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import duck, rules, sources
+from evalkit.reading.tables import duck, rules
 from evalkit.reading.tables import table as tables
-from evalkit.reading.tables.parts import Part, Source, at
+from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Precision, Rule
 from evalkit.reading.tables.table import Coded, Ids, Table
 
@@ -28,10 +28,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIDES = ("id", "group", "time", "fold")
+ROLES = (*SIDES, "system", "label", "score", "repeat")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
 Locate = Callable[[int], tuple[Part, int]]  # the part that a row came from, and its number there, from 1
 FEATURE = Rule("hold finite numbers or nothing", None, "")
+FORECAST = "set task='number' for a forecast"
+TWO = Rule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
+TRAINING, TEST, DEVELOPMENT, YES_NO = "training", "test", "development", "yes_no"  # what a name says that is no fold
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
 DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
@@ -119,6 +123,18 @@ class Examples:
         """Whether the label is a class or a number."""
         return CLASSES if self.classes else NUMBER
 
+    @property
+    def structure(self) -> str:
+        """What metrics are computed from, as the catalogue calls it."""
+        return "forecasts" if not self.classes else "counts" if len(self.classes) == 2 else "classes"
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """What metrics may need and is not there, in words."""
+        sure = all(map(outcomes.are_probabilities, self.score.values()))
+        lacks = {"columns": "columns that this report does not read", "scores of units": "folds that name units"}
+        return lacks if sure else lacks | {"probabilities": "scores of 0 to 1, which these are not"}
+
     def __len__(self) -> int:
         return self.label.size
 
@@ -140,38 +156,22 @@ class Examples:
         return self.take(rows, LeftOut(kinds.SAMPLED_ROWS, len(self) - most, of=len(self)))
 
 
-def examples(p: parameters.Validation, reading: Reading) -> Examples:
-    """The predictions of a report, all of which are held, or its table to fit on, of many rows a sample.
-
-    Raises ParameterError for an unknown role, InputError for more predictions than are held, a missing column, or
-    values that cannot be meant.
-    """
-    roles_of.check_roles(p.columns, (*SIDES, "system", "label", "score", "repeat"))
-    parts = sources.parts(p.preds if p.features is None else p.features, p.header, reading)
-    if p.features is not None:
-        return table(parts, p).sample(p.most_rows, p.seed)
-    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, reading)) as engine:
-        if engine:
-            rows, where = backends.rows_of(engine, parts), sources.listed(part.name for part in parts)
-            raise InputError(
-                f"{where}: {rows:,} rows are more than the {reading.held:,} that a validation report holds; give some "
-                "of the groups or ids, with all rows of each, or report the scores of all rows by classification or "
-                "rating, with the fold as a segment"
-            )
-    e = predictions(parts, p)
-    if len(e) > USUAL.reading.rows:
-        duck.release()
-    return e
-
-
 # Out-of-fold predictions
 
 
-def predictions(parts: Sequence[Part], p: parameters.Validation) -> Examples:
+def predictions(parts: Sequence[Part], p: parameters.Validation, reading: Reading = USUAL.reading) -> Examples:
     """Rows of label, score and fold, with id, group, time and system where there are such columns.
 
-    Raises InputError for a missing column, or values that cannot be meant.
+    Raises InputError for more rows than are held, a missing column, or values that cannot be meant.
     """
+    held = replace(reading, rows=reading.held)
+    with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
+        if engine:
+            raise InputError(
+                f"{backends.rows_of(engine, parts):,} rows are more than the {held.rows:,} that a validation report "
+                "holds; give some of the groups or ids, with all rows of each, or report the scores of all rows by "
+                "classification or rating, with the fold as a segment"
+            )
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
     found = _examples(
         rows,
@@ -191,12 +191,11 @@ def predictions(parts: Sequence[Part], p: parameters.Validation) -> Examples:
     if len(found.classes) > 2:
         count = np.bincount(found.label)
         rare = len(count) - 1 - int(count[::-1].argmin())
-        part, row = rows.locate(int(np.flatnonzero(found.label == rare)[0]))
-        raise InputError(
-            f"{part.name}: {rows.columns['label']} must hold two classes, or numbers that the score forecasts, got "
-            f"{found.classes[rare]!r} as one of {len(found.classes)}{at(row)}; set task='number' for a forecast"
-        )
-    return found
+        got = f"{found.classes[rare]!r} as one of {len(count)}"
+        raise TWO.of(rows.locate, rows.columns["label"], int((found.label == rare).argmax()), got)
+    if len(found) > USUAL.reading.rows:
+        duck.release()
+    return _without_development(found)
 
 
 def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
@@ -251,6 +250,26 @@ def _repeats_agree(rows: Aligned, e: Examples) -> None:
         )
 
 
+def set_of(name: str) -> str:
+    """The set of rows that a name in a column of folds says; "" where it is a fold.
+
+    >>> set_of("out-of-sample"), set_of("Dev"), set_of("3")
+    ('test', 'development', '')
+    """
+    return unit_columns.SETS.get("".join(filter(str.isalnum, name.lower())), "")
+
+
+def _without_development(e: Examples) -> Examples:
+    """The rows without those of a validation set, where there are training and test rows beside it."""
+    assert e.fold is not None
+    sets = np.array([set_of(name) for name in e.fold.names])
+    if {*sets.tolist()} != {TRAINING, TEST, DEVELOPMENT}:
+        return e
+    aside = (sets == DEVELOPMENT)[e.fold.code]
+    rest = LeftOut(kinds.SET_ASIDE, int(aside.sum()), e.fold.take(aside).names)
+    return e.take(np.flatnonzero(~aside), rest)
+
+
 # Features and a target
 
 
@@ -273,21 +292,24 @@ class _Columns:
 
 
 def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
-    """Features and a target: a column is a number where all its values are, else text; empty is missing.
+    """Features and a target, of many rows a sample: a column is a number where all its values are, else text.
 
-    Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a missing target.
+    Empty is missing. Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a
+    missing target, or values that cannot be meant.
     """
+    import pandas as pd
+
     columns = columns_of(parts, p)
     rows, own = tables.read(parts, [each.fields for each in columns]), columns[0]
     text = {role: rows.coded(role) for role in own.roles}
     if p.gap is not None and "time" not in text:
         raise ParameterError("gap: needs a time column; set columns='time=NAME'")
-    target = _target(text["label"], own.roles["label"], p.task, rows.locate)
-    features = _typed(rows, own.features, p.categorical)
-    return _examples(
+    every = ((name, rows.texts(f"feature {name}"), name in p.categorical) for name in own.features)
+    features = pd.DataFrame({name: _typed(texts, name, rows.locate, text=codes) for name, texts, codes in every})
+    e = _examples(
         rows,
         text,
-        target,
+        _target(text["label"], own.roles["label"], p.task, rows.locate),
         own.roles,
         id=tables.Ids.of(rows.column("id")) if "id" in text else None,
         features=features[own.selected] if own.selected else features,
@@ -295,6 +317,7 @@ def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
         left_out=(LeftOut(kinds.UNUSED_COLUMNS, len(own.ignored), tuple(own.ignored)),) if own.ignored else (),
         read=len(rows),
     )
+    return e.sample(p.most_rows, p.seed)
 
 
 def columns_of(parts: Sequence[Part], p: parameters.Validation) -> list[_Columns]:
@@ -344,27 +367,20 @@ def _some(names: Any) -> str:
     return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
-def _typed(rows: Table, names: Sequence[str], categorical: Sequence[str]) -> pd.DataFrame:
-    """The features: doubles where every value is a number, else text with missing values."""
+def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Series:
+    """A feature: doubles where every value is a number and no text is wanted, else text with missing values."""
     import pandas as pd
 
-    features = {}
-    for name in names:
-        column = pd.Series(rows.texts(f"feature {name}"), dtype=object)
-        values = None if name in categorical else _numeric(column)
-        if values is not None and np.isinf(values).any():
-            row = int(np.isinf(values).to_numpy().argmax())
-            raise FEATURE.of(rows.locate, name, row, str(column[row]))
-        features[name] = column.where(column.notna(), np.nan) if values is None else values
-    return pd.DataFrame(features)
-
-
-def _numeric(column: pd.Series) -> pd.Series | None:
-    import pandas as pd
-
+    column = pd.Series(texts, dtype=object)
     values = pd.to_numeric(column, errors="coerce").astype(np.float64)
     words = column.str.lower().isin(MISSING) | column.isna()
-    return values if (values.notna() | words).all() and values.notna().any() else None
+    if text or values.isna().all() or not (values.notna() | words).all():
+        return column.where(column.notna(), np.nan)
+    infinite = np.isinf(values).to_numpy()
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise FEATURE.of(locate, name, row, str(column[row]))
+    return values
 
 
 def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -29,6 +29,7 @@ from evalkit.reading.tables.rules import Field
 _NAMES = tomllib.loads((pkgutil.get_data("evalkit.reading", "unit_names.toml") or b"").decode())  # also in a worker
 _USES: Mapping[str, Sequence[str]] = _NAMES["uses"]
 _NO_SYSTEMS: Mapping[str, Sequence[str]] = _NAMES["no_systems"]
+SETS: Mapping[str, str] = {name: of for of, names in _NAMES["folds"].items() for name in names}
 _REFUSALS = tomllib.loads((pkgutil.get_data("evalkit.reading", "unit_refusals.toml") or b"").decode())
 TOTALS = _NO_SYSTEMS["successes"], _NO_SYSTEMS["trials"]  # counts, as tables of totals call them
 SAMPLE = 10_000  # rows whose values say what a column is
