@@ -30,7 +30,7 @@ def test_repeated_measures_are_severe_by_row_and_not_by_person():
     features = visits.drop(columns=["id", "mdvis"])
     fixed = features[["lncoins", "idp", "physlm", "disea"]]
     person = (fixed != fixed.shift()).any(axis=1).cumsum()
-    by_row = leakage.duplicates(splits.k_fold_rows(len(visits), seed=0, k=5), features)
+    by_row = leakage.duplicates(splits.k_fold(len(visits), seed=0, k=5), features)
     by_person = leakage.duplicates(splits.group_k_fold(person, seed=0, k=5), features)
     assert (by_row.severity, by_person.severity) == ("severe", "note")
 
@@ -74,7 +74,7 @@ def test_a_future_timestamp_is_found():
     time[3] = 48.5
     finding = found(audit(folds, time=time))["time travel"]
     assert finding.count == 39  # of the rows tested, 10 to 49, all but the newest
-    assert "time travel" in found(audit(splits.k_fold_rows(50, seed=0, k=5), time=np.arange(50.0)))
+    assert "time travel" in found(audit(splits.k_fold(50, seed=0, k=5), time=np.arange(50.0)))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_future_timestamp_is_found():
 def test_the_target_as_a_feature_is_found(planted):
     x, y = cancer()
     features = x[["mean texture"]].assign(leak=planted(y))
-    findings = found(audit(splits.k_fold(y, seed=0, k=5), features=features, label=y))
+    findings = found(audit(splits.k_fold(len(y), seed=0, k=5, label=y), features=features, label=y))
     assert "leak alone" in findings["single feature"].message
 
 
@@ -134,13 +134,13 @@ def answers(people):
 
 def test_coarse_answers_that_go_together_are_no_copies():
     table = answers(3000)
-    folds = splits.k_fold_rows(3000, seed=0, k=5)
+    folds = splits.k_fold(3000, seed=0, k=5)
     natural = leakage.duplicates(folds, table)
     assert natural.count > 500
     assert natural.severity != "severe"
     measured = table.assign(weight=np.random.default_rng(1).normal(size=3000))
     copied = pd.concat([measured, measured.iloc[:100]])
-    assert leakage.duplicates(splits.k_fold_rows(3100, seed=0, k=5), copied).severity == "severe"
+    assert leakage.duplicates(splits.k_fold(3100, seed=0, k=5), copied).severity == "severe"
 
 
 def test_the_strongest_columns_by_kind_of_column_and_label():
@@ -185,7 +185,7 @@ def test_the_folds_themselves():
     one_class = leakage.base_rate(splits.by_column([0, 0, 1, 1]), [1, 1, 0, 1])
     assert one_class.rows == (0, 1)
     assert leakage.base_rate(splits.by_column([0, 0, 1, 1]), [0, 1, 0, 1]) is None
-    assert leakage.retested(splits.k_fold([0, 1] * 5, seed=0, k=5, repeats=2)).count == 10
+    assert leakage.retested(splits.k_fold(10, seed=0, k=5, repeats=2)).count == 10
     assert leakage.retested(folds) is None
 
 

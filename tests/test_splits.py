@@ -32,8 +32,8 @@ def test_folds_partition_rows_and_keep_groups_whole(data, k, seed):
     _, group, label = data
     if min(np.bincount(label, minlength=2)) < k or np.unique(group).size < k:
         return
-    assert partition(splits.k_fold(label, seed=seed, k=k))
-    assert partition(splits.k_fold_rows(label.size, seed=seed, k=k))
+    assert partition(splits.k_fold(label.size, seed=seed, k=k, label=label))
+    assert partition(splits.k_fold(label.size, seed=seed, k=k))
     assert partition(splits.by_column(group))
     grouped = splits.group_k_fold(group, seed=seed, k=k)
     assert partition(grouped)

@@ -246,7 +246,7 @@ def two_fits():
         frame["label"].to_numpy(float),
         2,
     )
-    return learner, resplits.jobs_of(splits.k_fold(frame["label"], seed=0, k=8), "tree", "fold")
+    return learner, resplits.jobs_of(splits.k_fold(len(frame), seed=0, k=8, label=frame["label"]), "tree", "fold")
 
 
 def test_two_processes_give_what_one_gives():

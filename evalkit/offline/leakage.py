@@ -6,13 +6,14 @@ Every check takes the folds and columns aligned with their rows, and returns a `
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio, same_length
+from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severity, ordered
 from evalkit.metrics import counts
@@ -27,11 +28,11 @@ MANY = 20  # a numeric label with more values than this is not a class; of more 
 BY_CHANCE = 1000  # a severe finding must occur less than once in this number of tables with uninformative columns
 
 
-def finding(kind: Kind, severity: Severity, rows: NDArray, of: int, message: str) -> Finding | None:
-    """Return a finding on these rows out of `of`, None without rows."""
+def finding(kind: Kind, severity: Severity, rows: NDArray, of: int, form: str = "", **facts: Any) -> Finding | None:
+    """Return a finding on these rows out of `of`, None without rows; form and facts: as of `Kind.rated`."""
     rows = np.unique(rows)
     examples = tuple(int(row) for row in rows[:EXAMPLES])
-    return Finding(kind, severity, message, rows.size, of, examples) if rows.size else None
+    return replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples) if rows.size else None
 
 
 def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator) -> Iterable[Finding | None]:
@@ -55,9 +56,9 @@ def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.
             known = numeric(column) if _is_number(column) else _coded(column, amount, half)
             value = abs(_rank_correlation(known, amount))
         if value >= 0.95:
-            text = f"{name} alone predicts the label with {measure} {value:.3f}"
             severity = worst if value >= 0.995 else WARNING
-            yield Finding(kinds.SINGLE_FEATURE, severity, text, target.size, target.size)
+            found = kinds.SINGLE_FEATURE.rated(severity, target.size, name=name, measure=measure, value=value)
+            yield replace(found, of=target.size)
 
 
 def is_class(label: ArrayLike) -> bool:
@@ -138,9 +139,8 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
         values = numeric(column)
         whole = bool((values == np.round(values)).all())
         if whole and len(features) >= 50 and column.nunique() >= 0.99 * len(features):
-            grows = "; it increases from row to row" if (np.diff(values) > 0).all() else ""
-            text = f"{name} is different on almost every row{grows}"
-            yield Finding(kinds.ID_LIKE, WARNING, text, int(column.nunique()), len(features))
+            form = "growing" if (np.diff(values) > 0).all() else ""
+            yield replace(kinds.ID_LIKE.warning(int(column.nunique()), form, name=name), of=len(features))
 
 
 def gives_away(c: Counts) -> Finding | None:
@@ -148,9 +148,8 @@ def gives_away(c: Counts) -> Finding | None:
     mixed = (c.positive > 0) & (c.negative > 0)
     if mixed.any() or counts.auc(c) not in (0.0, 1.0):
         return None
-    same, rows = len(c.threshold) == 2, int(c.total)
-    text = "score is a copy of the label" if same else "score separates the classes without a single error"
-    return Finding(kinds.SCORE_IS_LABEL, SEVERE if same else WARNING, text, rows, rows)
+    severity, form = (SEVERE, "copy") if len(c.threshold) == 2 else (WARNING, "")
+    return replace(kinds.SCORE_IS_LABEL.rated(severity, int(c.total), form), of=int(c.total))
 
 
 def row_key(columns: Sequence[Ints]) -> Ints:
@@ -167,14 +166,6 @@ LEAST = 20  # distinct rows from which it is not a coincidence that each occurs 
 BLIND = 0.1  # share of rows with an equal row by coincidence, from which copies of a tenth of them may go undetected
 
 
-def test_rows(folds: Folds) -> Ints:
-    """The rows that at least one fold tests."""
-    return np.unique(np.concatenate([test for _, test in folds.pairs]))
-
-
-test_rows.__test__ = False  # type: ignore[attr-defined]
-
-
 def shared(folds: Folds, key: Ints) -> Ints:
     """Test rows whose key also occurs among the training rows of the same fold."""
     return np.concatenate([test[np.isin(key[test], key[train])] for train, test in folds.pairs])
@@ -189,25 +180,18 @@ def duplicates(folds: Folds, features: pd.DataFrame, label: ArrayLike | None = N
     was copied. If the columns are too coarse to detect fewer copies, the finding is a note of the kind `COARSE`.
     """
     columns = [levels(features[name]) for name in features]
-    rows, tested = np.unique(shared(folds, row_key(columns))), test_rows(folds)
+    rows, tested = np.unique(shared(folds, row_key(columns))), np.unique(folds.tested)
     times = 1 if label is None else _copied(row_key([*columns, codes(label)[0]]), _sides(folds))
     if times > 1:
-        text = f"test rows repeat the features of a training row: every row occurs {times} times or a multiple of that"
-        return finding(kinds.DUPLICATES, SEVERE, rows, tested.size, text)
-    expected, natural = _expected(columns, tested, float(np.mean([train.size for train, _ in folds.pairs])), rows.size)
+        return finding(kinds.DUPLICATES, SEVERE, rows, tested.size, "copied", times=times)
+    expected, natural = _expected(columns, tested, float(folds.sizes[0].mean()), rows.size)
     excess = rows.size - expected
-    if excess <= 3 * np.sqrt(expected) + 1 and expected >= BLIND * tested.size:
-        text = (
-            f"test rows repeat the features of a training row, and {expected:.0f} would do so by coincidence, "
-            f"because the "
-            "columns are coarse: copies of a few rows could not be detected"
-        )
-        return finding(kinds.COARSE, NOTE, rows, tested.size, text)
     clear = excess > 3 * np.sqrt(expected) + 1
+    if not clear and expected >= BLIND * tested.size:
+        return finding(kinds.COARSE, NOTE, rows, tested.size, expected=expected)
     copied = natural < 0.5 and excess >= 0.01 * tested.size
     severity = NOTE if not clear else SEVERE if copied else WARNING
-    text = f"test rows repeat the features of a training row; {expected:.0f} would do so by coincidence"
-    return finding(kinds.DUPLICATES, severity, rows, tested.size, text)
+    return finding(kinds.DUPLICATES, severity, rows, tested.size, expected=expected)
 
 
 class _Chance(NamedTuple):
@@ -228,7 +212,7 @@ def _expected(columns: Sequence[Ints], rows: Ints, others: float, equal: int) ->
 def _sides(folds: Folds) -> Ints:
     """The fold that tests each row, from 1; 0 if none does."""
     side = np.zeros(folds.rows, np.int64)
-    for i, (_, test) in enumerate(folds.pairs, 1):
+    for i, test in enumerate(folds.tests, 1):
         side[test] = i
     return side
 
@@ -290,7 +274,7 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     np.maximum.at(commonest, pair // names.size, count)
     rows = np.flatnonzero(np.bincount(pair // names.size)[key] > 1)
     most = commonest.sum() / key.size
-    text = f"rows with equal features have different labels: accuracy on these rows is at most {most:.3f}"
+    text = f"{most:.3f}"
     if names.size == 2:
         share = np.bincount(key, number) / np.bincount(key)
         text += f", AUC at most {auc(share[key], number == 1):.3f}"
@@ -299,12 +283,10 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     few = rows.size < 0.1 * key.size
     coarse = not few and by_chance >= 0.5 * equal
     text += "; the columns are so coarse that many rows are equal by coincidence" if coarse else ""
-    return finding(kinds.CONFLICTING_LABELS, NOTE if few or coarse else WARNING, rows, key.size, text)
+    return finding(kinds.CONFLICTING_LABELS, NOTE if few or coarse else WARNING, rows, key.size, most=text)
 
 
 SAMPLE = 2000  # most rows whose neighbours are searched, and most rows of a side for the drift
-CROSSED = "test rows share their {} with training rows of the same fold"
-LATE = "test rows are no newer than the newest training row of their fold"
 CROSSINGS = {"id": kinds.ID_BOTH, "group": kinds.GROUP_BOTH}
 
 
@@ -318,12 +300,7 @@ def audit(
     time: ArrayLike | None = None,
     ids: ArrayLike | None = None,
 ) -> tuple[Finding, ...]:
-    """Run every check that the columns at hand allow; return the findings, severe ones first.
-
-    Raises InputError for columns of different lengths.
-    """
-    columns = {"features": features, "label": label, "group": group, "time": time, "id": ids}
-    same_length(rows=range(folds.rows), **{name: column for name, column in columns.items() if column is not None})  # type: ignore[arg-type]
+    """Run every check that the columns at hand allow; return the findings, severe ones first."""
     findings = [retested(folds)]
     findings += [crossing(folds, key, name) for name, key in (("id", ids), ("group", group)) if key is not None]
     if time is not None:
@@ -348,15 +325,14 @@ def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
     >>> crossing(by_column([0, 0, 1]), ["u", "v", "u"], "group").count
     2
     """
-    number, _ = codes(key)
-    return finding(CROSSINGS[name], SEVERE, shared(folds, number), test_rows(folds).size, CROSSED.format(name))
+    return finding(CROSSINGS[name], SEVERE, shared(folds, np.asarray(key)), np.unique(folds.tested).size)
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
     """Test rows that are no newer than the newest training row of their fold: severe, the model knows the future."""
-    when = finite("time", time)
+    when = np.asarray(time)
     rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
-    return finding(kinds.TIME_TRAVEL, SEVERE, rows, test_rows(folds).size, LATE)
+    return finding(kinds.TIME_TRAVEL, SEVERE, rows, np.unique(folds.tested).size)
 
 
 def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
@@ -379,7 +355,7 @@ def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Gene
     rows = np.concatenate([test[(pair[test] >= 0) & np.isin(pair[test], train)] for train, test in folds.pairs])
     by_chance = picked.size * 0.01 ** min(table.shape[1], 2)
     severity = SEVERE if np.unique(rows).size > max(0.01 * picked.size, 5 * by_chance) else WARNING
-    return finding(kinds.NEAR_DUPLICATES, severity, rows, picked.size, "test rows are almost equal to a training row")
+    return finding(kinds.NEAR_DUPLICATES, severity, rows, picked.size)
 
 
 def _standard(table: Floats) -> Floats:
@@ -394,9 +370,8 @@ def unseen_categories(folds: Folds, features: pd.DataFrame) -> Iterable[Finding 
     """Test rows with a text value that no training row of the fold has: one note per column."""
     for name in features.select_dtypes(exclude="number"):
         value = levels(features[name])
-        known = shared(folds, value)
-        text = f"test rows hold a value of {name} that does not occur in training"
-        yield finding(kinds.UNSEEN_CATEGORY, NOTE, np.setdiff1d(test_rows(folds), known), value.size, text)
+        unseen = np.setdiff1d(folds.tested, shared(folds, value))
+        yield finding(kinds.UNSEEN_CATEGORY, NOTE, unseen, value.size, name=name)
 
 
 def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
@@ -418,8 +393,7 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
     forest = RandomForestClassifier(100, min_samples_leaf=5, oob_score=True, random_state=seed)
     value = auc(forest.fit(table, side).oob_decision_function_[:, 1], side)
     severity = WARNING if value >= 0.75 else NOTE
-    text = f"a classifier distinguishes training from test rows of the last fold with AUC {value:.2f}"
-    return finding(kinds.DRIFT, severity, test, folds.rows, text) if value >= 0.65 else None
+    return finding(kinds.DRIFT, severity, test, folds.rows, auc=value) if value >= 0.65 else None
 
 
 # The folds themselves
@@ -427,17 +401,17 @@ def drift(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> 
 
 def retested(folds: Folds) -> Finding | None:
     """Rows that several folds test: normal for repeated splits, wrong for a table of out-of-fold predictions."""
-    times = np.bincount(np.concatenate([test for _, test in folds.pairs]), minlength=folds.rows)
-    return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(times > 1), folds.rows, "rows are tested in several folds")
+    times = np.bincount(folds.tested)
+    return finding(kinds.TESTED_AGAIN, NOTE, np.flatnonzero(times > 1), folds.rows)
 
 
 def sizes(folds: Folds) -> Finding | None:
     """Test sides of unequal size, the largest over 1.5 times the smallest: a warning, a mean over folds misleads."""
-    size = np.array([test.size for _, test in folds.pairs])
+    size = folds.sizes[1]
     if size.max() <= 1.5 * size.min():
         return None
-    text = f"test sets have {size.min()} to {size.max()} rows: pool the rows instead of averaging the folds"
-    return finding(kinds.FOLD_SIZES, WARNING, folds.pairs[int(size.argmin())][1], folds.rows, text)
+    least = folds.tests[int(size.argmin())]
+    return finding(kinds.FOLD_SIZES, WARNING, least, folds.rows, least=size.min(), most=size.max())
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
@@ -446,29 +420,24 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
         return None
     number, names = codes(label)
     share = np.bincount(number) / number.size
-    tests = [test for _, test in folds.pairs]
-    rows = np.array([np.bincount(number[test], minlength=names.size) for test in tests])
+    rows = np.array([np.bincount(number[test], minlength=names.size) for test in folds.tests])
     size = rows.sum(axis=1, keepdims=True)
     far = np.abs(rows / size - share) > 4 * np.sqrt(share * (1 - share) / size)
     odd = ((rows > 0).sum(axis=1) < 2) | far.any(axis=1)
-    tested = [tests[0][:0], *(test for test, is_odd in zip(tests, odd, strict=True) if is_odd)]
-    text = (
-        f"{int(odd.sum())} of {len(odd)} test sets hold only one class, or the share of a class is not that of all rows"
-    )
-    return finding(kinds.BASE_RATE, WARNING, np.concatenate(tested), number.size, text)
-
-
-def score_scale(folds: Folds, score: ArrayLike) -> Finding | None:
-    """Scores on different scales in different folds (Kruskal–Wallis H far above its mean): do not pool their AUC."""
-    if (k := len(folds.pairs)) < 2:
+    if not odd.any():
         return None
-    value = finite("score", score)
-    test = np.concatenate([test for _, test in folds.pairs])
-    fold = np.repeat(np.arange(k), [test.size for _, test in folds.pairs])
-    rank = ranks(value[test])
+    tested = np.concatenate([folds.tests[i] for i in np.flatnonzero(odd)])
+    return finding(kinds.BASE_RATE, WARNING, tested, number.size, odd=odd.sum(), sets=len(odd))
+
+
+def score_scale(tests: Sequence[Ints], score: Floats) -> Finding | None:
+    """Scores on different scales in different folds (Kruskal–Wallis H far above its mean): do not pool their AUC."""
+    if (k := len(tests)) < 2:
+        return None
+    test, fold = np.concatenate(tests), np.repeat(np.arange(k), [*map(len, tests)])
+    rank = ranks(score[test])
     size, total = np.bincount(fold), np.bincount(fold, rank)
     h = float(ratio((size * (total / size - (test.size + 1) / 2) ** 2).sum(), float(rank.var(ddof=1))))
     if h <= k - 1 + 6 * np.sqrt(2 * (k - 1)):
         return None
-    text = f"scores differ in level between folds (H = {h:.0f}, {k - 1} expected): compare within folds, do not pool"
-    return finding(kinds.SCORE_SCALE, WARNING, test, folds.rows, text)
+    return finding(kinds.SCORE_SCALE, WARNING, test, score.size, h=h, expected=k - 1)

@@ -128,60 +128,51 @@ def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
 # scikit-learn's splitters
 
 
-def holdout(label: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
-    """`repeats` random splits with this share of test rows, stratified by class (StratifiedShuffleSplit)."""
-    from sklearn.model_selection import StratifiedShuffleSplit
+def holdout(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1, label: ArrayLike | None = None) -> Folds:
+    """`repeats` random splits with this share of test rows (ShuffleSplit).
 
-    y = np.asarray(label)
-    _class_size(y, 2)
-    classes, smaller = np.unique(y).size, round(min(share, 1 - share) * y.size)
+    label: by whose classes they are stratified (StratifiedShuffleSplit).
+    """
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+    classes, smaller = _classes(label, 2), round(min(share, 1 - share) * rows)
     if smaller < classes:
         raise ParameterError(f"share must leave a row for each of {classes} classes on both sides, got {smaller} rows")
-    splitter = StratifiedShuffleSplit(repeats, test_size=share, random_state=seed)
-    return _sklearn(splitter, y, None, f"{repeats} stratified holdouts of {share:.0%}")
+    of = StratifiedShuffleSplit if classes else ShuffleSplit
+    rule = f"{repeats} {'stratified ' if classes else ''}holdouts of {share:.0%}"
+    return _sklearn(of(repeats, test_size=share, random_state=seed), rows, rule, label)
 
 
-def holdout_rows(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
-    """`repeats` random splits with this share of test rows, not stratified (ShuffleSplit)."""
-    from sklearn.model_selection import ShuffleSplit
+def k_fold(rows: int, *, seed: int, k: int = 10, repeats: int = 1, label: ArrayLike | None = None) -> Folds:
+    """k folds of rows, drawn `repeats` times (RepeatedKFold).
 
-    splitter = ShuffleSplit(repeats, test_size=share, random_state=seed)
-    return _sklearn(splitter, rows, None, f"{repeats} holdouts of {share:.0%}")
+    label: by whose classes they are stratified (RepeatedStratifiedKFold). Raises ParameterError if k exceeds the rows,
+    or those of the smallest class.
 
-
-def k_fold(label: ArrayLike, *, seed: int, k: int = 10, repeats: int = 1) -> Folds:
-    """k folds stratified by class, drawn `repeats` times (RepeatedStratifiedKFold).
-
-    Raises ParameterError if k exceeds the rows of the smallest class.
-
-    >>> [test.size for _, test in k_fold([0, 1] * 5, seed=0, k=5).pairs]
+    >>> [test.size for _, test in k_fold(10, seed=0, k=5, label=[0, 1] * 5).pairs]
     [2, 2, 2, 2, 2]
     """
-    from sklearn.model_selection import RepeatedStratifiedKFold
+    from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-    y = np.asarray(label)
-    _class_size(y, k)
-    splitter = RepeatedStratifiedKFold(n_splits=k, n_repeats=repeats, random_state=seed)
-    return _sklearn(splitter, y, None, f"stratified {k}-fold{_times(repeats)}")
-
-
-def k_fold_rows(rows: int, *, seed: int, k: int = 10, repeats: int = 1) -> Folds:
-    """k folds of rows, not stratified, for a numeric target (RepeatedKFold)."""
-    from sklearn.model_selection import RepeatedKFold
-
+    classes = _classes(label, k)
     if not 2 <= k <= rows:
         raise ParameterError(f"k must be 2 to the number of rows, {rows}, got {k}")
-    return _sklearn(
-        RepeatedKFold(n_splits=k, n_repeats=repeats, random_state=seed), rows, None, f"{k}-fold{_times(repeats)}"
-    )
+    of = RepeatedStratifiedKFold if classes else RepeatedKFold
+    rule = f"{'stratified ' if classes else ''}{k}-fold{f', {repeats} times' if repeats > 1 else ''}"
+    return _sklearn(of(n_splits=k, n_repeats=repeats, random_state=seed), rows, rule, label)
 
 
-def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
-    """k folds of whole groups (GroupKFold, shuffled). If groups are users or items, every test row is a cold start."""
-    from sklearn.model_selection import GroupKFold
+def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5, label: ArrayLike | None = None) -> Folds:
+    """k folds of whole groups (GroupKFold, shuffled). If groups are users or items, every test row is a cold start.
 
-    groups = _groups(group, k)
-    return _sklearn(GroupKFold(k, shuffle=True, random_state=seed), groups, groups, f"{k}-fold of groups")
+    label: by whose classes they are stratified as far as the groups allow (StratifiedGroupKFold).
+    """
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+    groups, classes = _groups(group, k), _classes(label, k)
+    of = StratifiedGroupKFold if classes else GroupKFold
+    rule = f"{'stratified ' if classes else ''}{k}-fold of groups"
+    return _sklearn(of(k, shuffle=True, random_state=seed), groups.size, rule, label, groups)
 
 
 def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
@@ -190,17 +181,7 @@ def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: i
 
     groups = _groups(group, 2)
     splitter = GroupShuffleSplit(repeats, test_size=share, random_state=seed)
-    return _sklearn(splitter, groups, groups, f"{repeats} holdouts of {share:.0%} of the groups")
-
-
-def stratified_group_k_fold(label: ArrayLike, group: ArrayLike, *, seed: int, k: int = 5) -> Folds:
-    """k folds of whole groups, stratified by class as far as the groups allow (StratifiedGroupKFold)."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    y, groups = np.asarray(label), _groups(group, k)
-    _class_size(y, k)
-    splitter = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
-    return _sklearn(splitter, y, groups, f"stratified {k}-fold of groups")
+    return _sklearn(splitter, groups.size, f"{repeats} holdouts of {share:.0%} of the groups", None, groups)
 
 
 def leave_out(rows: int, p: int = 1) -> Folds:
@@ -217,7 +198,7 @@ def leave_out(rows: int, p: int = 1) -> Folds:
         raise ParameterError(f"p must be 1 to rows - 1, {rows - 1}, got {p}")
     if comb(rows, p) > MOST_FITS:
         raise ParameterError(f"C(rows, p) must be at most {MOST_FITS:,}, got C({rows}, {p}) = {comb(rows, p):,}")
-    return _sklearn(LeavePOut(p), rows, None, f"leave {p} out")
+    return _sklearn(LeavePOut(p), rows, f"leave {p} out")
 
 
 def by_column(fold: ArrayLike) -> Folds:
@@ -226,7 +207,8 @@ def by_column(fold: ArrayLike) -> Folds:
     >>> by_column(["a", "b", "a"]).pairs[0]
     (array([1]), array([0, 2]))
     """
-    return _by_part(*codes(fold))
+    number, names = codes(fold)
+    return _by_part(number, names.tolist())
 
 
 def _by_part(part: Ints, names: Sequence[Any]) -> Folds:
@@ -236,17 +218,16 @@ def _by_part(part: Ints, names: Sequence[Any]) -> Folds:
     return Folds(part.size, pairs, "given by the fold column")
 
 
-def _times(repeats: int) -> str:
-    return f", {repeats} times" if repeats > 1 else ""
+def _sklearn(splitter: Any, rows: int, rule: str, label: ArrayLike | None = None, groups: Ints | None = None) -> Folds:
+    y = np.zeros(rows) if label is None else np.asarray(label)
+    return _folds(rows, list(splitter.split(np.zeros(rows), y, groups)), rule)
 
 
-def _sklearn(splitter: Any, like: NDArray | int, groups: NDArray | None, rule: str) -> Folds:
-    y = np.zeros(like) if isinstance(like, int) else like
-    return _folds(len(y), list(splitter.split(np.zeros(len(y)), y, groups)), rule)
-
-
-def _class_size(label: NDArray, least: int) -> None:
-    names, count = np.unique(label, return_counts=True)
+def _classes(label: ArrayLike | None, least: int) -> int:
+    """The number of classes, none without a label; raises if there is one alone, or one has too few rows."""
+    if label is None:
+        return 0
+    names, count = np.unique(np.asarray(label), return_counts=True)
     if least < 2:
         raise ParameterError(f"k must be at least 2, got {least}")
     if names.size < 2:
@@ -254,6 +235,7 @@ def _class_size(label: NDArray, least: int) -> None:
     if count.min() < least:
         rare = names[count.argmin()]
         raise ParameterError(f"every class must have at least {least} rows (k), got {count.min()} of class {rare}")
+    return names.size
 
 
 def _groups(group: ArrayLike, k: int) -> Ints:

@@ -73,20 +73,19 @@ class Setting:
             folds, why = self.by_row(self.seed), "no group, time or fold column was named"
         return replace(folds, rule=f"{folds.rule}: {why}")
 
+    @property
+    def strata(self) -> np.ndarray | None:
+        """The classes by which folds are stratified; None of a number."""
+        return self.examples.names if self.examples.classes else None
+
     def by_row(self, seed: int, repeats: int = 1) -> Folds:
         """k folds of rows, each class in its share."""
-        e = self.examples
-        if e.classes:
-            return splits.k_fold(e.names, seed=seed, k=self.k, repeats=repeats)
-        return splits.k_fold_rows(len(e), seed=seed, k=self.k, repeats=repeats)
+        return splits.k_fold(len(self.examples), seed=seed, k=self.k, repeats=repeats, label=self.strata)
 
     def by_group(self, seed: int) -> Folds:
         """k folds of whole groups, of classes as even as the groups allow."""
-        e = self.examples
-        assert e.group_number is not None
-        if e.classes:
-            return splits.stratified_group_k_fold(e.names, e.group_number, seed=seed, k=self.k)
-        return splits.group_k_fold(e.group_number, seed=seed, k=self.k)
+        assert self.examples.group is not None
+        return splits.group_k_fold(self.examples.group.code, seed=seed, k=self.k, label=self.strata)
 
     def ways(self) -> tuple[list[Way], list[Unfitted]]:
         """The ways that suit the columns, and those left out, with the reason."""
@@ -121,10 +120,8 @@ class Setting:
         }
 
     def _holdouts(self) -> Folds:
-        e, repeats = self.examples, self.limits.holdouts
-        if e.classes:
-            return splits.holdout(e.names, seed=self.seed, repeats=repeats)
-        return splits.holdout_rows(len(e), seed=self.seed, repeats=repeats)
+        rows, repeats = len(self.examples), self.limits.holdouts
+        return splits.holdout(rows, seed=self.seed, repeats=repeats, label=self.strata)
 
     def _one_out(self) -> Folds:
         if (rows := len(self.examples)) > LEAST_LEFT_OUT:

@@ -11,26 +11,10 @@ from evalkit.drawing import curve_plots, figures, plots, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.plots import COLOURS, GREY
-from evalkit.drawing.tables import (
-    Cell,
-    Column,
-    Html,
-    Rows,
-    Show,
-    each,
-    joined,
-    limits,
-    named,
-    number_cell,
-    of_rows,
-    p_cell,
-    p_column,
-    pair,
-    with_interval,
-)
+from evalkit.drawing.tables import Cell, Column, Html, each, joined, limits, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
-from evalkit.numbers import counted, estimate, listed, number, p_value, plural, signed
+from evalkit.numbers import Show, counted, estimate, listed, number, p_value, plural, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
@@ -65,58 +49,40 @@ def _extent(study: Validation) -> str:
 
 def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
-    gate = (
-        [tables.verdict("pass" if study.gate["passed"] else "fail", Cell(f"gate: {study.gate['rule']}"))]
-        if study.gate
-        else []
-    )
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.folds.rule}.")]
     lines += [joined(f"{finding.message} ", Cell("", markup=tables.code(finding))) for finding in unchecked(study)]
     findings = (" (", link("evidence", LEAKS), ")") if study.findings else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
-    card = tables.verdict(study.word, main, *lines)
-    return tables.stack([*gate, tables.answer(_answer(study)), first_screen.gloss(study), card])
+    pieces = [tables.answer(_answer(study)), first_screen.gloss(study), tables.verdict(study.word, main, *lines)]
+    if study.gate:
+        passed = "pass" if study.gate["passed"] else "fail"
+        pieces.insert(0, tables.verdict(passed, Cell(f"gate: {study.gate['rule']}")))
+    return tables.stack(pieces)
 
 
 def _answer(study: Validation) -> str:
     """In one sentence whether the evaluation is sound, as far as could be checked."""
-    run, every = len([check for check in study.checks if not check.lacks]), len(study.checks)
+    run, every = len(study.checks_run), len(study.checks)
     extent = f"the {run} checks that could be run, of {every}"
-    warned = [finding for finding in study.findings if finding.matters]
-    if study.word == "fail":
-        return f"Do not rely on this evaluation: {_problems(warned)} found in {extent}."
-    if warned:
-        return (
-            f"Do not rely on this evaluation before the warnings are explained: {_problems(warned)} found in {extent}."
-        )
+    if warned := len([finding for finding in study.findings if finding.matters]):
+        when = "" if study.word == "fail" else " before the warnings are explained"
+        problems = f"{counted(warned, 'problem')} {'was' if warned == 1 else 'were'}"
+        return f"Do not rely on this evaluation{when}: {problems} found in {extent}."
     if study.word == "pass":
         return f"No problem was found in {extent}; the most important checks are among them."
     return f"No problem was found, but only {run} of {every} checks could be run, and important ones are missing."
 
 
-def _problems(findings: list[Finding]) -> str:
-    return f"{counted(len(findings), 'problem')} {'was' if len(findings) == 1 else 'were'}"
-
-
 def _reason(study: Validation) -> str:
-    severe = [finding for finding in study.findings if finding.severity == SEVERE]
-    warned = [finding for finding in study.findings if finding.severity == WARNING]
+    worst = [finding for finding in study.findings if finding.severity == (SEVERE if study.word == "fail" else WARNING)]
+    more = f" (and {len(worst[1:])} more below)" if len(worst) > 1 else ""
     if study.word == "fail":
-        return f"this evaluation cannot be trusted, because {severe[0].message}{_more(severe)}"
-    if warned:
-        return f"a warning must be explained first: {warned[0].message}{_more(warned)}; {_checked(study)}"
-    unseen = study.unseen
-    missing = f"; important checks are missing: {', '.join(unseen)}" if unseen else ""
-    return f"no problem found; {_checked(study)}{missing}"
-
-
-def _checked(study: Validation) -> str:
-    run = [check for check in study.checks if not check.lacks]
-    return f"{len(run)} of {len(study.checks)} checks could be run"
-
-
-def _more(findings: list[Finding]) -> str:
-    return f" (and {len(findings[1:])} more below)" if len(findings) > 1 else ""
+        return f"this evaluation cannot be trusted, because {worst[0].message}{more}"
+    checked = f"{len(study.checks_run)} of {len(study.checks)} checks could be run"
+    if worst:
+        return f"a warning must be explained first: {worst[0].message}{more}; {checked}"
+    missing = f"; important checks are missing: {', '.join(study.unseen)}" if study.unseen else ""
+    return f"no problem found; {checked}{missing}"
 
 
 def _estimate(study: Validation) -> Cell:
@@ -195,7 +161,7 @@ def results(study: Validation) -> Results:
             "word": study.word,
             "because": _reason(study),
             "not_checked": study.missing_checks,
-            "checks": {"run": [c.name for c in study.checks if not c.lacks], "all": [c.name for c in study.checks]},
+            "checks": {"run": [c.kind.name for c in study.checks_run], "all": [c.kind.name for c in study.checks]},
         },
         "split": {
             "rule": study.folds.rule,
@@ -286,7 +252,7 @@ def _folds(study: Validation) -> Iterator[Finding]:
 
 def unchecked(study: Validation) -> list[Finding]:
     """The checks that could not be run, which the verdict weighs for itself."""
-    n = len([check for check in study.checks if check.lacks])
+    n = len(study.checks) - len(study.checks_run)
     return [kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))] if n else []
 
 
@@ -320,9 +286,9 @@ def _units_of(row: Mapping[str, Any]) -> str:
 def _struck(column: Column, where: Callable[[Mapping[str, Any]], object] = bool, kind: str = "") -> Column:
     """A column whose cells are crossed out in some rows, in all where none are named."""
 
-    def cells(rows: Rows) -> list[Cell | str]:
-        made = [cell if isinstance(cell, Cell) else Cell(cell) for cell in column(rows)]
-        return [replace(cell, tag="s", kind=kind) if where(row) else cell for cell, row in zip(made, rows, strict=True)]
+    def cells(rows: tables.Rows) -> list[Cell | str]:
+        made = zip(map(tables.cell, column(rows)), rows, strict=True)
+        return [replace(cell, tag="s", kind=kind) if where(row) else cell for cell, row in made]
 
     return cells
 
@@ -332,9 +298,9 @@ def by_fold(study: Validation) -> Html:
     frame, gap, primary = study.by_fold[study.by_fold["system"] == study.subject], study.gap, study.primary.label
     label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
     same = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
-    columns: dict[str, Callable[[Mapping[str, Any]], Cell | str]] = {
-        "fold": lambda row: str(row["fold"]),
-        "training": lambda row: number_cell(row["train"], 0) if row["train"] else "?",
+    columns: dict[str, Callable[[Mapping[str, Any]], Cell]] = {
+        "fold": lambda row: Cell(str(row["fold"])),
+        "training": lambda row: number_cell(row["train"], 0) if row["train"] else Cell("?"),
         "test": _number("test", 0),
         label: _number("label", 3),
         **{name: _number(name, places) for name, places in same.items()},
@@ -347,18 +313,15 @@ def by_fold(study: Validation) -> Html:
     if study.holdout:
         note = "One holdout: there are no folds to pool."
         return tables.table(f"{study.subject}, the one test set", list(columns), rows, note)
-    whole = {
-        c.label: _number("value", same[c.label])(vars(study.estimate(c, study.subject))) for c in study.settings.metrics
-    }
-    pooled = {"fold": Cell("pooled"), **whole}
-    strong = {name: replace(cell, tag="strong") for name, cell in pooled.items()}
+    whole = {c.label: study.estimate(c, study.subject).value for c in study.settings.metrics}
+    pooled = {name: replace(columns[name](whole), tag="strong") for name in whole}
     means = {name: columns[name](study.mean_of_folds) for name in [*columns][4:]}
-    for row in (strong | {"test": number_cell(study.rows.size, 0)}, {"fold": "mean of folds"} | means):
-        rows.append([row.get(name, "") for name in columns])
-    apart = [name for name, cell in whole.items() if cell.text != number(study.mean_of_folds[name], same[name])]
-    return tables.table(
-        f"{study.subject}, fold by fold", list(columns), rows, f"{_unlike(study)}{_apart(study, apart)}"
-    )
+    pooled |= {"fold": Cell("pooled", tag="strong"), "test": number_cell(study.rows.size, 0)}
+    means |= {"fold": Cell("mean of folds")}
+    rows += [[row.get(name, Cell("")) for name in columns] for row in (pooled, means)]
+    apart = [name for name in whole if pooled[name].text != means[name].text]
+    note = f"{_unlike(study)}{_apart(study, apart)}"
+    return tables.table(f"{study.subject}, fold by fold", list(columns), rows, note)
 
 
 def _number(name: str, places: int, show: Show = number) -> Callable[[Mapping[str, Any]], Cell]:
@@ -385,9 +348,9 @@ def paired(study: Validation) -> Html:
     """The subject against every other system on the same folds and rows."""
     if not len(study.paired):
         return tables.paragraph("The metric is undefined on every fold, so there are no paired differences.")
-    pooled = {"first − second": pair, "difference": limits("pooled", "pooled_low", "pooled_high", signed)}
-    folded = {"first − second": pair, "mean difference": limits("by_fold", show=signed)}
-    folded |= {"naive p": _struck(p_column("p_naive")), "p": p_column("p")}
+    pooled = {"first − second": tables.pair, "difference": limits("pooled", "pooled_low", "pooled_high", signed)}
+    folded = {"first − second": tables.pair, "mean difference": limits("by_fold", show=signed)}
+    folded |= {"naive p": _struck(tables.p_column("p_naive")), "p": tables.p_column("p")}
     if study.few_pooled:
         folded |= named("adjusted p=adjusted p | verdict w")
     else:
@@ -462,7 +425,7 @@ def selection(study: Validation) -> Html:
         f"{kept} of {of:,} columns": each(lambda row: words.get(row["columns"], "as given")),
         study.primary.label: _struck(limits("value"), lambda row: wrong and row["columns"] != INSIDE),
         "minus the last": lambda rows: [*apart(rows[:-1]), ""],
-        "adjusted p": lambda rows: [*map(p_cell, (row["adjusted"] for row in rows[:-1])), ""],
+        "adjusted p": lambda rows: [*tables.p_column("adjusted")(rows[:-1]), ""],
     }
     n, test = study.selection[["n", "test"]].iloc[0]
     note = page.said("validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test)

@@ -15,7 +15,7 @@ from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.findings import kinds
-from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severity, ordered
+from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import leakage
@@ -59,11 +59,6 @@ class Check:
 
     kind: Kind
     lacks: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of its findings."""
-        return self.kind.name
 
 
 OF_FEATURES = (kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.ID_LIKE, kinds.SINGLE_FEATURE)
@@ -484,12 +479,7 @@ class Validation(Shown, Study):
         (as_read, _, inside), (kept, of) = self.selection["value"], self.selected
         clear = (self.selection["verdict"][:2] == "better").all()
         facts = {"kept": kept, "of": of, "metric": self.primary.label, "given": as_read, "inside": inside}
-        found = kinds.SELECTED_OUTSIDE.rated(SEVERE if clear else NOTE, self.rows.size, **facts)
-        return [replace(found, of=self.rows.size)]
-
-    def _of_all(self, kind: Kind, severity: Severity, text: str) -> Finding:
-        """A finding on all rows that were tested."""
-        return Finding(kind, severity, text, self.rows.size, self.rows.size)
+        return [kinds.SELECTED_OUTSIDE.rated(SEVERE if clear else NOTE, self.rows.size, **facts)]
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -499,22 +489,19 @@ class Validation(Shown, Study):
         ids = None if e.id is None else e.id.code
         columns = {"features": e.features, "label": target, "group": e.group_number, "time": e.time, "ids": ids}
         listed = list(leakage.audit(self.folds, rng=self.rng(5), **columns))  # type: ignore[arg-type]
-        listed += self._of_selection()
-        listed += [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]
+        of_scores = [finding for name in self.systems if name != self.baseline for finding in self._of_scores(name)]
+        every, metric = self._of_selection(), self.primary.label  # of all rows that were tested
         if self.folds_differ:
-            text = f"{self.primary.label} of {self.subject} varies between folds by more than sampling variation "
-            text += f"explains: Q = {self.unlike['q']:.0f}, {self.unlike['freedom']} expected"
-            listed.append(self._of_all(kinds.UNLIKE_FOLDS, WARNING, text))
+            every.append(kinds.UNLIKE_FOLDS.warning(self.rows.size, metric=metric, subject=self.subject, **self.unlike))
         if (n := self.distinct) < FEW:
-            listed.append(self._of_all(kinds.FEW_TESTED, WARNING, f"only {n} {plural(self.row_name, n)} were tested"))
-        return ordered(listed)
+            every.append(kinds.FEW_TESTED.warning(self.rows.size, rows=f"{n} {plural(self.row_name, n)}"))
+        return ordered([*listed, *of_scores, *(replace(finding, of=self.rows.size) for finding in every)])
 
     def _of_scores(self, name: str) -> list[Finding]:
         p = self.pooled[name]
         if p.score is None or len(self.examples.classes) != 2:
             return []
-        folds = Folds(self.rows.size, [(self.rows[:0], fold.member) for fold in self.tests], "")
-        listed = [leakage.score_scale(folds, p.score)]
+        listed = [leakage.score_scale([fold.member for fold in self.tests], p.score)]
         if not self.fits:
             listed.append(leakage.gives_away(p.counts))
         return [
@@ -553,10 +540,15 @@ class Validation(Shown, Study):
         return tuple(Check(kind, lacking) for kind, has_meaning, lacking in rows if has_meaning)
 
     @property
+    def checks_run(self) -> list[Check]:
+        """Those of the checks that could be run."""
+        return [check for check in self.checks if not check.lacks]
+
+    @property
     def missing_checks(self) -> list[str]:
         """The checks that could not be run, those that lack the same together, and what they need."""
         skipped = groupby((check for check in self.checks if check.lacks), key=lambda check: check.lacks)
-        return [f"{', '.join(check.name for check in some)} ({lacks})" for lacks, some in skipped]
+        return [f"{', '.join(check.kind.name for check in some)} ({lacks})" for lacks, some in skipped]
 
     @property
     def unseen(self) -> list[str]:

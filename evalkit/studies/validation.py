@@ -164,19 +164,11 @@ def _possible(shared: Settings, models: Mapping[str, Any], *, asked: bool) -> tu
     """The metrics that every estimator has the predictions for; raises InputError where one was asked for in vain."""
     kept = []
     for chosen in shared.metrics:
-        lacking = [name for name, model in models.items() if not any(hasattr(model, way) for way in _needs(chosen))]
+        ranks = ("predict_proba", *(["decision_function"] if chosen.metric.structure == "counts" else []))
+        ways = {"": ("predict",), "scores": ranks}.get(chosen.metric.needs, ("predict_proba",))
+        lacking = [name for name, model in models.items() if not any(hasattr(model, way) for way in ways)]
         if not lacking:
             kept.append(chosen)
         elif asked:
-            raise InputError(
-                f"metrics: {chosen.label} needs {' or '.join(_needs(chosen))}, which estimator {lacking[0]} lacks"
-            )
+            raise InputError(f"metrics: {chosen.label} needs {' or '.join(ways)}, which estimator {lacking[0]} lacks")
     return tuple(kept)
-
-
-def _needs(chosen: Chosen) -> tuple[str, ...]:
-    """What an estimator must have, one of these, for a metric."""
-    if not chosen.metric.needs:
-        return ("predict",)
-    ranks = chosen.metric.needs == "scores" and chosen.metric.structure == "counts"
-    return ("predict_proba", "decision_function") if ranks else ("predict_proba",)
