@@ -14,19 +14,19 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_483,
+    "catalogue": 1_473,
     "commands": 443,
     "drawing": 1_385,
     "findings": 78,
     "metrics": 2_112,
-    "offline": 815,
-    "online": 953,
+    "offline": 808,
+    "online": 946,
     "page": 183,
     "pages": 3_378,
     "parameters": 811,
     "reading": 6_196,
     "statistics": 4_365,
-    "studies": 5_277,
+    "studies": 5_275,
     "top": 1_014,
 }
 MODULES = 160

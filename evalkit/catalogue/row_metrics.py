@@ -6,28 +6,11 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
+from evalkit.catalogue import score_kinds as scores
 from evalkit.catalogue.kinds import Centre, Loss, Ratio, RatioOfRows, Share, Transformed
 from evalkit.catalogue.metric import Metric, described, numbered, rows_of
-from evalkit.catalogue.score_kinds import (
-    Area,
-    AtRate,
-    AtRates,
-    Calibration,
-    Coefficient,
-    Decision,
-    Depth,
-    Gap,
-    Lift,
-    OfMeans,
-    OfShares,
-    Order,
-    Overlap,
-    Quantile,
-    Skill,
-)
 from evalkit.metrics import calibration, counts, curves, influence, losses
 from evalkit.metrics.counts import Counts, GroupedCounts
-from evalkit.metrics.influence import average_precision_bias, average_precision_bins, average_precision_moves
 from evalkit.metrics.rows import Rows, Sums
 
 Rule = Callable[[Bools, Bools], tuple[Bools, Bools]]
@@ -59,8 +42,8 @@ def _twice_less_one(of: Metric) -> Transformed:
     return Transformed(of, lambda x: 2 * x - 1, lambda x: 2.0)
 
 
-def _f(beta: float) -> Overlap:
-    return Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
+def _f(beta: float) -> scores.Overlap:
+    return scores.Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
 
 
 def _within(importance: Importance) -> Ratio:
@@ -82,18 +65,25 @@ def _grouped(rows: Rows, code: Ints) -> GroupedCounts:
     return counts.weighted_auc_by_group(rows.actual, rows.scores, code, rows.weight)
 
 
-ROC_AUC = described("roc_auc", "counts", Area(counts.auc, influence.auc_bins))
+ROC_AUC = described("roc_auc", "counts", scores.Area(counts.auc, influence.auc_bins))
 AVERAGE_PRECISION = described(
     "average_precision",
     "counts",
-    Order(counts.average_precision, average_precision_bins, average_precision_moves, bias=average_precision_bias),
+    scores.Order(
+        counts.average_precision,
+        influence.average_precision_bins,
+        influence.average_precision_moves,
+        bias=influence.average_precision_bias,
+    ),
 )
 _ACCURACY = described("accuracy", "counts", _share(lambda y, d: (np.ones_like(y), y == d)))
 RECALL = described("recall", "counts", _share(lambda y, d: (y, d)))
 _SPECIFICITY = described("specificity", "counts", _share(lambda y, d: (~y, ~d)))
 PRECISION = described("precision", "counts", _share(lambda y, d: (d, y)))
 F1 = described("f1", "counts", _f(1))
-_BALANCED = described("balanced_accuracy", "counts", OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY)))
+_BALANCED = described(
+    "balanced_accuracy", "counts", scores.OfShares(counts.balanced_accuracy, shares=(RECALL, _SPECIFICITY))
+)
 GAUC = described("gauc", "counts", _within(lambda g: g.impressions))
 COUNTS = rows_of(
     "counts",
@@ -101,18 +91,18 @@ COUNTS = rows_of(
         "roc_auc": ROC_AUC,
         "gini": _twice_less_one(ROC_AUC),
         "average_precision": AVERAGE_PRECISION,
-        "average_precision_interpolated": Order(curves.average_precision_interpolated),
-        "pr_auc_davis_goadrich": Order(curves.pr_auc_davis_goadrich),
-        "pr_auc_trapezoid": Order(curves.pr_auc_trapezoid, rises=False),
-        "partial_auc_mcclish_10": Order(lambda c: curves.partial_auc_mcclish(c, 0.1)),
-        "break_even": Order(curves.break_even),
-        "ks": Gap(counts.ks, influence.ks_bins),
+        "average_precision_interpolated": scores.Order(curves.average_precision_interpolated),
+        "pr_auc_davis_goadrich": scores.Order(curves.pr_auc_davis_goadrich),
+        "pr_auc_trapezoid": scores.Order(curves.pr_auc_trapezoid, rises=False),
+        "partial_auc_mcclish_10": scores.Order(lambda c: curves.partial_auc_mcclish(c, 0.1)),
+        "break_even": scores.Order(curves.break_even),
+        "ks": scores.Gap(counts.ks, influence.ks_bins),
         "log_loss": _loss(losses.log, losses.WORST),
         "brier": _loss(losses.brier),
-        "brier_skill": Skill(calibration.brier_skill, calibration.brier_skill_bins),
+        "brier_skill": scores.Skill(calibration.brier_skill, calibration.brier_skill_bins),
         "calibration_in_the_large": _loss(lambda label, probability: probability - label),
-        "ece_10": Calibration(calibration.ece_10, rises=False),
-        "miscalibration": Calibration(calibration.miscalibration, rises=False),
+        "ece_10": scores.Calibration(calibration.ece_10, rises=False),
+        "miscalibration": scores.Calibration(calibration.miscalibration, rises=False),
         "accuracy": _ACCURACY,
         "error_rate": _one_minus(_ACCURACY),
         "balanced_accuracy": _BALANCED,
@@ -126,11 +116,11 @@ COUNTS = rows_of(
         "f2": _f(2),
         "f05": _f(0.5),
         "fbeta": numbered("fbeta", "counts", _f),
-        "jaccard": Overlap(counts.jaccard),
-        "mcc": Decision(counts.mcc),
-        "kappa": Decision(counts.kappa),
+        "jaccard": scores.Overlap(counts.jaccard),
+        "mcc": scores.Decision(counts.mcc),
+        "kappa": scores.Decision(counts.kappa),
         "youden": _twice_less_one(_BALANCED),
-        "lift": Lift(curves.lift, share=PRECISION),
+        "lift": scores.Lift(curves.lift, share=PRECISION),
         "predicted_rate": _share(lambda y, d: (np.ones_like(y), d)),
         "gauc": GAUC,
         "gauc_positives": _within(lambda g: g.positives),
@@ -149,14 +139,14 @@ def _precision_at(rate: float) -> Metric:
     def of(recall: float, false: float) -> float:
         return float(ratio(rate * recall, rate * recall + (1 - rate) * false))
 
-    return Metric("precision", "counts", AtRates(_of_rates(of), rates=of), "", "", "")
+    return Metric("precision", "counts", scores.AtRates(_of_rates(of), rates=of), "", "", "")
 
 
 def _f1_at(rate: float) -> Metric:
     def of(recall: float, false: float) -> float:
         return float(ratio(2 * rate * recall, rate * (1 + recall) + (1 - rate) * false))
 
-    return Metric("f1", "counts", AtRates(_of_rates(of), rates=of), "", "", "")
+    return Metric("f1", "counts", scores.AtRates(_of_rates(of), rates=of), "", "", "")
 
 
 def _of_rates(of: Callable[[float, float], float]) -> Callable[[Counts], float]:
@@ -171,13 +161,13 @@ def _average_precision_at(rate: float) -> Metric:
 
     def terms(c: Counts) -> Floats:
         moved = curves.at_base_rate(c, rate)
-        bins = average_precision_bins(moved) * np.array([[1.0], [ratio(moved.negatives, c.negatives)]])
+        bins = influence.average_precision_bins(moved) * np.array([[1.0], [ratio(moved.negatives, c.negatives)]])
         mean = [
             ratio(np.dot(rows, side), rows.sum()) for rows, side in zip((c.positive, c.negative), bins, strict=True)
         ]
         return bins - np.array(mean)[:, None]
 
-    return Metric("average_precision", "counts", AtRate(of, terms, rate=rate), "", "", "")
+    return Metric("average_precision", "counts", scores.AtRate(of, terms, rate=rate), "", "", "")
 
 
 # What the base rate moves: the metric in the data, and at a base rate.
@@ -194,11 +184,11 @@ def lift_at(depth: float) -> Metric:
     def of(c: Counts) -> float:
         return float(curves.lift(curves.at_depth(c, depth * c.total)))
 
-    return Metric("lift", "counts", Depth(of, depth=depth), "", "", "", high=1 / depth)
+    return Metric("lift", "counts", scores.Depth(of, depth=depth), "", "", "", high=1 / depth)
 
 
 def _coefficient(name: str, of: Callable[[Counts], float], terms: Callable[[Counts], Floats]) -> Metric:
-    return Metric(name, "counts", Coefficient(of, terms), "", "", "", low=-np.inf, high=np.inf)
+    return Metric(name, "counts", scores.Coefficient(of, terms), "", "", "", low=-np.inf, high=np.inf)
 
 
 # Of the logistic regression of the labels on the logit of the score.
@@ -250,14 +240,14 @@ FORECASTS = rows_of(
         "rmse": Transformed(_MSE, lambda x: float(np.sqrt(x)), lambda x: float(ratio(1, 2 * np.sqrt(x)))),
         "mse": _MSE,
         "bias": _loss(losses.error),
-        "median_absolute_error": Quantile(lambda f: losses.absolute(f.actual, f.scores)),
+        "median_absolute_error": scores.Quantile(lambda f: losses.absolute(f.actual, f.scores)),
         "mape": _loss(losses.absolute_percentage),
         "wape": RatioOfRows(_wape),
         "smape": _loss(losses.symmetric_percentage),
         "mase": Loss(lambda f, k: losses.scaled(f.actual, f.scores, f.beside["naive_mae"])),
         "pinball": Loss(lambda f, k: losses.quantile(f.actual, f.scores, k / 100)),
         "poisson_deviance": _loss(losses.poisson),
-        "r2": OfMeans(_r2_numbers, _r2),
-        "r2_correlation": OfMeans(_correlation_numbers, _squared_correlation),
+        "r2": scores.OfMeans(_r2_numbers, _r2),
+        "r2_correlation": scores.OfMeans(_correlation_numbers, _squared_correlation),
     },
 )

@@ -9,9 +9,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, same_length
@@ -19,9 +20,6 @@ from evalkit.limits import USUAL
 from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.folds import CLASSES
 from evalkit.system import progress
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CORES = 2
 PROBED = 3  # fits from which the time per fit is estimated
@@ -105,23 +103,20 @@ def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
     Numbers: missing values are replaced by the median, then scaled to mean 0 and standard deviation 1. Text: one
     column per value. A pipeline gets no further preprocessing.
     """
-    from sklearn.base import clone
-    from sklearn.compose import make_column_selector, make_column_transformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn import base, compose, impute, pipeline, preprocessing
 
     if not hasattr(estimator, "steps"):
-        numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
-        columns = make_column_transformer(
-            (numbers, make_column_selector(dtype_include="number")),
-            (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
+        imputer = impute.SimpleImputer(strategy="median", keep_empty_features=True)
+        numbers, select = pipeline.make_pipeline(imputer, preprocessing.StandardScaler()), compose.make_column_selector
+        columns = compose.make_column_transformer(
+            (numbers, select(dtype_include="number")),
+            (preprocessing.OneHotEncoder(handle_unknown="ignore"), select(dtype_exclude="number")),
         )
         text = features.select_dtypes(exclude="number").shape[1]
-        estimator = make_pipeline(columns if text else numbers, estimator)
+        estimator = pipeline.make_pipeline(columns if text else numbers, estimator)
     unset = (key for key, value in estimator.get_params().items() if value is None)
     states = {key: seed for key in unset if key.split("__")[-1] == "random_state"}
-    return clone(estimator).set_params(**states)
+    return base.clone(estimator).set_params(**states)
 
 
 # Fits

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio
@@ -19,9 +20,6 @@ from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severit
 from evalkit.metrics import counts
 from evalkit.metrics.counts import Counts
 from evalkit.offline.splits import Folds
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXAMPLES = 5
 MANY = 20  # a numeric label with more values than this is not a class; of more classes the most common are checked
@@ -104,15 +102,11 @@ def numeric(column: pd.Series) -> Floats:
 
 def levels(column: pd.Series) -> Ints:
     """Code of each row's value in sorted order; missing is a value too."""
-    from pandas import factorize
-
-    return factorize(column, sort=True, use_na_sentinel=False)[0].astype(np.int64)
+    return pd.factorize(column, sort=True, use_na_sentinel=False)[0].astype(np.int64)
 
 
 def _is_number(column: pd.Series) -> bool:
-    from pandas.api.types import is_numeric_dtype
-
-    return is_numeric_dtype(column)
+    return pd.api.types.is_numeric_dtype(column)
 
 
 def ranks(values: ArrayLike) -> Floats:

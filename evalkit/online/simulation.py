@@ -9,17 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints, ParameterError, ratio
 from evalkit.online.experiments import correlation
 from evalkit.online.interleaving import Draft, credit, team_draft
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BLOCK = 20_000  # users simulated at once: their candidates fit in memory
 
@@ -206,8 +203,6 @@ def duel(
     `<metric>_a` and `_b` as observed, `_before` observed with the first ranker in the period before, and `_effect`,
     the expected difference.
     """
-    import pandas as pd
-
     sizes = np.diff(np.linspace(0, users, -(-users // BLOCK) + 1).astype(np.int64))
     parts = [_duel(world, int(size), noise, rng=rng) for size in sizes]
     return pd.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
@@ -231,8 +226,6 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
     at 0.05 has that power. N users see the interleaved lists, or N/2 each arm of the A/B test; sd² is N times the
     variance of the estimated effect. The covariate of CUPED is the same metric in the period before.
     """
-    import pandas as pd
-
     rows = [(f"interleaving, {name}", outcome[name].mean(), outcome[name].std()) for name in ("win", "share")]
     for column in [name for name in outcome if str(name).endswith("_effect")]:
         metric = str(column).removesuffix("_effect")
@@ -266,8 +259,6 @@ def families(world: World, users: int, *, rng: np.random.Generator, noise: float
     One row per ranker: family, ranker, share (mean over users of the share of plays credited to it, less 1/2),
     share_hours (the same for hours), and the true relative lifts of plays and hours. All rankers have the same users.
     """
-    import pandas as pd
-
     who = people(world, users, rng=rng)
     production = ranking(world, who, noise, rng=rng)
     base = expected(world, who, production)
@@ -302,8 +293,6 @@ def tournament(
     `<metric>_true`, the lift `<metric>_measured` by an A/B test whose arms are the two halves of the users, and the
     lift `<metric>_cuped` with CUPED; plays_effect and plays_sd of an A/B test with CUPED.
     """
-    import pandas as pd
-
     rows = []
     for noise in np.asarray(noises, dtype=np.float64):
         outcome = duel(world, users, rng=rng, noise=(production, float(noise)))
@@ -342,8 +331,6 @@ def two_stage(
     Columns: design, keep, users, best_wins (probability), chosen (mean effect of the winner as a share of the best
     effect). Raises ParameterError for a number in `keep` that is not 1 to the number of rankers.
     """
-    import pandas as pd
-
     share, plays = (rankers[name].to_numpy() for name in ("share", "plays_effect"))
     m, survivors = plays.size, np.asarray(keep, dtype=np.int64).tolist()
     if survivors and not 1 <= min(survivors) <= max(survivors) <= m:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr, stdtr
 
 from evalkit.arrays import Bools, Floats
 from evalkit.statistics import intervals, multiplicity, proportions, significance
@@ -53,8 +54,6 @@ def coverage() -> pd.DataFrame:
     >>> coverage()["z_with_s"].round(3).tolist()
     [0.878, 0.918, 0.94]
     """
-    from scipy.special import stdtr
-
     z = intervals.normal_quantile(0.95)
     return pd.DataFrame({"n": [5, 10, 30], "z_with_s": [1 - 2 * stdtr(n - 1, -z) for n in (5, 10, 30)]})
 
@@ -65,16 +64,12 @@ def replicate() -> float:
     >>> round(replicate(), 3)
     0.834
     """
-    from scipy.special import ndtr
-
     return float(2 * ndtr(intervals.normal_quantile(0.95) / np.sqrt(2)) - 1)
 
 
 @framed
 def looks() -> Iterator[Row]:
     """What 1, 2, 5, 10 and 20 looks at 0.05 cost, and the constant p of each look that pays for them (Pocock)."""
-    from scipy.special import ndtr
-
     for k in (1, 2, 5, 10, 20):
         bound = 2 * ndtr(-multiplicity.pocock(k)[0])
         last = 2 * ndtr(-multiplicity.obrien_fleming(k)[-1])
