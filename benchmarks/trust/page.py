@@ -40,23 +40,23 @@ def text(every: list[Cell], *, seed: int) -> str:
     versions = ", ".join([f"Python {platform.python_version()}", *known])
     kinds = [_holds(kind, [cell for cell in every if cell.kind is kind]) for kind in KINDS]
     outside = [cell for cell in every if cell.state == "outside"]
-    nothing = "No number leaves these bounds without being listed below."
+    nothing = "Every number outside these bounds is listed below."
     return f"""# Do the intervals and tests hold what they say?
 
 {chr(10).join(one for one in kinds if one)}
 
 {"**Not yet: " + ", ".join(f"{c.where}: {c.number}" for c in outside) + "**" if outside else nothing}
 
-How it is done: `make trust` draws samples of made-up data whose true values are known (equally good systems, rare
-classes, ties, weights, users with many rows, heavy tails), lets the report read each sample, and counts how often the
-numbers that the page prints are right. An interval holds if it contains the true value in at least 93% of the samples,
-a test if it rejects at most 6% of the differences that are not there. Both allow for two standard errors of the
-simulation.
+`make trust` draws samples from simulated populations, called worlds, whose true values are known (equally good systems,
+rare classes, ties, weights, users with many rows, heavy tails), runs the report on each sample, and counts how often
+the numbers on the page are right. Both bounds, 93% and 6%, allow for two standard errors of the simulation. In the
+tables, a cell is one interval, test or power figure in one world: *inside* its bounds, *conservative*, or *declared*:
+outside, with the reason below and a note on the page.
 
 {_counts(every)}
 
-Conservative means an interval that contains the true value in more than 97% of the samples, or a test that rejects
-fewer than 4%. [Every figure](trust_tables.md) stands in tables by report.
+Conservative intervals contain the true value in more than 97% of the samples, conservative tests reject in fewer than
+4%. [The tables](trust_tables.md) have every figure.
 
 {_exceptions(every)}
 
@@ -69,7 +69,10 @@ def _holds(kind: Kind, some: list[Cell]) -> str:
     if not some:
         return ""
     fine = sum(not cell.outside for cell in some)
-    what = {INTERVAL: "contain the true value as often as they say", TEST: "reject as seldom as they say"}
+    what = {
+        INTERVAL: "contain the true value in at least 93% of the samples",
+        TEST: "reject a true null hypothesis in at most 6% of the samples",
+    }
     return f"- {fine:,} of {len(some):,} {kind.held} {what.get(kind, 'show what they should show')}."
 
 
@@ -132,7 +135,7 @@ def _exceptions(every: list[Cell]) -> str:
             reasons.setdefault((cell.declared.reason, cell.declared.told), []).append(cell)
     if not reasons:
         return "## Where they do not hold\n\nNowhere."
-    head = "| where | coverage or rejections, % | reason | what the page says |\n|---|---|---|---|"
+    head = "| world | coverage or rejection rate, % | reason | what the page says |\n|---|---|---|---|"
     rows = [
         f"| {'; '.join(sorted({cell.where for cell in some}))} | {_figures(some)} | {reason} | {told} |"
         for (reason, told), some in reasons.items()
