@@ -1,1 +1,1 @@
-"""Intervals, tests and what can be claimed: per-unit values in, `Estimate` and `Comparison` out."""
+"""Inference: intervals, tests and verdicts. Values per unit go in, `Estimate` and `Comparison` come out."""

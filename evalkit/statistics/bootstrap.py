@@ -1,4 +1,4 @@
-"""Bootstrap samples of units: the sums that they give, and what BCa reads from them; and those of counts."""
+"""Bootstrap: sums over resampled units, the quantities that a BCa interval needs, and resampled tables of counts."""
 
 from __future__ import annotations
 

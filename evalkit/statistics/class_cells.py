@@ -1,7 +1,7 @@
-"""Metrics of decided classes from counted cells: rows alike in what is and in what systems say are one row.
+"""Metrics of predicted classes from a table of counts, with a cell per combination of actual and predicted classes.
 
-How much rows move a metric is told by their cell. Of independent rows sums over the cells are sums over rows; of rows
-in units the products of the units' weights in every two cells are known, and with them how units vary.
+All rows of a cell have the same influence on a metric, so sums over rows are sums over cells. If rows are clustered,
+the sums over units of the products of their weights in each two cells give the variance between units.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DENSE = 2**22  # cells up to which each has a place
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows by what is, `actual`, and what each of one or two systems says: rows, their weight, that squared."""
+    """Cells of the actual class and the class predicted (`said`) by one or two systems: rows, Σ weight, Σ weight²."""
 
     actual: Ints
     said: tuple[Ints, ...]
@@ -59,10 +59,10 @@ def of_cut(c: Counts) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The cells of a group of rows. n: units, or rows. each: of every system. pairs: of two systems, the first before.
+    """The cells of a slice. n: units, or rows. each: per system. pairs: per pair of systems, the lower number first.
 
-    gram: of rows in units the sums over units of the products of their weights in two cells, those of all systems side
-    by side; None where rows are independent. units: of few units these weights, a row a unit, sparse where they are so.
+    gram: for clustered rows, Σ over units of the products of their weights in two cells, over the cells of all systems;
+    None if rows are independent. units: these weights, one row per unit (perhaps sparse), if there are few units.
     """
 
     classes: int
@@ -100,7 +100,7 @@ def of_system(chosen: Chosen, group: Group, system: int) -> OfCells:
 
 @dataclass(frozen=True, eq=False)
 class OfCells(OfRows):
-    """A metric of the cells of a system. squares: of each row, which is a cell, the sum of the squared weights."""
+    """A metric of one system, computed from its cells. squares: Σ weight² of each cell."""
 
     group: Group
     system: int
@@ -265,7 +265,7 @@ def image(products: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Bundle):
-    """The cells of a group of rows; systems are numbers.
+    """The counts that the cells of a slice are made from; systems are numbers.
 
     cells, squares: of two systems, or twice the same one, rows and weight by what is and what each says, and squared
     weights. products: of rows in units their weights in every two cells, or of units that are parted these weights.

@@ -1,7 +1,7 @@
-"""What a study of classes measures on: two where rows are not at hand, several at hand or by blocks.
+"""Statistics of classification metrics: of two classes read in blocks, and of several classes in memory or in blocks.
 
-Of two classes the first reading counts bins of scores and adds up losses; the second adds up how much each row moves
-what follows from the order of the scores, and what thresholds decide. Those of several stand in `readings`.
+With two classes, the first reading counts the scores in bins and adds up losses. The second adds up the influence of
+each row on the metrics of ranking (such as AUC) and of decisions at a threshold. For several classes see `readings`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ByScore(First):
-    """Of two classes. cuts: of each system a threshold that is known beforehand: what is at or above it is exact.
+    """The first reading of two classes. cuts: each system's threshold, if it is fixed; counts at a fixed one are exact.
 
-    within: metrics that rank the rows of each unit among themselves; the values of each unit are kept. within_slices:
-    whether they are kept of slices. Counted are positive rows, and of each system the rows whose score is no
-    probability, and those that are certain of the other class.
+    within: metrics that rank the rows within each unit, whose values per unit are kept; within_slices: also per slice.
+    It also counts the positive rows and, per system, the scores outside 0..1 and those of 0 or 1 that are wrong.
     """
 
     sliced: bool = False
@@ -88,7 +87,7 @@ def _outside(score: Floats, hit: Bools) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Of one system its threshold, and how much a row of each bin moves each metric, of bins that begin at `low`."""
+    """One system's threshold, and the influence of a row of each bin on each metric; bins begin at `low`."""
 
     threshold: float
     low: Ints
@@ -115,10 +114,10 @@ class Moved(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class ByColumns:
-    """Moments of pairs of columns, of positive rows and of negative ones: of their weight, and of each system.
+    """The second reading of two classes: moments of influence values, separately for positive and negative rows.
 
-    models: of each group the columns of each system: the weight of the rows that it predicts positive, and how much
-    each row moves each of the metrics of the group. few: units whose columns are kept side by side.
+    models: per slice, the columns of each system: the weight of the rows that it predicts positive, and the influence
+    of each row on each metric. few: up to so many units, the sums of each unit are kept.
     """
 
     scale: float | None

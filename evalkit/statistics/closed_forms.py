@@ -1,6 +1,6 @@
-"""Intervals of metrics in closed form: t on the logit scale, and limits combined from those of shares.
+"""Intervals in closed form: Student's t on the logit scale, and limits combined from those of shares (MOVER).
 
-None resamples, so an interval is the same whether the rows are at hand or only their sums are known.
+None of them resamples, so they are the same for rows in memory and for sums over blocks.
 """
 
 from collections.abc import Iterable
@@ -100,7 +100,7 @@ def overlap(hits: float, missed: float, false: float, *, weight: float, times: f
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One metric of a mean of metrics: its share in the mean, its value with limits, the influence of each unit."""
+    """One metric of a mean of metrics: its weight in the mean, its value with limits, the influence of each unit."""
 
     share: float
     estimate: Estimate

@@ -1,7 +1,7 @@
-"""What perfect calibration would show: labels drawn from the scores, since no interval holds a calibration error.
+"""Consistency resampling: the calibration error that a perfectly calibrated model would show on the same scores.
 
-A calibration error is 0 at best and above 0 in every sample, more so in every resample: percentile and BCa limits never
-hold it. Labels drawn with the scores as chances show how large it is where every score is right.
+A calibration error is at least 0 and biased upward in every sample, and more so in bootstrap samples, so percentile and
+BCa intervals do not cover it. Instead, labels are drawn with the scores as their probabilities.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from evalkit.metrics.rows import Rows
 
 @dataclass(frozen=True)
 class Perfect:
-    """What a metric would be on average if the scores were right, and the p of the test that they are."""
+    """The expected metric if the scores were perfectly calibrated, and the p-value of the test that they are."""
 
     expected: float
     p: float

@@ -1,7 +1,7 @@
-"""Metrics of rows that were added up, of one class or label against the rest: from bins of scores, cells and sums.
+"""Metrics of one class or label against the rest, computed from bins of scores, cells and sums instead of rows.
 
-A class, a label, and the positive class of two are one problem: scores of some rows against those of the others. How
-much rows move a metric is a form: multiples of columns that were added up by row, or by unit.
+A class, a label and the positive class of two are the same problem: positives against all other rows. The influence of
+a row is a linear form, a combination of columns that were added up per row or per unit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from evalkit.system import cached
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Scores in bins. weight: what weights are counted in, None where rows count alike. threshold: of one class."""
+    """Scores in bins. weight: the unit that weights are counted in, None for unweighted rows. threshold: of a class."""
 
     bins: Grid
     weight: float | None
@@ -94,9 +94,9 @@ def places(low: Ints, score: Floats) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """How much a row moves a metric of one class against the rest: by its class and its score.
+    """The influence of a row on a metric of one class against the rest, by its class and the bin of its score.
 
-    low: the codes of the bins of its scores, rising. moved: of positive rows by bin, then of negative ones.
+    low: where each bin of scores begins, ascending, as codes. moved: by bin, for positive rows, then for negative ones.
     """
 
     low: Ints
@@ -124,10 +124,10 @@ def whole_weights(block: Block, scale: float | None) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class OfForm(Formed):
-    """A metric that units move by multiples of columns, `form`. moments: of these around 0, by row or by unit.
+    """A metric whose influence values are a linear combination, `form`, of columns. moments: of the columns, around 0.
 
-    of: its value, or that of the metric that it transforms. n: units, or rows. freedom: Kish's number of them,
-    less 1. tables: those of its score.
+    of: its value, or that of the metric that it transforms. n: units, or rows. freedom: Kish's effective number of
+    these, less 1. tables: the bins of its score.
     """
 
     layout: Layout
@@ -222,9 +222,9 @@ class OfMean(OfForm):
 
 @dataclass(frozen=True, eq=False)
 class OneAgainstRest:
-    """All systems on the same rows, whose scores for each class or label are counted. layout: how rows lie.
+    """All systems on the same rows, whose scores are counted per class or label. layout: of the sample.
 
-    first: the first reading, and counted what it counted: moments, cells and scores.
+    first: the first reading; counted: its counts, moments and cells.
     """
 
     systems: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Two systems, or arms, that have other units each: differences and lifts of means, ratios of sums and proportions."""
+"""Two independent samples, such as the arms of an A/B test: differences and lifts of means, ratios and proportions."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: f
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """A statistic of one arm: its value, how much users move it, and how many equal users tell as much.
+    """A statistic of one arm: its value, the spread of the users' influence on it, and the effective number of users.
 
     effect: of each user on the value, where users are at hand.
     """

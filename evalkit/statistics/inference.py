@@ -1,7 +1,7 @@
-"""Inference: which interval and which test a metric has: the first rule that fits its kind and how its units lie.
+"""The table of methods: which interval and which test a metric gets.
 
-Where units cluster or rows carry weights, the influence of each row is added up by unit: the unit, or the weighted row,
-is then what varies. What the page says of methods is printed from the same table.
+It is the first rule that fits the metric's kind and the layout of the sample: independent, clustered or weighted rows.
+For clustered rows, influence values are added up per unit. The page prints its description of methods from this table.
 """
 
 from __future__ import annotations
@@ -139,9 +139,9 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """What metrics of some kinds have where units lie in some ways: an interval, or a test; and what it is called.
+    """A rule: the interval or test of metrics of some kinds on samples of some layouts, and its name.
 
-    held: whether it asks for every unit (True) or is for sums of units alone (False); None: either.
+    held: True if it needs every unit, False if it is for sums alone, None for both.
     """
 
     kinds: type[Kind] | tuple[type[Kind], ...]

@@ -1,4 +1,4 @@
-"""Intervals: how each is made of a statistic; `inference` says which one a metric has."""
+"""The interval methods, each a function of a `Statistic`; `inference` chooses the one for a metric."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Estimate and Comparison, the results of inference; and intervals in closed form or by a bootstrap of units.
+"""`Estimate` and `Comparison`, the results of inference, and intervals in closed form or by a bootstrap of units.
 
-The unit is what was sampled: the query, the user, the fold. Rows of one user are no units; `by_unit` adds
-them up first, and the mean of clustered rows is then a ratio of sums: `ratio_delta(*by_unit(values, user))`.
+The unit is what was sampled independently: the query, the user, the fold. Several rows of one user are one unit:
+`by_unit` adds them up, and the mean over rows is then a ratio of sums, `ratio_delta(*by_unit(values, user))`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A difference with its interval at level 1 − α, its p-value alone and within its family, and what was resampled.
+    """A difference with its interval at level 1 − α, its p-value, the p-value adjusted over its family, and the unit.
 
     `equivalence` is the interval of the same difference at level 1 − 2α: inside a margin, it is the two one-sided
     tests (TOST) of equivalence at level α.

@@ -1,4 +1,4 @@
-"""What a study of several labels a row measures on: rows at hand, or what two readings by blocks keep of them."""
+"""Statistics of multi-label metrics, from rows in memory or from the sums of two readings in blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ def top_hits(rows: Rows) -> tuple[Bools, Bools]:
 
 @dataclass(frozen=True, eq=False)
 class HeldLabels(HeldSeveral):
-    """Rows of several labels at hand."""
+    """Multi-label rows in memory."""
 
     together = True
 
@@ -130,7 +130,7 @@ class HeldLabels(HeldSeveral):
 
 @dataclass(frozen=True, eq=False)
 class OfShared(OfMoments):
-    """A mean over rows, of which systems may leave out different ones.
+    """A mean over rows that are undefined for some systems, so that each system may leave out different rows.
 
     number: of its system. shared: of every two systems the rows that both have, and the differences on these. columns:
     where those of two systems stand.
@@ -170,7 +170,7 @@ def key_of(chosen: Chosen) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SummedLabels(Several):
-    """Several labels, whose rows were read twice."""
+    """Multi-label metrics of a table that was read twice in blocks."""
 
     @property
     def held(self) -> bool:

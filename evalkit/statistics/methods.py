@@ -1,4 +1,4 @@
-"""Tests: how each compares two statistics, and the difference that it would show; `inference` picks one."""
+"""The tests, each a function of two statistics, and their minimum detectable difference; `inference` chooses one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ POWER = 0.8  # of the differences that are said to show
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """What intervals and tests depend on beside the data.
+    """The options of intervals and tests.
 
     unit: what varies, as a noun. test_to_train: test rows for each training row, of folds.
     alternative: of a test against a known share. many: whether units are too many to flip the sign of each.

@@ -1,4 +1,4 @@
-"""Several tests: adjusted p-values of a family, and what repeated tests of growing data cost, with bounds for them."""
+"""Multiple testing: adjusted p-values of a family of tests, rank intervals, and bounds for interim analyses."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def max_t(differences: ArrayLike, *, rng: np.random.Generator, draws: int = 100_
 
 
 def max_t_of_sums(total: Floats, gram: Floats, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:
-    """The same from the sum of each column, and of the products of the columns, of so many units that signs are normal.
+    """The same from column sums and sums of products, for so many units that the sums are normal under sign flips.
 
     Under joint sign flips the sums have covariance `gram`; draws of that normal distribution take their place.
 
@@ -196,10 +196,10 @@ Summed = Callable[[Floats], Floats]  # columns, (n, k) -> their sums under the s
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Differences of the columns `first` and `second` of a table, (m,) numbers each, of the same n units.
+    """m pairs of columns of a table of n units; `first` and `second` hold the column numbers, (m,) each.
 
-    values: (n, columns), where the difference of two columns is that of the pair but for rounding.
-    differences: places of k pairs -> their differences to the last bit, (n, k).
+    values: (n, columns); the difference of two columns is that of the pair, up to rounding.
+    differences: the numbers of k pairs -> their exact differences, (n, k).
     """
 
     values: Floats
@@ -391,9 +391,9 @@ BEYOND_DRAWING = 3.09  # standard errors of a drawn p-value: one in a thousand l
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The rank of each system, 1 for the best, with the limits between which its true rank lies, all of them at once.
+    """The rank of each system, 1 for the best, with simultaneous confidence limits of its true rank.
 
-    tier: from 1; two systems of neighbouring tiers may still not differ, but a tier holds no significant pair.
+    tier: from 1. No two systems of a tier differ significantly; systems of neighbouring tiers may or may not.
     """
 
     low: Ints

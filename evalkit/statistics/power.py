@@ -1,4 +1,4 @@
-"""Effect sizes and power: how large a difference is, what a number of units can show, and how many one needs."""
+"""Effect sizes, the power of a test, the minimum detectable difference and the required sample size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,10 +56,10 @@ def _detectable_effect(n: float, level: float, power: float) -> float:
 
 
 def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The smallest true difference from a share `base` that the score test of arms of n and m units shows.
+    """The minimum detectable difference from a share `base` by the score test of arms of n and m units.
 
-    Towards ½, where the variance grows; NaN where even the whole way there would not show. Fleiss, Levin, Paik 2003,
-    section 4.2, without correction, for n.
+    It is taken towards ½, where the variance is larger; NaN if even the largest one would not be detected. Fleiss,
+    Levin, Paik 2003, section 4.2, without correction, for n.
 
     >>> round(detectable_share(0.1, 500, 500), 4)
     0.0595
@@ -80,7 +80,7 @@ def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, po
 
 
 def detectable_lift(mean: float, sd: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The smallest true difference from a mean above 0 that shows, where it multiplies every value of n units.
+    """The minimum detectable difference from a mean above 0 if the effect multiplies every value of n units.
 
     mean, sd: of the m units that it is compared with. The spread grows with the mean, so d is the root of
     d² = z² sd² ((1 + d / mean)² / n + 1 / m); NaN where even the largest would not show.
@@ -151,7 +151,7 @@ def _check(sd: float, power: float, level: float) -> None:
 
 @dataclass(frozen=True)
 class Effect:
-    """Sizes of the difference first − second on the same units.
+    """Effect sizes of the difference first − second on the same units.
 
     relative: mean difference / |mean of the second|; standardised: Cohen's d_z, mean / standard deviation of the
     differences; superiority: P(first > second) + ½ P(equal); wins, ties, losses of the first.

@@ -1,7 +1,6 @@
-"""Tests of proportions, on the same units or independent ones: McNemar, score, Fisher, binomial, sign test.
+"""Tests of proportions on paired or independent samples: McNemar, score, Fisher, binomial and sign test.
 
-The units counted are independent of each other: where one user has many rows, take `significance.sign_flip` with
-the rows added up by user instead.
+They assume independent units. If a user has several rows, use `significance.sign_flip` on rows added up by user.
 """
 
 from bisect import bisect_left, bisect_right
@@ -153,7 +152,7 @@ def binomial_test(successes: int, n: int, *, null: float = 0.5, level: float = 0
 
 
 def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
-    """The logarithm of the chance of so many successes in n trials at the share `null`.
+    """The log-probability of this number of successes in n trials at the share `null`.
 
     >>> float(np.exp(log_binomial(1, 2, 0.5)).round(12))
     0.5
@@ -165,7 +164,7 @@ def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
 
 
 def likely(n: int, null: float) -> tuple[int, int]:
-    """The least and the largest number of successes in n trials whose chance counts beside the largest one.
+    """The smallest and largest number of successes in n trials whose probability is not negligible beside the largest.
 
     >>> likely(10, 0.5)
     (0, 10)

@@ -1,8 +1,8 @@
-"""The two readings of rows of several classes or labels, block by block: what is kept of each.
+"""The two readings of a multi-class or multi-label table in blocks, and what is kept of each block.
 
-A class is a label that exactly one of the rows' labels is: each is a problem of two classes on the same rows. The first
-reading counts cells and bins of scores, and adds up losses; the second adds up how much each row moves means over the
-classes or labels, and of labels all along a threshold.
+Each class or label is a problem of two classes on the same rows. The first reading counts confusion cells and bins of
+scores and adds up losses. The second adds up the influence of each row on means over the classes or labels, and for
+labels also at each of a range of thresholds.
 """
 
 from abc import abstractmethod
@@ -41,7 +41,7 @@ Place = tuple[int, str]  # a group and a metric
 
 @dataclass(frozen=True, eq=False)
 class Counted(Bundle):
-    """What the first reading keeps; groups, systems, classes and labels are numbers.
+    """What the first reading keeps; groups (slices), systems, classes and labels are numbered.
 
     cells: by group, of all classes, of each label, and of shares of rows by name. moments: of the terms of losses.
     scores: by group, system, and class or label, the rows of which are the positives; of two classes 0. more: by name
@@ -58,7 +58,7 @@ class Counted(Bundle):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class First:
-    """What the first reading counts. counting: of cells. terms: of losses.
+    """The first reading of a block: how cells are counted (`counting`) and which losses are added up (`terms`).
 
     sliced, ranked: whether losses and scores are also counted of slices. each: classes or labels times systems, which
     share the bins of the limits. ids: that are looked through for a second one.
@@ -244,7 +244,7 @@ def one_of(block: Block, classes: int) -> Block:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """How much a row moves a metric of what a threshold decides of a label: by 2 · true + predicted."""
+    """The influence of a row on a metric of one label's decisions, indexed by 2 · true + predicted."""
 
     at: float
     moved: Floats
@@ -256,7 +256,7 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """A mean of a metric over classes or labels, of each system: of each of them how much rows move its metric.
+    """A mean of a metric over classes or labels, per system: the influence of rows on the metric of each of them.
 
     The columns are those of the first system's classes or labels, of the next one's, …, and then of each system's
     shares. shares: of each in the mean; moving: of each system how much a row with the label moves the mean through the
@@ -345,7 +345,7 @@ class Moved(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class ByMoves:
-    """How much each row moves what is not only counted. told: the block as that of labels. plain: rows count alike.
+    """The second reading of a block: influence values of the rows. told: the block with labels. plain: unweighted rows.
 
     few: units whose columns are kept side by side. means: by group and metric. sweep: of labels. off: of the system
     whose metrics are swept. shared: losses that leave rows out, by group and metric. cuts: of each system the threshold
@@ -417,7 +417,7 @@ class ByMoves:
 
 @dataclass(frozen=True, eq=False)
 class Several(OneAgainstRest):
-    """Several classes or labels, whose rows were read once or twice."""
+    """Multi-class or multi-label metrics of a table that was read once or twice in blocks."""
 
     second: Any = None
     moved: Any = None

@@ -1,10 +1,10 @@
-"""Sign flips: the null distribution of paired differences when the sign of each unit's difference is a fair coin.
+"""Sign-flip tests: the distribution of the mean paired difference if the sign of each unit's difference is random.
 
-A test of "the mean is θ" flips the signs of d − θ·c, where d holds one difference a unit and c its number of rows
-(1, or more where rows were added up to units). With T = Σ d, n = Σ c and the sums T_k, S_k of d and c under draw k,
+A test of "the mean is θ" flips the signs of d − θ·c, where d holds one difference per unit and c its number of rows
+(more than 1 if rows were added up per unit). With T = Σ d, n = Σ c and the sums T_k, S_k of d and c under draw k,
 the draw is at least as extreme as the data exactly when θ lies between (T − T_k) / (n − S_k) and
 (T + T_k) / (n + S_k): the means of the flipped and of the unflipped units, which enclose the mean. So one set of
-draws gives the p-value of every θ, and the interval is the θ with p ≥ α: test and interval cannot disagree.
+draws gives the p-value of every θ. The interval is the set of θ with p ≥ α, so test and interval always agree.
 Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
 """
 
@@ -257,8 +257,8 @@ def lattice_p(steps: Ints) -> float:
 class Ranges:
     """The lower and the upper ends of each draw's range of means under which it is at least as extreme as the data.
 
-    Each holds the mean; their order says nothing. rounding: means closer than this are one mean. mean: from where the
-    ends are counted.
+    Each range contains the mean; the order of the draws is arbitrary. rounding: means closer than this are equal. mean:
+    the origin of the ends.
     """
 
     low: Floats

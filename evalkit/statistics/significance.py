@@ -1,4 +1,4 @@
-"""Comparison: the difference of two systems with its interval, its test and the unit that was resampled.
+"""Paired tests of the difference of two systems, adjustment for multiple comparisons, and the verdict.
 
 A difference is first − second and every p-value two-sided. The sign-flip test is the default for means over
 units; `adjust` corrects a family of comparisons; `verdict` turns one into a word.
@@ -213,7 +213,7 @@ def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str,
 
 
 def adjust(comparisons: Sequence[Comparison], method: Adjustment = holm) -> list[Comparison]:
-    """The comparisons with `adjusted` filled in over the whole list, which is the family; never below p.
+    """The comparisons with p-values adjusted over the list, which is the family; never below p.
 
     `method` maps p-values to adjusted ones: `holm`, `benjamini_hochberg`, or `lambda p: max_t(...)`.
 
@@ -236,7 +236,7 @@ def rejected(p: float, level: float) -> bool:
 
 
 def verdict(comparison: Comparison, *, margin: float | None = None, direction: int = 1) -> Verdict:
-    """What may be said of the first system against the second: better, worse, equivalent or cannot tell.
+    """The verdict on the first system against the second: better, worse, equivalent or cannot tell.
 
     Better or worse where the adjusted p is below 1 − level, by the sign of the difference; `direction` is −1 for a
     metric where less is better. Else equivalent where `equivalence` lies inside (−margin, margin): TOST, not

@@ -1,7 +1,7 @@
-"""Spread: how far units move a statistic; from it error, skewness and degrees of freedom follow.
+"""Spread: the sums of powers of influence values, which give standard error, skewness and degrees of freedom.
 
-An influence value says how far one unit moves the statistic, to first order; those of all units add up to 0. Their
-powers add up over units, so that it does not matter whether these are at hand or were added up.
+The influence value of a unit is how far it moves the statistic, to first order; they add up to 0 over all units. Sums
+of their powers can be added up over blocks, so the units need not be in memory.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def _unknown(power: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Powers of the influence values l of n units. square: Σ l². kish: how many units of equal weight tell as much.
+    """Sums of powers of the influence values l of n units. square: Σ l². kish: Kish's effective number of units.
 
-    power: p -> Σ lᵖ / (Σ l²)^(p/2), of 3 and 4.
+    power: p -> Σ lᵖ / (Σ l²)^(p/2), for p = 3 and 4.
 
     >>> s = Spread.of(np.array([4.0, -1, -1, -1, -1, 0]))
     >>> round(s.error, 3), round(s.skewness, 3), round(s.freedom(5.0), 3)

@@ -1,6 +1,7 @@
-"""Statistic: one metric of one system on a sample, with all that intervals and tests ask of it.
+"""Statistic: one metric of one system on a sample, with the quantities that intervals and tests need.
 
-Of units at hand (`OfUnits`), of rows at hand (`OfRows`), or of what was kept of rows (`summed`, `classes`).
+It is computed from values per unit (`OfUnits`), from rows in memory (`OfRows`), or from sums over blocks (`summed`,
+`classes`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ KEPT = 2**24  # rows of all systems whose statistics of one metric stay in memor
 
 
 class Layout(Enum):
-    """How units lie, which decides the methods: see the table of `inference`."""
+    """The layout of a sample, by which `inference` chooses interval and test."""
 
     PLAIN = "rows that count alike"
     CLUSTERED = "rows in units"
@@ -38,9 +39,9 @@ class Layout(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """What every statistic has: its metric, `layout`, `value`, and `n`, the units that vary.
+    """One metric of one system: `chosen`, the `layout` of the sample, `value`, and `n`, the number of units.
 
-    Of what units move: `spread`, and `spread_from` another one, which is that of the difference.
+    `spread` has the units' influence values; `spread_from` those on the difference from another statistic.
     """
 
     chosen: Chosen
@@ -81,7 +82,7 @@ class Statistic:
 
 @dataclass(frozen=True, eq=False)
 class OfUnits(Statistic):
-    """Values of units. unit: the cluster of each, None where they are independent. design: how these lie."""
+    """Values per unit. unit: the cluster of each value, None if they are independent. design: the layout if so."""
 
     sums: Sums
     unit: np.ndarray | None = None
@@ -119,7 +120,7 @@ class OfUnits(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Hits(Statistic):
-    """Successes of trials that no other system shares."""
+    """The share of successes in trials of one system, independent of other systems' trials."""
 
     successes: int
     n: int
@@ -138,7 +139,7 @@ class Hits(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Known(Statistic):
-    """A number with the interval that it came with, or none."""
+    """A number from an earlier report, with the interval given there, if any."""
 
     estimate: Estimate
 
@@ -160,9 +161,9 @@ class Known(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A metric that another one combines: its share in the mean, its statistic, and how much each unit moves it.
+    """A metric that another one combines: its weight in the mean, its statistic, and the influence of each unit.
 
-    excess: how much too high its value is.
+    excess: the bias of its value.
     """
 
     share: float
@@ -173,7 +174,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class OfRows(Statistic):
-    """A metric of rows at hand."""
+    """A metric computed from rows in memory."""
 
     rows: Rows
 
@@ -379,7 +380,7 @@ def layout_of(*, units: bool, weights: bool) -> Layout:
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """All systems on the same rows at hand, by system. ids: what pairs them, where it is asked for."""
+    """All systems on the same rows in memory. ids: the ids by which rows are paired, if they are needed."""
 
     rows: Mapping[str, Rows]
     ids: Callable[[], np.ndarray]

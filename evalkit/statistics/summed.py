@@ -1,7 +1,7 @@
-"""A metric of rows that were read block by block: from the moments of its terms, or of a median from rows drawn.
+"""Metrics of a table that was read in blocks: from moments of their terms, and medians from a sample of rows.
 
-How much a unit moves a metric is a multiple of its terms, so that value, error and the error of a difference follow
-from one table of moments, whatever the metric; only the derivative is its own.
+The influence of a unit on a metric is a linear combination of its terms (the delta method). Value, standard error and
+that of a difference therefore follow from one table of moments; each metric only adds its derivative.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def at_hand(moments: Moments | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Formed(Statistic):
-    """A metric that each unit moves by multiples of columns, its `form`. moments: of these, by row or by unit.
+    """A metric whose influence values are a linear combination, `form`, of columns. moments: of these, per row or unit.
 
-    What a subclass has beside: `of`, the value before it is transformed, `n`, and `freedom`.
+    A subclass adds `of`, the value before it is transformed, `n` and `freedom`.
     """
 
     moments: Moments
@@ -86,9 +86,9 @@ class Formed(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class OfMoments(Formed):
-    """A function of sums of its terms, which stand at `place`; the first column is the weight.
+    """A function of the sums of its terms, which are the columns at `place`; the first column is the weight.
 
-    layout: how the rows lie. squares: of its terms, where they are known.
+    layout: of the sample. squares: moments of the products of its terms, if known.
     """
 
     place: slice
@@ -178,7 +178,7 @@ class OfMoments(Formed):
 
 @dataclass(frozen=True, eq=False)
 class OfDrawn(Statistic):
-    """A median that is known from all rows, with its error from those that were drawn.
+    """A median of all rows, whose standard error is estimated from a sample of them.
 
     member: the rows drawn that it is the median of. system: the number of its system.
     """
@@ -225,7 +225,7 @@ class OfDrawn(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class OfSums(Statistic):
-    """A mean of which only the sums are known. square: of what units move it. skew: of what they add.
+    """A mean of which only sums are known. square: Σ of the squared influence values. skew: their skewness.
 
     unsure: by what share the error may be off.
     """
@@ -368,7 +368,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """What a study measures on where rows are not at hand: what was kept of them. layout: how they lie."""
+    """The metrics of a study whose table was read in blocks, from what was kept of it. layout: of the sample."""
 
     systems: tuple[str, ...]
     terms: Terms

@@ -1,4 +1,4 @@
-"""Every threshold of some at once, of rows in units or with weights: the sums that the intervals of decisions need."""
+"""Intervals of decision metrics at many thresholds at once, for clustered or weighted rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from evalkit.statistics.statistic import Layout
 
 @dataclass(frozen=True, eq=False)
 class MovingCut:
-    """The decisions of a system at some thresholds, of units, or of rows with weights."""
+    """A system's decisions at several thresholds, on clustered or weighted rows."""
 
     groups: Sequence[Group]
 
@@ -90,7 +90,7 @@ ONE_ROW = 1.0  # on which the two systems differ, added to each class
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """First − second at each threshold, with pointwise limits."""
+    """The difference first − second at each threshold, with pointwise limits."""
 
     value: Floats
     low: Floats
