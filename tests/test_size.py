@@ -19,7 +19,7 @@ LINES = {
     "drawing": 1_385,
     "findings": 78,
     "metrics": 2_112,
-    "offline": 808,
+    "offline": 802,
     "online": 946,
     "page": 183,
     "pages": 3_378,

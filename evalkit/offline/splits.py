@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes, finite
 from evalkit.reading.inputs.folds import DEVELOPMENT, TEST, TRAINING, YES_NO, set_of
 from evalkit.reading.tables.table import Coded, Slice
-
-MOST_FITS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,21 +181,15 @@ def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: i
     return _sklearn(splitter, groups.size, f"{repeats} holdouts of {share:.0%} of the groups", None, groups)
 
 
-def leave_out(rows: int, p: int = 1) -> Folds:
-    """Every choice of p test rows (LeavePOut; p = 1 is leave-one-out).
+def leave_out(rows: int) -> Folds:
+    """Each row alone as the test side (LeaveOneOut).
 
-    Raises ParameterError if C(rows, p) exceeds 10,000.
-
-    >>> leave_out(4, 2).get_n_splits()
-    6
+    >>> leave_out(4).get_n_splits()
+    4
     """
-    from sklearn.model_selection import LeavePOut
+    from sklearn.model_selection import LeaveOneOut
 
-    if not 1 <= p < rows:
-        raise ParameterError(f"p must be 1 to rows - 1, {rows - 1}, got {p}")
-    if comb(rows, p) > MOST_FITS:
-        raise ParameterError(f"C(rows, p) must be at most {MOST_FITS:,}, got C({rows}, {p}) = {comb(rows, p):,}")
-    return _sklearn(LeavePOut(p), rows, f"leave {p} out")
+    return _sklearn(LeaveOneOut(), rows, "leave 1 out")
 
 
 def by_column(fold: ArrayLike) -> Folds:
