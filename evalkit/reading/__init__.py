@@ -1,1 +1,1 @@
-"""Files, frames and parameters in; checked columns and structures out."""
+"""Reading: turns files, data frames and tables into checked columns and structures."""

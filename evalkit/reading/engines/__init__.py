@@ -1,1 +1,1 @@
-"""What asks SQL of tables that do not fit into memory: DuckDB and Spark."""
+"""Engines: DuckDB and Spark, which run SQL on tables that do not fit into memory."""

@@ -1,9 +1,8 @@
-"""The engines: DuckDB within a budget, and a Spark session of the caller; and which of the two a table needs.
+"""The two engines, DuckDB within a memory budget and the caller's Spark session, and the choice between them.
 
-Of DuckDB's budget it has one half and spills to a folder of its own, which is gone when the work ends; the rest holds
-the shard that numpy works on. On a cluster SQL selects the rows, Spark brings those of one group together, and numpy's
-kernels run in its workers on whole groups. What comes back is the same small table. Nothing is set in the session that
-outlives a call.
+DuckDB gets half of the memory budget and spills to a temporary folder of its own; the other half is for the shard that
+numpy works on. With Spark, SQL selects the rows, a shuffle brings the rows of a group together, and the same numpy code
+runs in the workers on whole groups. Either way a small table comes back. No setting of the session outlives a call.
 """
 
 import os
@@ -35,9 +34,9 @@ CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 @dataclass(frozen=True)
 class Budget:
-    """What reading may use. memory: in bytes. threads: of DuckDB, and those that reduce shards.
+    """The resources that reading may use. memory: in bytes. threads: of DuckDB, and to reduce shards.
 
-    spill: the folder in which DuckDB's own one is made.
+    spill: the folder in which DuckDB's temporary folder is made.
     """
 
     memory: int
@@ -179,7 +178,7 @@ class DuckDB(Engine):
 
 @dataclass(frozen=True, eq=False)
 class AtHand(DuckDB):
-    """DuckDB for tables that fit into memory: all rows are one block, in the order of the input."""
+    """DuckDB for tables that fit into memory: all rows form one block, in the order of the input."""
 
     at_hand: ClassVar[bool] = True
 

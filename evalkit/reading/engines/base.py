@@ -1,4 +1,4 @@
-"""What an engine does for a reader: answers in SQL, and rows reduced shard by shard."""
+"""The interface of an engine: SQL queries, and the reduction of a table shard by shard."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -18,7 +18,7 @@ from evalkit.system import progress
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A question to an engine. where: the input in an error. frames: Arrow tables, or what the engine has for them.
+    """A query to an engine. where: the name of the input in errors. frames: Arrow tables, or the engine's own tables.
 
     by: a text column whose equal values come in one shard; None: shards as they come. rows: of the answer, for the line
     of progress. then: columns that order the rows of one value of `by`, for sums of doubles that are the same to the

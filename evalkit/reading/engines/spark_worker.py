@@ -1,9 +1,9 @@
-"""What runs inside a Spark worker, which has numpy and pyarrow and need not have evalkit.
+"""The code that runs in a Spark worker, which needs numpy and pyarrow but no installed evalkit.
 
-This module goes there as it stands, so it imports nothing of evalkit at its top: the package's own sources travel
-with it. Pickling functions by value would not do: their modules hold caches and locks, which cannot be pickled. Nor
-would `addArtifacts` or `addPyFile`: what they add stays in the session of the caller for good, where a later version of
-evalkit could not take its place, and a worker that has another evalkit installed would go on importing that one.
+This module is sent to the worker together with the sources of the package, so it must not import evalkit at its top.
+Pickling functions by value would fail, because their modules hold caches and locks. `addArtifacts` and `addPyFile`
+would not do either: what they add stays in the caller's session for good, so a later version of evalkit could not
+replace it, and a worker with another evalkit installed would import that one.
 """
 
 import functools
@@ -41,7 +41,7 @@ def packed() -> bytes:
 
 
 class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds and loads the modules whose sources it holds."""
+    """An import hook that finds and loads the modules whose sources it holds."""
 
     def __init__(self, sources: dict[str, tuple[bool, str]], code: bytes) -> None:
         self.sources, self.code = sources, code

@@ -1,1 +1,1 @@
-"""Each kind of input as a checked structure."""
+"""The kinds of input of the reports, each read into a checked structure."""

@@ -1,7 +1,8 @@
-"""The same rows under every system: long tables joined on the id, wide ones as they stand, every row accounted for.
+"""Tables of predictions as rows that all systems have: long tables joined on the id, wide tables as they are.
 
-What binary, multi-class, multi-label and rating tables have in common. A `Layout` says which columns of a part hold
-what all systems share (label, weight, attributes) and what is each system's own (score, forecast, probabilities).
+This is common to binary, multi-class, multi-label and rating tables. A `Layout` says which columns all systems share
+(label, weight, attributes) and which each system has of its own (score, forecast, probabilities). Rows that some system
+lacks are counted.
 """
 
 from collections import defaultdict
@@ -39,7 +40,7 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
 
 
 def other_folds(place: str, id: str, folds: Sequence[str], name: str, other: str) -> InputError:
-    """The error for an id that two systems have in different parts, such as folds."""
+    """The error for an id that two systems have in different parts of the table, such as folds."""
     return InputError(
         f"{place}: id {id!r} must be in the same folds in every system, got fold {', '.join(map(repr, folds))} only "
         f"in system {name!r} and other folds in system {other!r}"
@@ -132,7 +133,7 @@ SYSTEM = "system"  # the name of a single system that no column or file names
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of one part by role. shared: those that all systems have in common.
+    """The columns of one part by role. shared: role -> column, for the columns that all systems share.
 
     own: of each system of a wide table, or under None, which is of the row's system, role -> column. within: shared
     roles within which an id stands once; an id may have a row in each of several folds. listed: ids that join no rows.
@@ -235,7 +236,7 @@ def read(
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The parts of a table as they come, with what the parameters say of their columns.
+    """The parts of a table before they are read, with the parameters about their columns.
 
     roles: that the report declares. columns: role -> column. systems: those wanted. attributes: columns for segments
     and unit. beside: columns of numbers that metrics are computed from, with the parameter that names each.

@@ -1,4 +1,4 @@
-"""Tables to validate on: features and a target, or out-of-fold predictions, with id, group, time and fold columns."""
+"""Inputs of the validation report: features and a target, or out-of-fold predictions, with id, group, time and fold."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TIME = Rule("hold numbers or ISO dates as times", None, "")
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Rows, columns or folds that were read and not used: why, how many, their names, and of how many."""
+    """Rows, columns or folds that were read but not used: the reason, how many of how many, and their names."""
 
     kind: Kind
     count: int
@@ -54,7 +54,7 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Rows with a label, and what is known of them. label: class numbers into `classes`, or real numbers.
+    """Labelled rows with their other columns. label: class numbers into `classes`, or real numbers.
 
     features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
     that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.

@@ -1,4 +1,4 @@
-"""The items of ranked lists: as numbers and texts, ranks as places, the first of each list, and the table of items."""
+"""The items of ranked lists: their ids, ranks, the top of each list, and the catalogue of items."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -21,7 +21,7 @@ from evalkit.reading.tables.table import Table
 
 @dataclass(frozen=True)
 class Account:
-    """What became of one system's rows, and of the queries: everything that the page must own up to.
+    """How one system's rows and the queries were used: counts of everything that was left out or is unusual.
 
     rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
     tied: used rows with the score of the row before. unjudged: used rows without a judgement. late: lists whose first
@@ -46,12 +46,12 @@ class Account:
 
 
 class Collision(Exception):
-    """Two different items of one query have the same hash."""
+    """Raised if two different items of a query have the same hash."""
 
 
 @dataclass(frozen=True, eq=False)
 class ListedItems:
-    """The items of the rows of runs and of their judgements. exact: told apart by their texts, not by hashes."""
+    """The items of runs and judgements. exact: items are compared by their ids, not by hashes of these."""
 
     run: Rows
     judged: Rows
@@ -170,7 +170,7 @@ DEEPEST, SHALLOWEST = 100, 10  # rows of each list that do; with fewer than thes
 
 @dataclass(frozen=True, eq=False)
 class Retrieved:
-    """The first `depth` rows of all lists: those of a system after those of another, one list after another.
+    """The first `depth` rows of all lists, in the order of the systems and their lists.
 
     items: gives those of each row, as Arrow text. length: rows of each list. Items are copied and numbered when they
     are first asked for.

@@ -1,4 +1,4 @@
-"""Tables of predictions in: binary, multi-class and multi-label outcomes, and forecasts, found from the columns.
+"""Reads tables of predictions: binary, multi-class and multi-label outcomes, and forecasts; columns decide the kind.
 
 binary: a label and a score. multi-class: a label and `p_<class>` columns, or a predicted class. multi-label: columns
 `y_<label>` of 0 and 1 and `p_<label>`. forecasts: an actual value and a forecast. Systems in a column, in columns such
@@ -50,7 +50,7 @@ def _rank(score: Floats) -> Floats:
 
 
 class Scored:
-    """Rows, and the scores that every system gives them."""
+    """Rows and the scores of every system."""
 
     rows: Aligned
     score: Mapping[str, Floats]
@@ -128,7 +128,7 @@ class MultiClass(Scored):
 
 @dataclass(frozen=True, eq=False)
 class MultiLabel(Scored):
-    """Rows with any number of labels: one row a sample, one column a label, and every system's scores alike."""
+    """Multi-label rows: one row per sample and one column per label, and scores of the same shape by every system."""
 
     rows: Aligned
     labels: tuple[str, ...]
@@ -155,7 +155,7 @@ Outcomes = Binary | MultiClass | MultiLabel
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Labels and predictions as they come, with what the parameters say of their columns.
+    """A table of predictions before it is read, with the parameters about its columns.
 
     asked: the kind, where it is set. positive: the label that counts as 1, of labels other than 0 and 1, -1 and 1,
     false and true. columns: role -> column. systems: those wanted. attributes: columns for segments and unit. beside:

@@ -35,7 +35,7 @@ ORDER = ("score", "rank")  # one of these orders a list, the first that is there
 
 @dataclass
 class Rows:
-    """Rows under way: Arrow text, doubles, and the part that each stretch of rows came from.
+    """Rows while they are read: Arrow text, doubles, and the part that each run of rows came from.
 
     score: a rank negated where rows have no score. ranked: whether that rank is the row's place in its list.
     """
@@ -67,7 +67,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Ranked lists as they come: the parts of the runs, and of judgements and table of queries where there are any.
+    """A ranking input before it is read: the parts of the runs, the judgements and the table of queries, if given.
 
     columns: role -> column. systems: those wanted. attributes: columns with one value a query, of the table of queries
     if there is one. unit: the attribute that must be there in every row. ranks: of lists without scores, "as given" or

@@ -1,7 +1,7 @@
-"""Runs and judgements in, `Rankings` of every system out: one order of ranks, one population, every row counted.
+"""Turns runs and judgements into `Rankings`, for all systems by the same rules.
 
-Order: score descending in double precision, equal scores by item id descending in its UTF-8 bytes, as trec_eval.
-Population: the queries with a judgement, in the order of their ids. A query that a system missed keeps an empty list.
+Ranks: by score in double precision, highest first; ties by item id in UTF-8 bytes, highest first, as in trec_eval.
+Queries: those with a judgement, in the order of their ids. A query that a system lacks has an empty list.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ NONE = "(none)"  # the value of a query that has none in a column beside it
 
 @dataclass(frozen=True)
 class Runs:
-    """Every system's rankings over one population, what stands beside each query, and the accounts.
+    """Every system's rankings over the same queries, the attributes of each query, and the accounts of the rows.
 
     attributes: text a query by column name. pooled_ideal: no judgement file, so the ideal knows returned rows only.
     negative: judgements below 0, which count as not judged. retrieved: the items of the first rows of each list; None
@@ -101,7 +101,7 @@ def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
 
 @dataclass(frozen=True)
 class Build:
-    """Ids as numbers, rows in rank order, lists: from checked rows to `Runs`. Each property is made once."""
+    """The steps from checked rows to `Runs`: ids as numbers, rows in rank order, lists. Each is computed once."""
 
     run: Rows
     judged: Rows

@@ -1,4 +1,4 @@
-"""What each column of a table of unit values is: a system, the value, what the unit is called, a draw, or none of them.
+"""The use of each column of a table of values per unit: a system, the value, the unit's id, a draw, or none of these.
 
 Names decide first (a column `seed` is no system), then the cells: a column that mostly holds numbers is one of numbers,
 and a cell of text in it is an error and never a reason to drop the column.
@@ -44,7 +44,7 @@ _ID = re.compile(r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: 
 
 
 class Use(Enum):
-    """What a column can be by its name: the usual names as `key` gives them, the surest first."""
+    """A use of a column and the usual names for it, as `key` gives them, the least ambiguous first."""
 
     UNIT = tuple(_USES["unit"])
     SYSTEM = tuple(_USES["system"])
@@ -253,7 +253,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """All parts of a table in an engine, which is asked what they hold, once for all."""
+    """All parts of a table in an engine, which is queried once for what the columns contain."""
 
     parts: Sequence[Part]
     engine: Engine

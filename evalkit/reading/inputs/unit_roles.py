@@ -1,4 +1,4 @@
-"""Which column of a table of unit values plays which role: what tells the units apart, the systems, values, metric.
+"""The role of each column in a table of values per unit: unit id, systems, values, metric.
 
 What the user says decides first, then the usual names, then the cells.
 """
@@ -23,7 +23,7 @@ ID, CLUSTER, SYSTEM, METRIC = "id", "cluster", "system", "metric"  # what a colu
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of a table, in its order; what has a role is taken `without`, and the others are asked for the next."""
+    """The columns of a table that have no role yet, in their order; `without` removes those that get one."""
 
     cells: Cells
     every: tuple[Column, ...]

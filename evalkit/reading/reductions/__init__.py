@@ -1,1 +1,1 @@
-"""Inputs of any size reduced shard by shard by an engine."""
+"""Inputs of any size, reduced shard by shard by an engine (DuckDB or Spark)."""

@@ -1,7 +1,7 @@
-"""Tables read block by block, once: an engine brings equal ids or units together, numpy checks, types and pairs.
+"""Reads a table in blocks: an engine puts equal ids or units into one block, numpy checks, converts and pairs the rows.
 
-The parts laid end to end are one query. A refusal is found in a block; the parts are then read once more from their
-beginnings, for the file, the row and the value that it names.
+All parts of the table are one query. If a block contains an invalid value, the parts are read again from the start to
+find the file, row and value that the error names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """A table that an engine, DuckDB or Spark, holds, and that is read in blocks.
+    """A table in an engine, DuckDB or Spark, that is read in blocks.
 
     query: of all rows under the names that the schema has. counts: rows of each part. rows: of the systems
     wanted. slices: the labels of the groups of each column for segments.
@@ -434,7 +434,7 @@ def _systems(wanted: Sequence[str], every: set[str], piece: Piece) -> tuple[str,
 
 @dataclass(frozen=True, eq=False)
 class DistinctTexts:
-    """The distinct texts of a column in order, and the rows of each.
+    """The distinct texts of a column in order, and the number of rows of each.
 
     Of a column that has more than were asked for they are some, the empty text, where there is one, among them.
     """

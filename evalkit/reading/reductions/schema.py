@@ -1,6 +1,6 @@
-"""What the columns of a table mean: a report declares its roles with their rules once, and rows become typed blocks.
+"""The schema of a table: the roles of its columns with their rules, by which rows become typed blocks.
 
-Everything here is fit to be sent to another machine, and nothing depends on the order of rows or blocks.
+Everything here can be pickled and sent to a Spark worker, and nothing depends on the order of rows or blocks.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """What the columns of a block mean, and the rules of each, by the roles that a report declares.
+    """The meaning of the columns of a block and their rules, by the roles that a report declares.
 
     shared: what systems have in common: roles without a prefix, but for the weight, are what is. own: of each role of
     what systems say the columns, one a system, or one of the row's system. said: the roles that are measured; the other

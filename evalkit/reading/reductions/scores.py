@@ -1,7 +1,7 @@
-"""Tables of labels and predictions that are read block by block: what an engine is asked before that.
+"""The first query on a table of labels and predictions, before it is read in blocks.
 
-One query for each part counts its rows by system, and by label where there is one, with the ends of each column of
-numbers: of two classes, of several, and of several labels a row.
+For each part, one query counts the rows by system, and by label if there is one, and takes the minimum and maximum of
+each column of numbers. Tables have two classes, several classes, or several labels per row.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ Row = Mapping[str, Any]  # rows of one system and label, and what is told of the
 
 @dataclass(frozen=True, eq=False)
 class Profiled:
-    """A table that an engine holds, and of each part what was counted."""
+    """A table in an engine, and the counts of each part."""
 
     table: Blocks
     profiles: Sequence[Sequence[Row]]

@@ -1,8 +1,8 @@
-"""Runs that do not fit into memory: an engine sorts the rows, numpy measures whole queries, one value a query stays.
+"""Ranking inputs that do not fit into memory: an engine sorts the rows by query, and one value per query is kept.
 
-The rows of runs, judgements and query table are laid end to end and sorted by query, so that each shard is a small
-input of its own: it goes through the code that reads an input from memory, and gives the same values to the last bit
-wherever the shard was cut, and on whatever machine.
+The rows of runs, judgements and query table are concatenated and sorted by query, so that each shard holds whole
+queries and is a small input of its own. It is read by the same code as an input in memory, and the values are equal to
+the last bit, however the shards are cut and on any machine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ RUN, JUDGED, BESIDE = "run", "judged", "beside"
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What `Runs` tells of an input, without its lists: of each system the values that were asked for."""
+    """What `Runs` has except the lists: for each system the values per query that were asked for."""
 
     systems: tuple[str, ...]
     accounts: Mapping[str, Account]
@@ -68,7 +68,7 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """What is done with each shard; fit to be sent to another machine.
+    """The work on a shard, which can be pickled and sent to a Spark worker.
 
     reads: in the order of the numbers in the column `part`. says: whether there is a column `system`. beside: whether
     there is a table of queries. top: the best grade of all.

@@ -1,4 +1,4 @@
-"""Which kind of values a table holds, by its header, by what the user says, and where these do not tell, its cells."""
+"""Detects the kind of a table of values: by its header, by the parameters, and if these are not enough by its cells."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
 
 @dataclass(frozen=True)
 class Header:
-    """What tells kinds of input apart: the first part and its columns, and what the user says of them.
+    """What the kind of an input is detected from: the first part, its columns, and the parameters about them.
 
     cells: what the columns hold, read only where that matters.
     """

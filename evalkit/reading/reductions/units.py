@@ -1,8 +1,8 @@
-"""Values of several systems on the same units: a wide table, a long one, counts of successes, an earlier report's JSON.
+"""Inputs of the significance report: a wide table, a long one, counts of successes, or an earlier report's JSON.
 
-Wide: one row a unit and one column of numbers a system. Long: columns unit, system, value and perhaps metric. Several
-rows of one unit and system are draws: their mean is the value, and each unit counts once. A value that is missing is
-undefined (NaN) and never 0. One number a unit, system and metric is kept, whatever the size of the table.
+Wide: one row per unit and one column of numbers per system. Long: columns unit, system, value and perhaps metric.
+Several rows of the same unit and system are draws: their mean is the value, and the unit counts once. A missing value
+is undefined (NaN), never 0. One number per unit, system and metric is kept, whatever the size of the table.
 """
 
 import json
@@ -42,7 +42,7 @@ VALUE = "value"  # what the numbers of a wide table are called where nobody says
 
 @dataclass(frozen=True, eq=False)
 class UnitValues:
-    """One value a unit for each (metric, system).
+    """One value per unit for each (metric, system).
 
     id: what names each unit, texts of numpy or Arrow; None where they are numbered. name: what the input calls what
     varies, "row" where it names nothing. cluster: the number of each unit's cluster, and the clusters' names in order;
@@ -115,7 +115,7 @@ def clustered(id: Any, of: Any) -> tuple[Any, tuple[Ints, Any] | None]:
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Successes and trials of each system, which are independent groups."""
+    """Successes and trials of each system; the systems are independent samples."""
 
     systems: tuple[str, ...]
     successes: Ints

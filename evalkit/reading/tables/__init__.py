@@ -1,1 +1,1 @@
-"""Files, frames and tables as checked columns: formats, parts, roles, ids."""
+"""Reads files, data frames and tables into checked columns: formats, parts, roles, ids."""

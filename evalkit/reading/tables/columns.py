@@ -1,6 +1,6 @@
-"""Which column plays which role: the exact name first, then the usual synonyms, then what the user says.
+"""The role of each column: by its exact name, by common synonyms, or as the parameter `columns` says.
 
-And the names of rows that sum up others: totals and means.
+Also the names of summary rows, such as totals and means.
 """
 
 import difflib

@@ -1,4 +1,4 @@
-"""Ids of ranked lists as numbers: keys of rows, hashes of texts, ids in the order of their bytes, order of ranks."""
+"""Ids of ranked lists as numbers: row keys, hashes of texts, ids sorted by their bytes, and the order of ranks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

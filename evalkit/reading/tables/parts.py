@@ -1,7 +1,7 @@
-"""Parts: the files, frames and tables that make up an input, one class a format; each gives its columns by role.
+"""Parts: the files, frames and tables that an input consists of, with one class per format.
 
-Ids stay the text that the part holds; numbers are doubles, or refused with file, column, row and value. A new format is
-one class here beside and one line in `formats`.
+A part returns its columns by role. Ids stay the text that they are; numbers are doubles, or rejected with file, column,
+row and value. A new format is a class and a line of `FORMATS`, both in `formats`.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page n
 
 @dataclass(frozen=True)
 class Source:
-    """One input: the name to print, the rows read from it; of a file its path, and size and time when it was read."""
+    """One input: the name to print and the rows read from it; for a file also its path, size and modification time."""
 
     name: str
     rows: int

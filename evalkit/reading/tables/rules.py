@@ -1,4 +1,4 @@
-"""Rules of columns: what a value must be, said once for the message, for numpy and for SQL."""
+"""Rules of columns: what a value must be, as the text of the error, as a numpy function and in SQL."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST_WEIGHT, LEAST_WEIGHT = 1e12, 1e-100
 
 
 class Refused(InputError):
-    """A block of rows cannot be meant; which file and row that is, the reader of the blocks finds out."""
+    """A block contains an invalid value; the reader of the blocks then finds its file and row."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""What an input names, as the parts that it consists of: paths, folders, patterns, frames, batches, Spark tables.
+"""Finds the parts of an input: files, folders, glob patterns, data frames, record batches, Spark tables.
 
-Folders are read as engines write them: their names may be columns (system=A/part-0), and files that only say how the
-writing went (_SUCCESS, _committed_1, hidden checksums) are no data. A file is read by its suffix, or by its content
-where that says nothing: a new format is one line in `FORMATS`. Nothing is guessed.
+Folder names such as system=A/part-0 become columns (Hive partitions); marker files of engines (_SUCCESS, _committed_1,
+hidden checksums) are ignored. The format of a file follows from its suffix, or from its content if there is no known
+one; a new format is one line in `FORMATS`.
 """
 
 import itertools
@@ -47,7 +47,7 @@ def find(path: str | Path) -> Path:
 class Located(NamedTuple):
     """The files of a path, a folder or a glob pattern, in the order of their names, and the folder that it names.
 
-    Only folders below that one can be columns: who names a file in run=3/ means the file and not a column `run`.
+    Only folders below that one become columns: a path to a file in run=3/ means the file, without a column `run`.
     """
 
     files: list[Path]

@@ -1,6 +1,6 @@
 """Spark tables as inputs: a data frame of the caller's session, or the name of a table as "spark:catalog.table".
 
-pyspark is imported only where one of the two is given.
+pyspark is imported only if one of them is given.
 """
 
 import logging

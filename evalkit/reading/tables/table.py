@@ -1,7 +1,7 @@
-"""Tables: the parts of an input read by role, every value checked, the place of every row; texts as numbers; slices.
+"""Tables: the parts of an input read by role, with every value checked and the file and number of every row.
 
-Most columns of text repeat a few: they are numbers into their distinct texts. Slices are the groups of units that share
-a value of a column; numbers with many values fall into quarters.
+Text columns are stored as codes of their distinct texts. Slices are the groups of units that share a value of a column;
+a numeric column with many values is cut into quartiles.
 """
 
 import re
@@ -24,7 +24,7 @@ PIECE = 2**18  # texts that are hashed at once, within some megabytes
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column of texts as numbers into its distinct texts, in order."""
+    """A column of texts as codes of its distinct texts, which are sorted."""
 
     names: tuple[str, ...]
     code: Ints
@@ -163,7 +163,7 @@ def places_of(column: Any, texts: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """What names each row, as Arrow has it: texts that hardly repeat."""
+    """The ids of the rows as Arrow text, for texts that hardly repeat."""
 
     texts: Any
 
