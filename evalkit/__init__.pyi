@@ -112,8 +112,8 @@ def classification(
 ) -> evalkit.studies.row_study.RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
-    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
-    the input.
+    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> study = ek.classification(y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]})
@@ -186,10 +186,10 @@ def interleaving(
     threads: int | None = None,
     spill: str | None = None,
 ) -> evalkit.studies.interleaving.Online:
-    """Read a log of interleaved sessions, or an A/B test of users, and say which system users prefer.
+    """Read a log of interleaved sessions or the users of an A/B test, and measure which system users prefer.
 
-    Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
-    input.
+    Without `log` and `users`, the bundled samples of both are read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> rows = {"user": ["u1", "u2", "u3", "u4"], "arm": ["a", "b", "a", "b"], "orders": [1, 3, 2, 4]}
@@ -260,7 +260,8 @@ def ranking(
 ) -> evalkit.studies.ranking.Ranking:
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
+    invalid input.
 
     >>> import evalkit as ek
     >>> rows = {"query": ["q1", "q1", "q2"], "item": ["a", "b", "a"], "score": [2, 1, 5], "grade": [0, 1, 1]}
@@ -323,8 +324,8 @@ def rating(
 ) -> evalkit.studies.rating.Rating:
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
-    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
-    the input.
+    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
@@ -386,7 +387,8 @@ def significance(
 ) -> evalkit.studies.paired.Significance | evalkit.studies.significance.Shares:
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
+    invalid input.
 
     >>> import evalkit as ek
     >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
@@ -456,9 +458,9 @@ def validation(
 ) -> evalkit.studies.out_of_fold.Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
-    With `features` the estimators are fitted here on the folds, which the frames and the verdict need, and on other
-    splits, for at most `seconds`, when a figure, a finding or the page first asks for them. Without any input it is the
-    bundled sample of predictions. Raises ParameterError for a parameter, InputError for the input or an estimator that
+    With `features`, the estimators are fitted on the folds at once. They are fitted on other splits, for at most
+    `seconds`, when a figure, a finding or the page first needs them. Without any input, the bundled sample of
+    predictions is read. Raises ParameterError for an invalid parameter, InputError for invalid input or if an estimator
     fails.
 
     >>> import evalkit as ek

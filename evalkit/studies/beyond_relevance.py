@@ -1,4 +1,4 @@
-"""What relevance does not say of ranked lists: what unjudged items could change, diversity, novelty, coverage."""
+"""Aspects of ranked lists other than relevance: the effect of unjudged items, diversity, novelty, coverage."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -68,7 +68,7 @@ def _limits(values: Floats) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """The unjudged rows among the first ranks of each list: row, list, number from the top. count: of each list."""
+    """The unjudged rows near the top of each list: row, list, number from the top. count: unjudged rows per list."""
 
     r: Rankings
     row: Ints
@@ -142,7 +142,7 @@ def measures(study: Ranking) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class _Measure:
-    """A measure of the lists of one system. has: which items it can use."""
+    """A measure of the lists of one system. has: True for each item that it can use."""
 
     name: str
     estimate: Estimate

@@ -1,7 +1,7 @@
-"""The study of binary outcomes: everything that the page asks of the table of each system's scores.
+"""The study of binary outcomes: two classes, and a score for each row by every system.
 
-A table that fits is at hand row by row; a larger one is read block by block, first its scores by class, then how much
-its rows move the metrics.
+A table that fits into memory is held row by row. A larger one is read twice in blocks: first to count the scores by
+class, then to add up the influence of the rows on the metrics.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ from evalkit.system import cached
 class Rule:
     """How the threshold is chosen.
 
-    fixed: the same number for every system, not chosen by the rows; else None. costs: those that it makes least.
+    fixed: a number that does not depend on the rows, else None. costs: the costs that the rule minimises, if it does.
     """
 
     text: str
@@ -99,11 +99,11 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BinaryStudy(RowStudy):
-    """The study of a table of labels and scores; the units are rows, or the unit that was named.
+    """The study of a table of labels and scores; the units are rows, or those that the parameter `unit` names.
 
-    measured: of rows at hand without thresholds, which these choose. positive, negative: the classes. positives: rows,
-    whatever their weight. outside, wrong: rows of each system whose score is no probability, and that are certain of
-    the other class. precision: what the scores of each were stored in.
+    measured: for rows in memory without thresholds, which the rows choose. positive, negative: the classes. positives:
+    the number of positive rows, unweighted. outside, wrong: per system, scores outside 0..1, and scores of 0 or 1 that
+    are wrong. precision: the float type of each system's scores.
     """
 
     rule: Rule

@@ -1,7 +1,7 @@
-"""The study of several classes: one class a row, and what every system predicts and scores.
+"""The study of several classes: one actual class per row, and predicted classes or scores by every system.
 
-A table that fits is at hand row by row; a larger one is read block by block, first cells and scores by class, then how
-much its rows move what follows from the order of the scores.
+A table that fits into memory is held row by row. A larger one is read twice in blocks: first to count confusion cells
+and the scores of each class, then to add up the influence of the rows on metrics such as AUC.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ BARS = 20
 
 @dataclass(frozen=True)
 class Choice:
-    """By what the classes of a figure are chosen, in words, and the number of each table: the largest are drawn."""
+    """The rule by which classes are chosen for a figure: its name, and the number of a table; the largest are drawn."""
 
     words: str
     of: Callable[[Counts], float]
@@ -72,8 +72,8 @@ def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposi
 class EachStudy(RowStudy):
     """A study of several classes or labels, each of which may have scores of its own.
 
-    noun: what each is called. sides: what its rows and the others are called. probabilities: whether every system's
-    scores lie in 0..1.
+    noun: class or label. sides: the names of its rows and of the others. probabilities: True if all scores of every
+    system lie in 0..1.
     """
 
     report: ClassVar[str] = "classification"
@@ -149,9 +149,9 @@ CONFUSED = ["actual", "predicted", "n", "share", "low", "high", "of_errors"]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ClassesStudy(EachStudy):
-    """The study of a multi-class table; the units are rows, or the unit that was named.
+    """The study of a multi-class table; the units are rows, or those that the parameter `unit` names.
 
-    scored: whether there are scores for the classes.
+    scored: True if there are scores for the classes.
     """
 
     noun: ClassVar[str] = "class"

@@ -1,7 +1,7 @@
-"""The classification study: reads the input, finds its kind, and hands over to the study of that kind.
+"""The classification study: reads the input and makes the study of its kind, binary, multi-class or multi-label.
 
-Two classes are made here, of rows at hand and of tables that are read block by block. Last what the findings of the
-reports are measured by.
+Binary studies are made here, of rows in memory and of tables read in blocks; `classes` and `labels` have the others.
+The last part computes what the findings of the report state.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ WITHIN = [Chosen(metric) for metric in row_metrics.COUNTS.values() if metric.nee
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What the parameters ask of a binary study."""
+    """The parameters of a binary study, checked."""
 
     settings: Settings
     rule: Rule
@@ -189,7 +189,7 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 
 @dataclass(frozen=True)
 class ByKind:
-    """What is made of one kind of table. idle: parameters without a meaning for it -> the kinds that they are for."""
+    """The studies of one kind of table. idle: parameters that do not apply to it -> the kinds that they are for."""
 
     of_rows: Callable[[Any, Classification, Limits], RowStudy]
     of_blocks: Callable[[Any, Classification, Limits], RowStudy]
@@ -208,8 +208,8 @@ KINDS = {
 def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
-    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
-    the input.
+    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> study = ek.classification(y_true=[0, 0, 1, 1, 0, 1], y_score={"a": [1, 2, 3, 4, 5, 6], "b": [1, 5, 2, 3, 4, 6]})
@@ -252,7 +252,7 @@ NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 
 
 class Miscalibration(Enum):
-    """How probabilities are wrong: the coefficient of the recalibration, and the side of its value if calibrated."""
+    """A form of miscalibration: a coefficient of logistic recalibration, and on which side of calibration it lies."""
 
     OVERCONFIDENT = "slope", "below"
     UNDERCONFIDENT = "slope", "above"

@@ -1,4 +1,4 @@
-"""What the findings of several reports are measured by: sizes of units and slices, thresholds beyond the scores."""
+"""Numbers that findings of several reports state: sizes of units and slices, thresholds outside the scores."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -108,7 +108,7 @@ def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class Skew:
-    """The comparison by sign flips whose differences are furthest from symmetric: their skewness, their units."""
+    """The sign-flip comparison with the most skewed differences: their skewness and the number of units."""
 
     metric: str
     pair: tuple[str, str]
@@ -190,7 +190,7 @@ def _slices(study: Study) -> list:
 
 @dataclass(frozen=True)
 class Rounded:
-    """A threshold as the scores of some systems store it. everywhere: True if all scores are stored so."""
+    """A threshold rounded to the precision of some systems' scores. everywhere: True if all systems have it."""
 
     value: float
     stored: Precision

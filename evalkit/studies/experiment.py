@@ -1,4 +1,4 @@
-"""The A/B half of the interleaving study: every arm's metrics, the lift, and what CUPED, strata and caps do."""
+"""The A/B part of the interleaving study: each arm's metrics, the lift, and the effect of CUPED, strata and caps."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,8 +56,8 @@ MANY_CROSSED = 0.01  # the share of users in several arms from which the assignm
 
 @dataclass(frozen=True)
 class Control:
-    """The second arm of the headline: mean and standard deviation of the plain metric, and its correlation with the
-    column from before, 0 where there is none.
+    """The control arm of the headline: mean and standard deviation of the unadjusted metric, and its correlation with
+    the column from before the experiment (0 without one).
     """
 
     mean: float
@@ -67,7 +67,7 @@ class Control:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Experiment(Study):
-    """The study of an A/B table: the systems are the arms, every user is in one of them."""
+    """The study of an A/B test: the systems are the arms, the units are users, each in one arm."""
 
     table: Users
     sample: bool

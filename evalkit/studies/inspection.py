@@ -1,8 +1,7 @@
-"""What a report would make of an input: the roles of its columns, its systems, its rows; or why it refuses it.
+"""Inspection: how a report would read an input (roles of columns, systems, rows), or why it would reject it.
 
-Headers say most of it, and are checked before a report starts; what only rows can say is left to the report, and so is
-a bundled sample. Where an input is small, `inspect` reads its rows too, so that a bad value is refused here already. No
-metric is computed, and no row of a larger input is read.
+The headers are checked before a report starts; the report checks the rows. `evalkit inspect` also reads the rows of a
+small input, so that it finds invalid values, but no row of a larger one. No metric is computed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The interleaving study: a log of interleaved sessions, an A/B table of users, the planning of both."""
+"""The interleaving study: a log of interleaved sessions, an A/B test of users, and the planning of either."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ UNEVEN = "sessions with uneven teams"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interleaving(Study):
-    """The study of interleaved sessions: arms as systems, users as units; slices are of sessions."""
+    """The study of interleaved sessions: the systems are the arms, the units are users, and slices are of sessions."""
 
     table: SessionLog
     simulated: bool
@@ -227,7 +227,7 @@ def delta_ab(study: Interleaving) -> float | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Online(Shown):
-    """What the page holds: of log, experiment and planning those that were given; None for the others."""
+    """The up to three studies of the page: log, A/B test and planning; None for each that was not given."""
 
     report: ClassVar[str] = "interleaving"
 
@@ -271,10 +271,10 @@ class Online(Shown):
 
 @sources.naming_files
 def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
-    """Read a log of interleaved sessions, or an A/B test of users, and say which system users prefer.
+    """Read a log of interleaved sessions or the users of an A/B test, and measure which system users prefer.
 
-    Without `log` and `users` both are the bundled samples. Raises ParameterError for a parameter, InputError for the
-    input.
+    Without `log` and `users`, the bundled samples of both are read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> rows = {"user": ["u1", "u2", "u3", "u4"], "arm": ["a", "b", "a", "b"], "orders": [1, 3, 2, 4]}

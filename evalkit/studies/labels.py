@@ -1,7 +1,7 @@
-"""The study of several labels a row, each true or not, and a score for each by every system.
+"""The study of several labels per row, each true or false, with a score for each label by every system.
 
-A table that fits is at hand row by row; a larger one is read block by block: first cells and scores by label, then how
-much its rows move means over the labels, and all along one threshold for every label.
+A table that fits into memory is held row by row. A larger one is read twice in blocks: first to count confusion cells
+and scores by label, then to add up the influence of the rows on means over the labels, also along the threshold.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,9 +44,9 @@ FEW = 16  # cells of a label by what two systems predict
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LabelsStudy(EachStudy):
-    """The study of a multi-label table; the units are rows, or the unit that was named.
+    """The study of a multi-label table; the units are rows, or those that the parameter `unit` names.
 
-    names: in the order of their columns. precision: what the scores of each were stored in, by system.
+    names: the labels, in the order of their columns. precision: system -> the float type of each label's scores.
     """
 
     noun: ClassVar[str] = "label"

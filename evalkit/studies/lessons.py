@@ -1,4 +1,4 @@
-"""The teaching half of the significance page, computed live: the coin, a hundred intervals, wrong methods measured."""
+"""The teaching part of the significance page, simulated live: coin tosses, 100 intervals, wrong methods."""
 
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -1,4 +1,4 @@
-"""The study of a split: metrics of rows out of fold with honest intervals, the folds, what leaks, the verdict."""
+"""The validation study: out-of-fold metrics with intervals, the folds, checks for leakage, and the verdict."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SIDES = ("id", "group", "time", "fold", "features", "candidates")  # of the exam
 
 @dataclass(frozen=True)
 class Check:
-    """One check of the audit: the kind of its findings. lacks: why it could not be run, empty if it was."""
+    """A check of the audit: the kind of its findings. lacks: why it could not be run, empty if it was."""
 
     kind: Kind
     lacks: str = ""
@@ -66,13 +66,13 @@ OF_FEATURES = (kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation(Shown, Study):
-    """The study of predictions out of fold, or of estimators that are fitted here.
+    """The study of out-of-fold predictions, or of estimators that evalkit fits.
 
-    described: the estimators that are fitted here, of predictions none. threshold: where scores that were given become
-    class 1. split: the folds. scored: system -> its out-of-fold rows, aligned with `rows`. fits: system -> its fits of
-    the folds, and refit makes those on other splits; of predictions there are none. on_training: system -> the training
-    rows of a holdout. Where columns were selected, scored also holds the subject with other selections, under OUTSIDE
-    and INSIDE.
+    described: the estimators that are fitted, empty for predictions. threshold: the score from which a given prediction
+    is class 1. split: the folds. scored: system -> its out-of-fold rows, aligned with `rows`. fits: system -> its fits
+    on the folds, empty for predictions. refit: makes the fits on other splits. on_training: system -> the training rows
+    of a holdout. If features were selected, scored also has the system with a new selection on all rows (OUTSIDE) and
+    in each fold (INSIDE).
     """
 
     report: ClassVar[str] = "validation"

@@ -1,4 +1,4 @@
-"""The study of paired values: several systems on the same units, and what may be claimed of their differences."""
+"""The significance study of paired values: several systems on the same units, and tests of their differences."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance(Shown, Study):
-    """The study of paired values. The family is every pair on every metric; its p-values pay for the looks first."""
+    """The study of paired values. p-values are adjusted for interim analyses, then over all pairs and metrics."""
 
     report: ClassVar[str] = "significance"
 
@@ -569,7 +569,7 @@ def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Comparisons with a t-test, those in which it disagrees, and how many each test of ranks answers differently."""
+    """How often other tests disagree with the reported one: the t-test (`apart`), and each rank test (`otherwise`)."""
 
     compared: int
     apart: pd.DataFrame

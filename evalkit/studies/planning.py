@@ -1,4 +1,4 @@
-"""The planning half of the interleaving study: simulated users of two rankers in every design."""
+"""The planning part of the interleaving study: simulated users of two rankers in each experimental design."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ def read(world: str, users: int, rankers: int, *, seed: int) -> "Planning | None
 
 @dataclass(frozen=True, eq=False)
 class Planning:
-    """Simulated experiments in one world; the seed fixes all. Nothing here was observed."""
+    """Simulated experiments in one world (a set of assumptions about users), reproducible by the seed."""
 
     name: str
     users: int

@@ -1,4 +1,4 @@
-"""What made a page: inputs, versions, parameters and the command that makes it again."""
+"""Provenance: the inputs, versions and parameters of a page, and the command that reproduces it."""
 
 import platform
 import shlex

@@ -1,4 +1,4 @@
-"""The ranking study: runs and judgements read once, and everything that the ranking page asks of them."""
+"""The ranking study: several systems' ranked lists and the judgements of their items."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,8 @@ UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary
 def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
+    invalid input.
 
     >>> import evalkit as ek
     >>> rows = {"query": ["q1", "q1", "q2"], "item": ["a", "b", "a"], "score": [2, 1, 5], "grade": [0, 1, 1]}

@@ -1,7 +1,7 @@
 """The rating study: actual values and forecasts, errors with intervals, bias along the forecast, paired comparisons.
 
-A table is read once, block by block, and what is kept of it tells all that the page asks; one that fits is one block,
-whose rows are at hand beside it.
+A table is read once, in blocks, and every number comes from the sums and counts that are kept of them. A table that
+fits into memory is a single block, and its rows stay available.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,8 +58,8 @@ MEAN, MEDIAN = "mean", "median"  # of the actual values
 def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
-    Without `preds` and arrays it is the bundled sample. Raises ParameterError for a parameter, InputError for
-    the input.
+    Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
+    InputError for invalid input.
 
     >>> import evalkit as ek
     >>> ek.rating(y_true=[3, 5, 4, 8], y_pred=[2, 5, 6, 7], metrics="mae").estimates["value"].tolist()
@@ -88,7 +88,7 @@ read = parameters.reader(parameters.Rating)(study_of)
 
 @dataclass(frozen=True, eq=False)
 class KeptForecasts(Kept):
-    """What is kept of forecasts, beside what their metrics are measured on.
+    """The summary of a block of forecasts, in addition to the terms of the metrics.
 
     facts: rows, zeros, sums of actual values around their centre and of squares, weights, and these sums by weight.
     forecasts: of each system, with sums of forecasts and of errors. nearer: by pair, units that each misses less.
@@ -109,7 +109,7 @@ def off(block: Block) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What a block is asked for. ids: that are looked through for one that comes twice."""
+    """Summarises a block. ids: how many ids are checked for duplicates."""
 
     terms: Terms
     limits: Limits
@@ -165,7 +165,7 @@ class Actual:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Rating(RowStudy):
-    """The study of forecasts of numbers; the units are rows, or the unit that was named."""
+    """The study of numeric forecasts; the units are rows, or those that the parameter `unit` names."""
 
     asked: Asked
     kept: KeptForecasts

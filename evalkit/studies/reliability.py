@@ -1,4 +1,4 @@
-"""Reliability without bins (CORP), of probabilities and of means: isotonic curves, consistency bands, spreads."""
+"""Reliability diagrams without bins (CORP), for probabilities and forecasts: isotonic curves and consistency bands."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ RECORDED = 40  # the same of what the JSON holds
 
 @dataclass(frozen=True)
 class Fine:
-    """How finely a picture is drawn: cells of a side for its curve and its band, and the most scores in a band.
+    """The resolution of a figure: cells per side for its curve and its band, and the most distinct scores of a band.
 
     See `curves.drawn` and `consistency.band`.
     """
@@ -33,9 +33,9 @@ class Fine:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Frames by `system`. curve: x, y, straight between them. bands: x, low, high. spread: low, high, rows of a bin.
+    """Frames by `system`. curve: x, y, joined by lines. bands: x, low, high. spread: low, high, rows of each bin.
 
-    bands are None where rows are clustered or weighted, so that their labels cannot be drawn.
+    bands is None if rows are clustered or weighted, because then labels cannot be drawn independently.
     """
 
     curve: pd.DataFrame
@@ -125,9 +125,9 @@ POINTS = 256  # doubles that an axis must be wide
 
 @dataclass(frozen=True, eq=False)
 class MeanReliability:
-    """curve: x, y, straight between them. bands: x, low, high, or none. parts: of the squared error.
+    """One system. curve: x, y, joined by lines. bands: x, low, high, or None. parts: the decomposed squared error.
 
-    forecasts: how those of the system are distributed.
+    forecasts: the distribution of the system's forecasts.
     """
 
     curve: pd.DataFrame

@@ -1,4 +1,4 @@
-"""Splits: the map of the folds, and what the estimate owes to the split and to the number of training rows."""
+"""Resplits: the map of the folds, and how the estimate depends on the split and the number of training rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Side = tuple[str, Ints, Ints]  # the name of a fold, its test rows and its train
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """What falls into each bin: rows, and the lowest and the highest place."""
+    """The number of rows in each bin, and their lowest and highest position."""
 
     count: Ints
     low: Floats
@@ -93,7 +93,7 @@ def _kinds(test: Bins, train: Bins) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Resplits:
-    """What the fits beyond the chosen folds gave; frames have one row a point, way or size.
+    """Results of fits on other splits than the chosen folds; frames have one row per point, way of splitting or size.
 
     folds: the metric on each fold of the repeated k-fold. ignoring: out-of-fold rows of a split that ignores the group
     or the time. unfitted: what the budget or the size did not allow. warned: an estimator's warning -> its fits.

@@ -1,7 +1,6 @@
-"""A study whose systems speak of the same rows; the units are rows, or the unit that was named.
+"""The base of studies whose systems all predict the same rows (classification, rating).
 
-With it the account of what was read, the rows that are read again as their file is written, and those that systems miss
-by most.
+Also the account of the rows that were read, the rows for the units file, and the rows with the largest errors.
 """
 
 from __future__ import annotations
@@ -103,11 +102,11 @@ DRAWN = 8  # curves that one picture can hold
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RowStudy(Shown, Study):
-    """The study of a table whose systems speak of the same rows.
+    """A study of a table whose systems all predict the same rows.
 
-    measured: what metrics are measured on. weighted: whether rows carry weights. data: the rows where they are at hand;
-    blocks: what was read where they are not. names: all classes or labels of which each row has scores or decisions of
-    its own; none where it has one.
+    measured: the rows or sums that metrics are computed from. weighted: True if rows have weights. data: the rows if
+    they are in memory, else None; blocks: the table if it was read in blocks. names: the classes or labels, if each has
+    scores or decisions of its own.
     """
 
     account: Account
@@ -207,7 +206,7 @@ class RowStudy(Shown, Study):
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """Some rows of a study, the most missed first; see `missed`."""
+    """Some rows of a study, those with the largest errors first; see `missed`."""
 
     study: RowStudy
     aligned: Aligned

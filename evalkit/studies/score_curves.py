@@ -1,6 +1,6 @@
-"""What a table of scores shows over all thresholds, as pages draw it.
+"""Curves over all thresholds: ROC, precision-recall, gain and decision curves, and histograms of the scores.
 
-ROC, precision-recall and gain curves, how scores are spread, decision curves, and what any threshold would decide.
+Also the counts and intervals at each threshold of the page's slider.
 """
 
 from __future__ import annotations
@@ -244,9 +244,9 @@ SYSTEMS, FEW = 8, 4  # more than a reader compares while a slider moves; of thes
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """The counts of systems at the same thresholds, the first of which predicts nothing positive.
+    """The counts of all systems at the thresholds of the slider; at the first, no row is predicted positive.
 
-    threshold: falling; each is the shortest number that decides as the score below which it lies.
+    threshold: descending; each is the shortest decimal number that gives the same decisions as the score above it.
     """
 
     threshold: Floats
@@ -335,7 +335,7 @@ WHOLE = 1e6  # whole numbers in place of shares of the largest variance
 
 @dataclass(frozen=True, eq=False)
 class Plain:
-    """Closed intervals, of rows that are independent and unweighted, or none (level: None)."""
+    """Closed-form intervals for independent, unweighted rows, or no intervals (level: None)."""
 
     level: float | None
 
@@ -363,9 +363,9 @@ class Plain:
 
 @dataclass(frozen=True, eq=False)
 class Varied:
-    """The intervals of rows in units, or with weights: those of the study's own methods at each of the thresholds.
+    """Intervals for clustered or weighted rows, by the study's own methods at each threshold.
 
-    limits: of each system, for each threshold those of each of `METRICS`.
+    limits: system -> for each threshold the estimate of each of `METRICS`.
     """
 
     moves: Moving

@@ -1,4 +1,4 @@
-"""Reads what the significance study is about: values of several systems on the same units, or trials."""
+"""The significance study: reads values of several systems on the same units, or successes and trials."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +48,8 @@ LOSSES = ("brier", "log_loss")
 def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
-    Without `preds` it is the bundled sample. Raises ParameterError for a parameter, InputError for the input.
+    Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
+    invalid input.
 
     >>> import evalkit as ek
     >>> values = {"new": [0.8, 0.6, 0.9, 0.7, 0.8, 0.9], "old": [0.7, 0.5, 0.7, 0.6, 0.6, 0.8]}
@@ -136,7 +137,7 @@ def _is_loss(metric: Metric) -> bool:
 
 @dataclass(frozen=True)
 class NullShares:
-    """Numbers of successes, their probability under the null, which of them p adds up, the one seen, the step drawn."""
+    """The null distribution of successes: k, its probability, whether p includes it; the observed k; the step of k."""
 
     k: Floats
     probability: Floats
@@ -147,7 +148,7 @@ class NullShares:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shares(Shown, Study):
-    """The study of shares. With a null it is one more system, known exactly, against which all others stand."""
+    """The study of shares of successes. A null share is a further system, known exactly, and the baseline."""
 
     report: ClassVar[str] = "significance"
 

@@ -1,6 +1,6 @@
-"""What every study has in common: the systems in order, all estimates, the family of comparisons, the slices.
+"""The base of all studies: the order of the systems, all estimates, the family of comparisons, the slices.
 
-A study says what it measures: one metric of one system on some of its units. All that follows is made here, once.
+A study defines `measure`: one metric of one system on some of its units. Everything here follows from it.
 """
 
 from abc import ABC, abstractmethod
@@ -40,7 +40,7 @@ Tested = tuple[Chosen, tuple[str, str]]  # a metric, and two systems
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """The parameters that all studies share, typed and checked; the first metric decides."""
+    """The parameters that all studies share, checked; the first metric is the primary one."""
 
     metrics: tuple[Chosen, ...]
     baseline: str | None
@@ -171,7 +171,7 @@ def _seeds(*key: int) -> np.random.SeedSequence:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(ABC):
-    """One evaluation of several systems on the same units. Frames have one row a result.
+    """An evaluation of several systems on the same units. Data frames have one row per result.
 
     p: the parameters of the report, checked. sources: what was read.
     """

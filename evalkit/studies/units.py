@@ -1,8 +1,7 @@
-"""The units of a study: by system and metric the terms of every unit, or the rows that the metric is computed from.
+"""NAME.units.parquet: for every system and metric the terms of each unit, or the rows that it is computed from.
 
-A metric whose kind is `termed` has a numerator and a denominator for each unit; their sums are the metric of all units,
-or of some. All other metrics, such as those of the order of the scores, are computed from the rows themselves, which
-stand once for each system. `write` makes a file of both.
+A metric whose kind is `termed` has a numerator and a denominator per unit; the metric is the ratio of their sums, over
+all units or some. All other metrics, such as AUC, are computed from the rows, which the file has once per system.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ MOST = 10_000_000  # units times systems up to which the file is written where n
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """What names the units: the id of each, its cluster if it has one, and the slice that it lies in, by column.
+    """The units: the id of each, its cluster if it has one, and its slice by column.
 
     Ids and clusters are arrays of numpy or of Arrow. cluster: None where there is none. slices: of each column the
     labels, and the number of each unit's label.
@@ -116,7 +115,7 @@ def _numbered(parts: Sequence[Slice], n: int) -> tuple[Sequence[str], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of the file, of one system and some units. metric: None of rows that other metrics are computed from.
+    """Rows of the file, of one system and some units. metric: None for rows that hold scores instead of terms.
 
     columns: those of texts, by name; numbers: those of numbers. A column that is in neither is empty. label: number of
     each row's class or label among all, None where a row is not of one.
@@ -132,7 +131,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The units of a study. size: how many a system has. blocks: the rows of the file, made as they are taken.
+    """The units of a study. size: units per system. blocks: the rows of the file, an iterator.
 
     segments: the columns that have slices. labels: all classes or labels.
     """

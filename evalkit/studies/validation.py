@@ -1,4 +1,4 @@
-"""The validation study's two ways in: out-of-fold predictions, or a table of features that estimators are fitted on."""
+"""Reads the input of the validation study: out-of-fold predictions, or a table of features to fit estimators on."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ METRICS = {
 def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
-    With `features` the estimators are fitted here on the folds, which the frames and the verdict need, and on other
-    splits, for at most `seconds`, when a figure, a finding or the page first asks for them. Without any input it is the
-    bundled sample of predictions. Raises ParameterError for a parameter, InputError for the input or an estimator that
+    With `features`, the estimators are fitted on the folds at once. They are fitted on other splits, for at most
+    `seconds`, when a figure, a finding or the page first needs them. Without any input, the bundled sample of
+    predictions is read. Raises ParameterError for an invalid parameter, InputError for invalid input or if an estimator
     fails.
 
     >>> import evalkit as ek
