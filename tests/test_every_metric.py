@@ -16,7 +16,7 @@ from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.score_kinds import Calibration
 from evalkit.metrics import counts
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import inference
+from evalkit.statistics import inference, methods
 from evalkit.statistics.statistic import OfRows
 
 
@@ -200,7 +200,7 @@ def test_areas_are_compared_as_by_proc(pair):
     truth = expected("german_credit")["pROC"]["pairs"][pair]
     first, second = (OfRows(find("roc_auc"), credit(name)) for name in pair.split(" vs "))
     c = inference.compare(first, second, options())
-    error = np.sqrt(first.apart(second)[0].sum())
+    error = np.sqrt(methods.by_stratum(first, second)[0].sum())
     value = c.difference.value
     limits = value + error * NormalDist().inv_cdf(0.975) * np.array([-1, 1])
     assert limits == pytest.approx(truth["ci95_diff"], abs=1e-9)

@@ -73,7 +73,7 @@ class Kind(ABC):
 
     def strata(self, rows: Rows) -> list[Bools]:
         """The groups of rows that add to the variance of a difference each by themselves; none where all do alike."""
-        return []
+        return self.groups(rows) if self.apart else []
 
     def excess(self, rows: Rows) -> float:
         """How much too high the value of so few rows is; what adds up where a metric is a mean of several."""

@@ -7,9 +7,9 @@ each row on the metrics of ranking (such as AUC) and of decisions at a threshold
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,15 @@ from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.class_metrics import against_rest
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics import calibration, grid, kept
+from evalkit.metrics import calibration, grid
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Bundle, Moments, Parted, Tally, Values
+from evalkit.metrics.kept import Tally, Values
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics.class_cells import Cells, Group, OfCells, of_cut, of_system
-from evalkit.statistics.forms import Binned, OfForm, OfMean, OneAgainstRest, places, ranked, whole_weights
-from evalkit.statistics.readings import Counted, First, Several, highest, tally
+from evalkit.statistics.class_cells import Group, OfCells, of_cut, of_system
+from evalkit.statistics.forms import Binned, OfForm, OfMean
+from evalkit.statistics.readings import WHOLE, Counted, First, Several, highest, tally
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, OfUnits, Statistic
 from evalkit.statistics.summed import at_hand
 from evalkit.system import cached
@@ -82,155 +82,53 @@ def _outside(score: Floats, hit: Bools) -> tuple[int, int]:
     return int(np.count_nonzero((score < 0) | (score > 1))), int(np.count_nonzero(certain))
 
 
-# Two classes: the second reading --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """One system's threshold, and the influence of a row of each bin on each metric; bins begin at `low`."""
-
-    threshold: float
-    low: Ints
-    moved: Mapping[Chosen, Floats]
-
-    @staticmethod
-    def of(table: Binned, metrics: Sequence[Chosen]) -> Columns:
-        """The columns of a table."""
-        low = grid.codes(table.counts.threshold[::-1])
-        return Columns(table.threshold, low, {chosen: ranked(chosen, table).moved for chosen in metrics})
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of columns it has."""
-        return 1 + len(self.moved)
-
-
-@dataclass(frozen=True, eq=False)
-class Moved(Bundle):
-    """What the second reading keeps of each group."""
-
-    moments: dict[int, Moments | Parted]
-
-
-@dataclass(frozen=True, eq=False)
-class ByColumns:
-    """The second reading of two classes: moments of influence values, separately for positive and negative rows.
-
-    models: per slice, the columns of each system: the weight of the rows that it predicts positive, and the influence
-    of each row on each metric. few: up to so many units, the sums of each unit are kept.
-    """
-
-    scale: float | None
-    few: int
-    models: Mapping[int, Sequence[Columns]]
-
-    def __call__(self, block: Block) -> Moved:
-        """What is kept of a block."""
-        of = (Parted if block.parted else kept.Moments).of
-        groups = ((group, part) for group, part in block.groups() if group in self.models)
-        columns = ((group, self._placed(part, group), partial(self._columns, group)) for group, part in groups)
-        return Moved({group: of(part, own, self.few) for group, part, own in columns})
-
-    def _placed(self, block: Block, group: int) -> Block:
-        """The block with the bin of each score, found of all rows at once: sorted, they run through the bins."""
-        models = enumerate(zip(self.models[group], block.said, strict=True))
-        placed: dict[str, Any] = {f"{i}": places(of.low, said) for i, (of, said) in models if of.moved}
-        return replace(block, beside=placed)
-
-    def _columns(self, group: int, block: Block) -> Floats:
-        weight, hit, models = whole_weights(block, self.scale), block.truth == 1, self.models[group]
-        x = np.empty((1 + sum(of.pairs for of in models), 2, len(block)))
-        x[0, 0], start = weight, 1
-        for i, (of, said) in enumerate(zip(models, block.said, strict=True)):
-            x[start, 0] = np.where(said >= of.threshold, weight, 0.0)
-            if of.moved:
-                place: Any = block.beside[f"{i}"] + np.where(hit, 0, len(of.low))
-                x[start + 1 : start + of.pairs, 0] = [moved.take(place) * weight for moved in of.moved.values()]
-            start += of.pairs
-        np.multiply(x[:, 0], ~hit, out=x[:, 1])
-        x[:, 0] *= hit
-        return x.reshape(-1, len(block))
-
-    def pair(self, group: int, i: int, chosen: Chosen | None = None) -> tuple[int, int]:
-        """The two columns of a metric of a system; without one those of the rows that it predicts positive."""
-        at = 1 + sum(of.pairs for of in self.models[group][:i])
-        at += 0 if chosen is None else 1 + list(self.models[group][i].moved).index(chosen)
-        return 2 * at, 2 * at + 1
-
-
 # Two classes that were read once or twice -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class SummedRows(OneAgainstRest):
-    """Two classes, whose rows were read once or twice. tables: of each group those of every system.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SummedRows(Several):
+    """Two classes, whose rows were read once or twice. cut: the threshold of a system, by its table."""
 
-    moments: around 0, of the groups that were read twice; of the others the tables tell everything.
-    """
-
-    tables: Mapping[int, Mapping[str, Binned]]
-    second: ByColumns
-    moments: Mapping[int, Moments] = field(default_factory=dict)
+    cut: Callable[[str, Counts], float]
 
     @property
     def held(self) -> bool:
         """Whether every unit is at hand."""
         losses = self.counted.moments.get(0)
-        return at_hand(self.moments.get(0, None if losses is None else losses.moments))
+        return self.cells(0).units is not None if losses is None else at_hand(losses.moments)
 
-    @property
-    def groups(self) -> Collection[int]:
+    @cached_property
+    def groups(self) -> set[int]:
         """Their numbers, 0 of all rows."""
-        return self.tables.keys()
+        return {group for group, _, _ in self.counted.scores}
+
+    @cached_property
+    def thresholds(self) -> dict[str, float]:
+        """The threshold of every system."""
+        return {name: self.cut(name, self.scores(0, i, 0).counts) for i, name in enumerate(self.systems)}
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
-        kind: Any = chosen.base.metric.kind
         if chosen in self.first.within:
             at = 2 * (self.first.within.index(chosen) * len(self.systems) + i)
             sides = self.counted.more["within", group].units[at : at + 2]
             return OfUnits(chosen, Sums(*sides), design=Layout.CLUSTERED)
         if chosen.decided:
             return of_system(chosen, self.cells(group), i)
-        if kind.totalled:
+        if chosen.base.metric.kind.totalled:
             return self.loss(chosen, group, i)
-        known = group in self.moments and chosen.base in self.second.models[group][i].moved  # else its table tells
-        moments, form = self.moments[group] if known else None, self.second.pair(group, i, chosen.base) if known else ()
-        return self.area(chosen, self.cells(group), 1, self.tables[group][system], moments, form)
+        at, tables = (group, chosen.base.label), self.scores(group, i, 0)  # which tell everything of one plain system
+        more = {"system": i, "powers": self.powers(at), "strata": np.array([tables.counts.negatives, tables.counts.positives])}
+        return self.area(chosen, self.cells(group), 1, tables, self.means.get(at), i, **more)
 
     @cached
-    def cells(self, group: int) -> Group:
+    def cells(self, group: int, of: int | str = WHOLE) -> Group:
         """What the thresholds of all systems decide."""
-        each, moments = [of_cut(table.cut) for table in self.tables[group].values()], self.moments.get(group)
-        if moments is None:
-            return Group(2, self.layout, int(next(iter(self.tables[group].values())).counts.total), each, {})
-        own, units = [self.second.pair(group, i) for i in range(len(each))], moments.units
-        if not self.plain:
-            of = np.zeros((len(each), 2, 2, len(moments.second)))  # by system, what is, and what is said
-            for i, pair in enumerate(own):
-                for actual, (whole, predicted) in enumerate(zip((1, 0), pair[::-1], strict=True)):
-                    of[i, actual, 1, predicted] = of[i, actual, 0, whole] = 1.0
-                    of[i, actual, 0, predicted] = -1.0
-            flat = of.reshape(-1, len(moments.second))
-            by_unit = None if units is None else (flat @ units).T
-            return Group(2, self.layout, moments.n, each, {}, flat @ moments.second @ flat.T, by_unit)
-        pairs = {}
-        for j in range(len(own)):
-            for i in range(j):
-                pairs[i, j] = _together(moments.second, own[i], own[j])
-        return Group(2, self.layout, moments.n, each, pairs)
-
-
-def _together(gram: Floats, first: tuple[int, int], second: tuple[int, int]) -> Cells:
-    """Rows that count alike by what is and what two systems say, from the products of their columns."""
-    n = []
-    for whole, (a, b) in enumerate(zip(first, second, strict=True)):
-        both = gram[a, b]
-        n += [both, gram[a, a] - both, gram[b, b] - both, gram[whole, whole] - gram[a, a] - gram[b, b] + both]
-    rows = np.rint(n)
-    said = np.array([1, 1, 0, 0] * 2), np.array([1, 0, 1, 0] * 2)
-    return Cells(np.repeat([1, 0], 4), said, rows.astype(np.int64), rows, rows).weighing
+        if self.moved is not None and group in self.moved.cells:
+            return self.second.counting.group(self.moved.cells[group], self.layout)
+        cuts = [self.scores(group, i, 0).at(self.thresholds[name]).cut for i, name in enumerate(self.systems)]
+        return Group(2, self.layout, int(cuts[0].total), [of_cut(cut) for cut in cuts], {})
 
 
 # Several classes: rows at hand ----------------------------------------------------------------------------------------
@@ -350,7 +248,7 @@ class SummedClasses(Several):
 
     def _area(self, chosen: Chosen, group: int, i: int, c: int) -> OfForm:
         moments = self.means.get((group, chosen.label))
-        return self.area(chosen, self.cells(group), c, self.scores(group, i, c), moments, [i * self.classes + c])
+        return self.area(chosen, self.cells(group), c, self.scores(group, i, c), moments, i * self.classes + c)
 
     def _mean(self, chosen: Chosen, group: int, i: int) -> OfMean:
         kind: Any = chosen.metric.kind

@@ -7,7 +7,7 @@ a row is a linear form, a combination of columns that were added up per row or p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -126,8 +126,10 @@ def whole_weights(block: Block, scale: float | None) -> Floats:
 class OfForm(Formed):
     """A metric whose influence values are a linear combination, `form`, of columns. moments: of the columns, around 0.
 
-    of: its value, or that of the metric that it transforms. n: units, or rows. freedom: Kish's effective number of
-    these, less 1. tables: the bins of its score.
+    of: its value, or that of the metric that it transforms. n: units, or rows. freedom: Kish's number of them,
+    less 1. tables: those of its score. system: its number. powers: of every two systems, of rows that count alike, the
+    sums of the squares and fourth powers of what moves the difference, by stratum. strata: the rows of each class that
+    has any, nothing of rows that may have several labels.
     """
 
     layout: Layout
@@ -136,18 +138,29 @@ class OfForm(Formed):
     n: int
     freedom: float
     tables: Any = None
+    system: int = 0
+    powers: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
+    strata: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     how: ClassVar[str] = "influence sums, two passes"
 
-    def apart(self, other: OfForm) -> tuple[Floats, Ints]:
-        """The variance of the difference that the rows of each class add, on one degree of freedom less; how many.
+    def _powers(self, other: OfForm) -> Floats:
+        return self.powers[min(self.system, other.system), max(self.system, other.system)]
 
-        Of columns of positive rows, each followed by that of negative ones.
-        """
-        c, form, side = self.tables.counts, self.form - other.form, np.arange(len(self.form)) % 2
-        rows = np.array([c.positives, c.negatives])
-        squares = np.array([self.moments.square(np.where(side == negative, form, 0.0)) for negative in (0, 1)])
-        return squares * ratio(rows, rows - 1), rows.astype(np.int64)
+    def by_stratum(self, other: OfForm) -> tuple[Floats, Ints]:
+        """The sum of the squares of what moves the difference in each class, and its rows; of none where rows vary."""
+        if not self.powers:
+            return np.empty(0), np.empty(0, np.int64)
+        there = self.strata > 0
+        return self._powers(other)[: len(there)][there, 0], self.strata[there]
+
+    def of_few(self, other: OfForm) -> tuple[float, float]:
+        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        if not self.powers:
+            spread = self.spread_from(other)
+            return spread.error, spread.freedom(self.n - 1.0)
+        square, fourth = self._powers(other).sum(axis=0).tolist()
+        return Spread(self.n, square, self.freedom + 1).error, freedom_of(square, fourth, self.n, self.n - 1.0)
 
     @property
     def excess(self) -> float:
@@ -172,17 +185,12 @@ class OfMean(OfForm):
     """A mean over classes or labels.
 
     shares, each: the share of each in the mean, and its metric. columns: that of each, and where shares are estimated
-    that of how much rows move the mean through them. powers: of every two systems, of rows that count alike, the sums
-    of the squares and fourth powers of what moves the difference, by stratum. strata: the rows of each class that has
-    any, nothing of rows that may have several labels.
+    that of how much rows move the mean through them.
     """
 
     shares: Sequence[float]
     each: Sequence[Any]
     columns: Sequence[int]
-    system: int
-    powers: Mapping[tuple[int, int], Floats]
-    strata: Ints
 
     @cached_property
     def _moved(self) -> Floats:
@@ -197,25 +205,6 @@ class OfMean(OfForm):
     def of_shares(self) -> Floats | None:
         """How much units move the mean through its shares; None where these are fixed."""
         return self._moved[-1] if len(self.columns) > len(self.each) else None
-
-    def _powers(self, other: OfMean) -> Floats:
-        return self.powers[min(self.system, other.system), max(self.system, other.system)]
-
-    def by_stratum(self, other: OfMean) -> tuple[Floats, Ints]:
-        """The sum of the squares of what moves the difference in each class, and its rows; of none where rows vary."""
-        if not self.powers:
-            return np.empty(0), np.empty(0, np.int64)
-        there = self.strata > 0
-        return self._powers(other)[: len(there)][there, 0], self.strata[there]
-
-    def of_few(self, other: OfMean) -> tuple[float, float]:
-        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
-        if not self.powers:
-            spread = self.spread_from(other)
-            return spread.error, spread.freedom(self.n - 1.0)
-        square, fourth = self._powers(other).sum(axis=0).tolist()
-        return Spread(self.n, square, self.freedom + 1).error, freedom_of(square, fourth, self.n, self.n - 1.0)
-
 
 # All systems on the same rows -----------------------------------------------------------------------------------------
 
@@ -277,14 +266,16 @@ class OneAgainstRest:
         """Kish's number of the units of a group, or the number of its rows, less 1."""
         return (of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))) - 1.0
 
-    def area(self, chosen: Chosen, of: Group, positive: int, tables: Any, moments: Any, form: Sequence[int]) -> OfForm:
-        """A metric of the scores of one class, `positive` among the cells, against the rest. form: its columns."""
+    def area(
+        self, chosen: Chosen, of: Group, positive: int, tables: Any, moments: Any, column: int, **more: Any
+    ) -> OfForm:
+        """A metric of the scores of one class, `positive` among the cells, against the rest. more: as of `OfForm`."""
         kind = chosen.base.metric.kind
         side = of.each[0].actual == positive
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
         kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
-        value, own = kind.read(kind.source(tables)), _form(moments, dict.fromkeys(form, 1.0))
-        return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables)
+        value, own = kind.read(kind.source(tables)), _form(moments, {column: 1.0})
+        return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more)
 
     def mean(self, chosen: Chosen, of: Group, moments: Any, columns: Sequence[int], **more: Any) -> OfMean:
         """A mean over classes or labels. columns, more: as of `OfMean`."""

@@ -236,7 +236,7 @@ class SummedLabels(Several):
             return of_system(Chosen(metric), self.cells(group, label), i)
         scores = self.scores(group, i, label)
         column = i * len(self.labels) + label
-        return self.area(Chosen(metric), self.cells(group, label), 1, scores, moments, [column])
+        return self.area(Chosen(metric), self.cells(group, label), 1, scores, moments, column)
 
     # Metrics of labels
 
@@ -288,7 +288,7 @@ class SummedLabels(Several):
         kind: Any = chosen.metric.kind
         i, columns = self.second.sweep.system, range(len(SWEPT), len(SWEPT) + len(self.labels))
         of = [(self.cells(0, j), 1, self.scores(0, i, j).at(threshold), moments) for j in self.labels]
-        each = [self.area(Chosen(kind.of), *one, [column]) for one, column in zip(of, columns, strict=True)]
+        each = [self.area(Chosen(kind.of), *one, column) for one, column in zip(of, columns, strict=True)]
         more: Any = {"shares": self.shares_in(kind, 0).tolist(), "each": each, "system": i, "powers": {}}
         return self.mean(chosen, self.cells(0, 0), moments, columns, strata=np.empty(0, np.int64), **more)
 

@@ -192,10 +192,9 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     Where a row has one class, Welch's t takes the variance of each class's rows by itself, else t the degrees of
     freedom that the kurtosis of the influence values leaves.
     """
-    squares, rows = a.by_stratum(b)
+    variance, rows = by_stratum(a, b)
     if rows.size and rows.min() > 1:
-        of_classes = significance.welch_t(a.value - b.value, squares * rows / (rows - 1), rows, BY_CLASS)
-        return of_classes.compared(level=o.level, unit=o.unit)
+        return significance.welch_t(a.value - b.value, variance, rows, BY_CLASS).compared(level=o.level, unit=o.unit)
     error, freedom = a.of_few(b)
     return by_t(a, b, o, error, freedom, a.how)
 
@@ -221,12 +220,18 @@ def paired_t(a: Any, b: Any, o: Options) -> Comparison:
     return ByT(value, error, n, n - 1, "paired t", _scale(a, b)).compared(level=o.level, unit=o.unit)
 
 
+def by_stratum(a: Any, b: Any) -> tuple[Floats, Ints]:
+    """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
+    squares, rows = a.by_stratum(b)
+    return squares * ratio(rows, rows - 1), rows
+
+
 def welch(a: Any, b: Any, o: Options, more: More = lambda rows: 0.0, method: str = significance.WELCH) -> Comparison:
     """How much each row moves the difference; a bootstrap with normal limits rejects more often than it says.
 
     more: positive rows and negative ones -> what is added to the variance of each.
     """
-    variance, rows = a.apart(b)
+    variance, rows = by_stratum(a, b)
     return significance.welch_t(a.value - b.value, variance + more(rows), rows, method).compared(
         level=o.level, unit=o.unit
     )
@@ -253,7 +258,7 @@ def two_areas(a: Any, b: Any, o: Options) -> Comparison:
 
 def by_rows(a: Any, b: Any, o: Options) -> Comparison:
     """`welch` on as many degrees of freedom as there are rows, less 1: on fewer, few positives never reject."""
-    variance, rows = a.apart(b)
+    variance, rows = by_stratum(a, b)
     return by_t(a, b, o, float(np.sqrt(variance.sum())), int(rows.sum()) - 1.0, BY_ROWS)
 
 

@@ -6,7 +6,7 @@ labels also at each of a range of thresholds.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -237,6 +237,11 @@ class ByLabel(First):
 # The second reading ---------------------------------------------------------------------------------------------------
 
 
+def of_two(block: Block) -> Block:
+    """The block as that of one label, whose rows and the others are its strata."""
+    return replace(labelled(block, 1), own={"stratum": (block.truth == 1).astype(np.int64)})
+
+
 def one_of(block: Block, classes: int) -> Block:
     """The block as that of labels, of which each row has the one that is its class, and that as its stratum."""
     return replace(block, truth=block.truth == np.arange(classes)[:, None], own={"stratum": block.truth})
@@ -271,12 +276,15 @@ class Mean:
     picked: Mapping[tuple[int, int], Floats] | None = None
     strata: int = 1
 
-    def placed(self, part: Block) -> Block:
-        """The block with the place of each score among what moves its label, in the place of the score."""
-        at = [
-            [one.places(part.truth[j], part.said[i, j]) for j, one in enumerate(own)] for i, own in enumerate(self.of)
-        ]
-        return replace(part, said=np.array(at))
+    def placed(self, part: Block, found: dict[Any, Ints]) -> Block:
+        """The block with the place of each score among what moves its label, in the place of the score.
+
+        found: the places that are known from other metrics.
+        """
+        every = {(type(one), i, j): one for i, own in enumerate(self.of) for j, one in enumerate(own)}
+        for at, one in every.items():
+            found[at] = found[at] if at in found else one.places(part.truth[at[2]], part.said[at[1:]])
+        return replace(part, said=np.array([found[at] for at in every]).reshape(part.said.shape))
 
     def columns(self, block: Block, weight: Floats) -> Floats:
         """How much each row of a block so placed moves the mean."""
@@ -333,7 +341,7 @@ class Moved(Bundle):
 
     means: of each group and metric moments of how much rows move a mean; powers: of rows that count alike. swept: at
     each threshold. off: how far scores lie above. shared: of each group and loss that leaves rows out, of every two
-    systems the rows that both have, and the differences on these.
+    systems the rows that both have, and the differences on these. cells: of two classes, of each group.
     """
 
     means: dict[Place, Moments | Parted]
@@ -341,6 +349,7 @@ class Moved(Bundle):
     swept: dict[int, Moments | Parted]
     off: tuple[Moments | Parted, ...]
     shared: dict[Place, Moments | Parted]
+    cells: dict[int, CellCounts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +358,7 @@ class ByMoves:
 
     few: units whose columns are kept side by side. means: by group and metric. sweep: of labels. off: of the system
     whose metrics are swept. shared: losses that leave rows out, by group and metric. cuts: of each system the threshold
-    of each label.
+    of each label. decided: groups of which it is counted what they decide, as `counting` says, of two classes.
     """
 
     told: Callable[[Block], Block]
@@ -361,6 +370,8 @@ class ByMoves:
     off: Terms | None = None
     shared: Mapping[Place, Chosen] | None = None
     cuts: Sequence[Floats] = ()
+    decided: Collection[int] = ()
+    counting: Any = None
 
     def __call__(self, block: Block) -> Moved:
         """What is kept of a block."""
@@ -370,23 +381,33 @@ class ByMoves:
         shared: dict[Place, Moments | Parted] = {}
         swept: dict[int, Moments | Parted] = {}
         off: tuple[Moments | Parted, ...] = ()
-        groups = {group for group, _ in [*self.means, *(self.shared or ())]}
+        cells: dict[int, CellCounts] = {}
+        groups = {*self.decided, *(group for group, _ in [*self.means, *(self.shared or ())])}
         for group, part in (one for one in block.groups() if one[0] in groups) if any(groups) else [(0, block)]:
+            found: dict[Any, Ints] = {}
             for at in (at for at in self.means if at[0] == group):
-                means[at], sums = self._mean(part, self.means[at])
+                means[at], sums = self._mean(part, self.means[at], found)
                 powers |= {at: Total(sums)} if self.plain else {}
             shared |= {at: self._shared(part, of) for at, of in (self.shared or {}).items() if at[0] == group}
+            cells |= {group: self._cells(part)} if group in self.decided else {}
         if self.sweep is not None:
             swept = {number: self._swept(block, self.sweep, number) for number in range(len(self.sweep.thresholds))}
             alone = replace(block, said=block.said[self.sweep.system : self.sweep.system + 1])
             off = (self.off.moments(alone, 0),) if self.off else ()
-        return Moved(means, powers, swept, off, shared)
+        return Moved(means, powers, swept, off, shared, cells)
+
+    def _cells(self, part: Block) -> CellCounts:
+        """What thresholds decide of two classes."""
+        said = np.array([score[0] >= cut for score, cut in zip(part.said, self.cuts, strict=True)])
+        weight = self.counting.weights(part)
+        counted: CellCounts = self.counting(part, part.truth[0].astype(np.int64), said.astype(np.int64), weight)
+        return counted
 
     def _swept(self, block: Block, sweep: Sweep, number: int) -> Moments | Parted:
         of = (Parted if block.parted else kept.Moments).of
         return of(block, lambda some: sweep.columns(some, whole_weights(some, self.scale), number), self.few)
 
-    def _mean(self, part: Block, mean: Mean) -> tuple[Moments | Parted, Floats]:
+    def _mean(self, part: Block, mean: Mean, found: dict[Any, Ints]) -> tuple[Moments | Parted, Floats]:
         """The moments of what moves a mean; of rows that count alike also the powers of differences."""
         powers = np.zeros((len(mean.of) * (len(mean.of) - 1) // 2, mean.strata, 2))
 
@@ -396,7 +417,7 @@ class ByMoves:
                 powers[:] += mean.powers(some, x)
             return x
 
-        return (Parted if part.parted else kept.Moments).of(mean.placed(part), columns, self.few), powers
+        return (Parted if part.parted else kept.Moments).of(mean.placed(part, found), columns, self.few), powers
 
     def _shared(self, part: Block, chosen: Chosen) -> Moments | Parted:
         kind: Any = chosen.metric.kind

@@ -317,13 +317,6 @@ class OfRows(Statistic):
         sides = [OfRows(Chosen(of), self.rows) for of in self.chosen.metric.kind.pair]
         return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
 
-    def apart(self, other: OfRows) -> tuple[Floats, Ints]:
-        """The variance of the difference that the rows of each class add, on one degree of freedom less; how many."""
-        a, b, times = self.pair(other)
-        label = a.rows.actual == 1
-        rows = np.array([a.counted(label), a.counted(~label)])
-        return np.bincount(~label, times * (a.each - b.each) ** 2, 2) * ratio(rows, rows - 1), rows
-
     def moved_by_group(self) -> list[Floats]:
         """How much each unit moves it, for each group of rows that it takes apart; of rows in units all are one."""
         if self.layout is not Layout.PLAIN:

@@ -157,7 +157,7 @@ class BinaryStudy(RowStudy):
     def _tables(self, system: str, group: int = 0) -> Tables:
         """The tables of a system's score."""
         m = self.measured
-        return m.tables[group][system] if isinstance(m, SummedRows) else m.rows[system]
+        return m.scores(group, m.systems.index(system), 0) if isinstance(m, SummedRows) else m.rows[system]
 
     def table(self, system: str) -> Counts:
         """The counts of a system."""
@@ -239,7 +239,7 @@ class BinaryStudy(RowStudy):
     def thresholds(self) -> dict[str, float]:
         """The threshold of every system, by the rule, in the precision of its scores; NaN where none keeps it."""
         if isinstance(self.measured, SummedRows):
-            return {name: table.threshold for name, table in self.measured.tables[0].items()}
+            return self.measured.thresholds
         return {name: self.rule.at(self.table(name), self.precision[name]) for name in self.systems}
 
     @property

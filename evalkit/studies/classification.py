@@ -32,18 +32,18 @@ from evalkit.reading.tables import sources
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.classes import ByColumns, ByScore, Columns, SummedRows
-from evalkit.statistics.forms import Binned
-from evalkit.statistics.readings import Counted
+from evalkit.statistics.classes import ByScore, SummedRows
+from evalkit.statistics.forms import ranked
+from evalkit.statistics.readings import ByMoves, Mean, Place, of_two
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.statistic import HeldRows, Layout, layout_of
+from evalkit.statistics.statistic import HeldRows, layout_of
 from evalkit.statistics.summed import Terms
 from evalkit.studies import classes, row_study, study
 from evalkit.studies import labels as labels_study
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends
-from evalkit.studies.labels import LabelsStudy
+from evalkit.studies.labels import FEW, LabelsStudy
 from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Row, Settings, framed
 
@@ -128,14 +128,13 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
     if within and (n := scored.more["within", 0].n) > UNITS:
         of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
-    tables, design = _tables(of, a, scored), layout_of(units=t.schema.unit, weights=of.scale is not None)
-    second = _second(of, a, tables, alone=design is Layout.PLAIN and len(t.systems) == 1)
-    measured = SummedRows(t.systems, first, scored, design, tables, second)
+    design = layout_of(units=t.schema.unit, weights=of.scale is not None)
+    measured = SummedRows(t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, of.precision[name]))
     measured.refuse_left_out()
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
-    moved = nameless.total(second).moments.items() if second.models else ()
-    measured = replace(measured, moments={group: m.moments.around_zero for group, m in moved})
+    if second := _second(of, a, measured, first.counting):
+        measured = replace(measured, second=second, moved=nameless.total(second))
     return BinaryStudy(
         **row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None),
         **a.rules,
@@ -150,8 +149,9 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
 
 
 def _first(of: Scores, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
-    systems, primary, counting = of.table.systems, a.settings.metrics[0], Counting(2, of.scale)
+    systems, primary, counting = of.table.systems, a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
+    counting = Counting(2, of.scale, of.squares, FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
     cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in systems]
@@ -160,26 +160,21 @@ def _first(of: Scores, a: Asked, within: Sequence[Chosen], limits: Limits) -> By
     return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few), **more)
 
 
-def _tables(of: Scores, a: Asked, scored: Counted) -> dict[int, dict[str, Binned]]:
-    """The table of every system in every group."""
-    groups: dict[int, dict[str, Binned]] = {}
-    for (group, i, _), tally in sorted(scored.scores.items()):
-        name, table = of.table.systems[i], Binned(tally.whole, of.scale)
-        cut = groups[0][name].threshold if group else a.rule.at(table.counts, of.precision[name])
-        groups.setdefault(group, {})[name] = table.at(cut)
-    return groups
-
-
-def _second(of: Scores, a: Asked, tables: Mapping[int, Mapping[str, Binned]], *, alone: bool) -> ByColumns:
-    """The second reading; of no group where tables and losses tell everything."""
-    models = dict[int, list[Columns]]()
-    for group, named in tables.items():
+def _second(of: Scores, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
+    """The second reading; None where tables and losses tell everything."""
+    systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
+    if measured.plain and len(systems) == 1:
+        return None
+    for group in sorted(measured.groups):
         asked = a.settings.metrics[:1] if group else a.settings.metrics
         read = [c.base for c in asked if c.base.metric.tabled and (c.decided or not c.base.metric.kind.totalled)]
-        if read and not alone:
-            metrics = [c for c in dict.fromkeys(read) if not c.decided]
-            models[group] = [Columns.of(table, metrics) for table in named.values()]
-    return ByColumns(of.scale, row_study.few_units(of.table, a.settings.limits), models)
+        decided += [group] if read else []
+        for chosen in (chosen for chosen in read if not chosen.decided):
+            each = [[ranked(chosen, measured.scores(group, i, 0))] for i in systems]
+            means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
+    cuts, few = [*measured.thresholds.values()], row_study.few_units(of.table, a.settings.limits)
+    more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
+    return ByMoves(of_two, of.scale, measured.plain, few, means, **more) if decided else None
 
 
 # Reading --------------------------------------------------------------------------------------------------------------

@@ -158,7 +158,8 @@ def _sound(row: Row) -> bool:
 class Scores:
     """A table of two classes that an engine holds. outside: says of a score that is no probability which it is.
 
-    scale: what weights are counted in, None without weights. precision: what each system's scores were stored in.
+    scale, squares: what weights and their squares are counted in, None and 1 without weights. precision: what each
+    system's scores were stored in.
     """
 
     table: Blocks
@@ -166,6 +167,7 @@ class Scores:
     negative: str
     outside: str
     scale: float | None
+    squares: float
     precision: Mapping[str, Precision]
 
 
@@ -189,6 +191,7 @@ def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), uni
         negative=negative,
         outside=outcomes.outside(*first[1:]) if first else "",
         scale=profiled.scale,
+        squares=profiled.squares,
         precision={name: profiled.precision(name, "score") for name in t.systems},
     )
 
