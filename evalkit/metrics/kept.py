@@ -14,15 +14,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, minus, ratio
+from evalkit.arrays import Floats, Ints, minus, ratio
 from evalkit.metrics import grid, keys
 from evalkit.metrics.block import Block, Hashes
 from evalkit.metrics.grid import Counted, Grid
 
-END = 2**64 - 1  # of hashes
 LEAST, ALONE = 64, 2**18  # rows whose products are added up at once, and numbers that wake no second thread of BLAS
-GROUP = 25_000  # rows of a group that are drawn: half-widths are known to 1%
-RAKED = 10  # times that rows drawn are made to stand for all rows of each group
 ROUNDING = 1e-14  # of a sum of squares: less is what rounding leaves
 ALL_ON_ONE = 1e-12  # of Kish's number of units, beyond 1: less is what rounding leaves where one unit has all weight
 
@@ -315,121 +312,65 @@ class Tally:
         return self.parts[0] if len(self.parts) == 1 else grid.merge(self.parts, self.most)
 
 
-Groups = Sequence[tuple[Ints, int]]  # of some columns the number of each row's group, and how many groups there are
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The rows of the units with the smallest hashes: of each group so many, small ones whole, and of all rows.
+    """The rows of the units with the smallest hashes, of few all.
 
-    A row, or a unit with all its rows, is drawn if its hash is below the border of any group that it lies in. most:
-    rows at most, of which groups share a half, and each has `GROUP` at most. blocks: the rows. groups: of each column
-    the number of each row's group. times: how often each row stands there, where rows without ids that say the same are
-    one. sizes: of each column all rows of each group, drawn or not. borders: of each the hash from which on it has none
-    drawn, whatever comes.
+    A row, or a unit with all its rows, is drawn if its hash is below the border. most: rows at most. blocks: the rows.
+    times: how often each row stands there, where rows without ids that say the same are one. whole: all rows, drawn or
+    not. border: the hash from which on none is drawn, whatever comes; None where all are.
     """
 
     most: int
     blocks: tuple[Block, ...]
-    groups: tuple[tuple[Ints, ...], ...]
     times: tuple[Ints, ...]
-    sizes: tuple[Ints, ...]
-    borders: tuple[Hashes, ...]
+    whole: int
+    border: np.uint64 | None = None
 
     @staticmethod
-    def of(block: Block, most: int, groups: Groups = ()) -> Sample:
-        """All rows, which is what is drawn of few.
-
-        groups: such as by label, predicted class, slice, whether decisions differ, or scores far out. Units that are
-        parted have none, as no block knows all groups of a unit.
-        """
+    def of(block: Block, most: int) -> Sample:
+        """All rows, which is what is drawn of few."""
         own = replace(block, names=None, units=None, id=None)
-        every = [(np.zeros(len(block), np.int64), 1), *([] if block.parted else groups)]
-        sizes = tuple(np.bincount(code, minlength=count) for code, count in every)
-        borders = tuple(np.full(count, END, np.uint64) for _, count in every)
-        codes = tuple(code for code, _ in every)
-        return Sample(most, (own,), (codes,), (np.ones(len(block), np.int64),), sizes, borders)
+        return Sample(most, (own,), (np.ones(len(block), np.int64),), len(block))
 
     def __add__(self, other: Sample) -> Sample:
-        borders = tuple(np.minimum(a, b) for a, b in zip(self.borders, other.borders, strict=True))
-        sizes = tuple(a + b for a, b in zip(self.sizes, other.sizes, strict=True))
-        blocks, groups, times = [*self.blocks], [*self.groups], [*self.times]
-        for block, codes, often in zip(other.blocks, other.groups, other.times, strict=True):
-            at: Any = slice(None)
-            if (borders[0] < np.uint64(END)).any():
-                at = np.flatnonzero(_drawn(block, codes, borders))
+        border = min((one for one in (self.border, other.border) if one is not None), default=None)
+        blocks, times = [*self.blocks], [*self.times]
+        for block, often in zip(other.blocks, other.times, strict=True):
+            at = slice(None) if border is None else np.flatnonzero(block.key < border)
             blocks.append(block.at(at))
-            groups.append(tuple(code[at] for code in codes))
             times.append(often[at])
-        both = Sample(self.most, tuple(blocks), tuple(groups), tuple(times), sizes, borders)
+        both = Sample(self.most, tuple(blocks), tuple(times), self.whole + other.whole, border)
         return both.drawn if sum(map(len, blocks)) > 1.5 * self.most else both
-
-    @property
-    def whole(self) -> int:
-        """All rows, drawn or not."""
-        return int(self.sizes[0][0])
 
     @cached_property
     def drawn(self) -> Sample:
         """The same as one block, cut."""
         if len(self.blocks) == 1 and not self.blocks[0].alike and self.whole <= self.most:
             return self
-        block, times, borders = Block.join(self.blocks), np.concatenate(self.times), self.borders
-        codes = tuple(np.concatenate(column) for column in zip(*self.groups, strict=True))
-        at = np.flatnonzero(_drawn(block, codes, borders))
+        block, times, border = Block.join(self.blocks), np.concatenate(self.times), self.border
+        at = np.arange(len(block)) if border is None else np.flatnonzero(block.key < border)
+        often = times[at]
         if block.alike and len(at):
             at = at[np.argsort(block.key[at], kind="stable")]
             start = np.flatnonzero(np.append(True, np.diff(block.key[at]) != 0))
-            often = np.add.reduceat(times[at], start)
-            at = at[start]
-        else:
-            often = times[at]
-        block, codes = block.at(at), tuple(code[at] for code in codes)
-        if self.whole > self.most:
-            borders = tuple(map(_border, [block.key] * len(codes), codes, borders, self._rooms))
-            at = np.flatnonzero(_drawn(block, codes, borders))
-            block, codes, often = block.at(at), tuple(code[at] for code in codes), often[at]
-        return Sample(self.most, (block,), (codes,), (often,), self.sizes, borders)
-
-    @property
-    def _rooms(self) -> list[int]:
-        """Rows that each group of a column may have drawn; the first column is all rows."""
-        groups, half = sum(map(len, self.sizes[1:])), self.most // 2
-        return [half, *[min(GROUP, half // groups)] * (len(self.sizes) - 1)] if groups else [self.most]
+            often, at = np.add.reduceat(times[at], start), at[start]
+        block = block.at(at)
+        if len(block) > self.most:
+            border = np.partition(block.key, self.most)[self.most]
+            at = np.flatnonzero(block.key < border)
+            block, often = block.at(at), often[at]
+        return Sample(self.most, (block,), (often,), self.whole, border)
 
     @cached_property
     def rows(self) -> Block:
         """The rows that were drawn."""
         return self.drawn.blocks[0]
 
-    @cached_property
-    def stands_for(self) -> Floats:
-        """The rows that each row drawn stands for, so that the groups have all their rows; 1 in a group drawn whole.
-
-        Of units the inverse of the chance that one is drawn, so that all have all their rows.
-        """
-        drawn = self.drawn
-        chance = _highest(drawn.groups[0], drawn.borders).astype(np.float64) / END
-        if self.rows.clustered:
-            chance = self._of_units(chance)
-        times, d, free = drawn.times[0].astype(np.float64), 1 / np.maximum(chance, 1 / END), chance < 1
-        columns = range(1 if self.rows.clustered else len(drawn.sizes))
-        if len(drawn.sizes) == 1:
-            return np.full(len(times), ratio(self.whole, times.sum()))
-        for _ in range(RAKED):
-            for i in columns:
-                code, size = drawn.groups[0][i], drawn.sizes[i]
-                known = np.bincount(code[~free], times[~free], len(size))
-                free_rows = np.bincount(code[free], (times * d)[free], len(size))
-                scale = np.where(free_rows > 0, ratio(size - known, free_rows), 1.0)
-                d = np.where(free, np.maximum(d * scale[code], 1.0), 1.0)
-        return d
-
-    def _of_units(self, chance: Floats) -> Floats:
-        """The chance of each row's unit, which is the highest of its rows."""
-        highest = np.zeros(int(self._units.max(initial=-1)) + 1)
-        np.maximum.at(highest, self._units, chance)
-        return highest[self._units]
+    @property
+    def stands_for(self) -> float:
+        """The rows that each row drawn stands for."""
+        return float(ratio(self.whole, self.drawn.times[0].sum()))
 
     @property
     def is_whole(self) -> bool:
@@ -444,41 +385,13 @@ class Sample:
         d, times, each = self.stands_for, self.drawn.times[0].astype(np.float64), moved**2
         if self.rows.clustered:
             each = np.bincount(self._units, moved).astype(np.float64) ** 2
-            times, first = np.ones(len(each)), np.zeros(len(each), np.int64)
-            first[self._units] = np.arange(len(moved))
-            d = d[first]
-        whole = float((times * d) @ each)
-        return whole, float(ratio(np.sqrt(float((times**2 * d * (d - 1)) @ each**2)), 2 * whole))
+            times = np.ones(len(each))
+        whole = d * float(times @ each)
+        return whole, float(ratio(np.sqrt(d * (d - 1) * float(times**2 @ each**2)), 2 * whole))
 
     @cached_property
     def _units(self) -> Ints:
         return np.unique(self.rows.key, return_inverse=True)[1]
-
-
-def _highest(codes: Sequence[Ints], borders: Sequence[Hashes]) -> Hashes:
-    """The highest border of the groups that each row lies in."""
-    return np.max([border[code] for code, border in zip(codes, borders, strict=True)], axis=0)
-
-
-def _drawn(block: Block, codes: Sequence[Ints], borders: Sequence[Hashes]) -> Bools:
-    """Which rows are drawn: of a unit all or none."""
-    highest = _highest(codes, borders)
-    drawn = (block.key < highest) | (highest == np.uint64(END))
-    if not block.clustered or len(borders) == 1:
-        return drawn
-    names, code = np.unique(block.key, return_inverse=True)
-    return np.bincount(code, drawn, len(names))[code] > 0
-
-
-def _border(key: Hashes, code: Ints, border: Hashes, room: int) -> Hashes:
-    """The hash from which on each group has more rows than there is room for."""
-    border, single = border.copy(), len(border) == 1
-    order = np.arange(len(code)) if single else np.argsort(code, kind="stable")
-    start = np.append(0, np.cumsum(np.bincount(code, minlength=len(border))))
-    for group in np.flatnonzero(np.diff(start) > room).tolist():
-        own = key if single else key[order[start[group] : start[group + 1]]]
-        border[group] = min(border[group], np.partition(own, room)[room])
-    return border
 
 
 @dataclass(frozen=True, eq=False)
