@@ -9,7 +9,7 @@ score.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,17 +26,27 @@ ROOM, BELOW = 2**62, 2.0  # codes of scores below 2 in size are below 2**62 and 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Bins of scores, lowest first: codes of the lowest and the highest score, sums of both classes; all int64.
+    """Bins of numbers, lowest first: codes of the lowest and the highest number; all int64.
 
-    cut: the code of a score at which a bin begins, so that the rows at or above it are counted exactly, or None.
+    sums: of columns over the rows of each bin; of scores the rows of both classes, positives first. cut: the code of a
+    score at which a bin begins, so that the rows at or above it are counted exactly, or None.
     """
 
     shift: int
     low: Ints
     high: Ints
-    positive: Ints
-    negative: Ints
+    sums: tuple[np.ndarray, ...]
     cut: int | None = None
+
+    @property
+    def positive(self) -> Ints:
+        """The positives of each bin."""
+        return self.sums[0]
+
+    @property
+    def negative(self) -> Ints:
+        """The negatives of each bin."""
+        return self.sums[1]
 
     @property
     def exact(self) -> Bools:
@@ -84,7 +94,7 @@ def reduce(
     rows = np.diff(start, append=len(code))
     low, high = code[start], code[start + rows - 1]
     positive = np.diff(np.searchsorted(hits, low), append=len(hits))
-    return Grid(shift, low, high, positive, rows - positive, cut_code)
+    return Grid(shift, low, high, (positive, rows - positive), cut_code)
 
 
 def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Grid:
@@ -100,12 +110,12 @@ def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Gr
     if weight is not None:
         order = np.argsort(code)
         code = code[order]
-        return _pooled(Grid(0, code, code, np.ones(len(code), np.int64), weight[order]), most)
+        return pooled(Grid(0, code, code, (np.ones(len(code), np.int64), weight[order])), most)
     code.sort()
     shift = keys.shift(code, 0, most, None)
     start = keys.starts(code, shift, None)
     rows = np.diff(start, append=len(code))
-    return Grid(shift, code[start], code[start + rows - 1], rows, rows)
+    return Grid(shift, code[start], code[start + rows - 1], (rows, rows))
 
 
 def _with_label(score: Floats, label: Bools) -> Ints | None:
@@ -130,7 +140,7 @@ def _labelled(both: Ints, most: int, cut: int | None) -> Grid:
         np.right_shift(column, 1, out=column)
     positive, rows = (_each(totals) for totals in (bins.ones, bins.start))
     rows -= positive
-    return Grid(shift - 1, bins.first, bins.last, positive, rows, cut)
+    return Grid(shift - 1, bins.first, bins.last, (positive, rows), cut)
 
 
 def _each(totals: Ints) -> Ints:
@@ -144,7 +154,7 @@ def _each(totals: Ints) -> Ints:
 def _weighted(code: Ints, label: Bools, weight: Ints, most: int, cut: int | None) -> Grid:
     order = np.argsort(code)
     code, weight, label = code[order], weight[order], label[order]
-    return _pooled(Grid(0, code, code, np.where(label, weight, 0), np.where(label, 0, weight), cut), most)
+    return pooled(Grid(0, code, code, (np.where(label, weight, 0), np.where(label, 0, weight)), cut), most)
 
 
 def merge(parts: Sequence[Grid], most: int = MOST) -> Grid:
@@ -156,23 +166,19 @@ def merge(parts: Sequence[Grid], most: int = MOST) -> Grid:
     """
     low = np.concatenate([part.low for part in parts])
     order = np.argsort(low, kind="stable")  # the parts are sorted already: a stable sort merges them
-    high, positive, negative = (
-        np.concatenate([getattr(part, name) for part in parts])[order] for name in ("high", "positive", "negative")
-    )
+    high, *sums = (np.concatenate(column)[order] for column in zip(*([p.high, *p.sums] for p in parts), strict=True))
     shift = max(part.shift for part in parts)
-    return _pooled(Grid(shift, low[order], high, positive, negative, parts[0].cut), most)
+    return pooled(Grid(shift, low[order], high, tuple(sums), parts[0].cut), most)
 
 
-def _pooled(g: Grid, most: int) -> Grid:
+def pooled(g: Grid, most: int) -> Grid:
     """Pool neighbouring bins at the smallest shift, not below that of `g`, that leaves at most `most` bins."""
     shift = keys.shift(g.low, g.shift, most, g.cut)
     start = keys.starts(g.low, shift, g.cut)
-    if not len(start):
-        return g
-    high = np.maximum.reduceat(g.high, start)
-    return Grid(
-        shift, g.low[start], high, np.add.reduceat(g.positive, start), np.add.reduceat(g.negative, start), g.cut
-    )
+    if len(start) == len(g.low):
+        return replace(g, shift=shift)
+    high, sums = np.maximum.reduceat(g.high, start), tuple(np.add.reduceat(column, start) for column in g.sums)
+    return Grid(shift, g.low[start], high, sums, g.cut)
 
 
 # Counts and metrics of the bins ---------------------------------------------------------------------------------
@@ -237,7 +243,7 @@ def ends(g: Grid) -> tuple[Grid, Grid]:
         return np.concatenate([np.where(shared & up, 0, column), moved if up else 0 * moved])[order]
 
     made = [(split(g.positive, up=best), split(g.negative, up=not best)) for best in (False, True)]
-    worst, best = (Grid(0, code[order], code[order], *columns, g.cut) for columns in made)
+    worst, best = (Grid(0, code[order], code[order], columns, g.cut) for columns in made)
     return worst, best
 
 

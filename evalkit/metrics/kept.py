@@ -212,104 +212,76 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
-    """Rows by value, lowest first, with the sums of further columns: exact, or in the bins of `grid` if they are more.
-
-    most: bins; a quarter of them where there are more than two further columns and more rows than bins: these are for
-    sums along the values, not for quantiles. whole: whether all are whole numbers. waiting: parts that are not merged.
-    """
-
-    most: int
-    shift: int
-    low: Ints
-    high: Ints
-    rows: Ints
-    sums: Floats
-    whole: bool
-    waiting: tuple[Counts, ...] = ()
-
-    @staticmethod
-    def of(values: Floats, columns: Sequence[Floats] = (), most: int = grid.MOST) -> Counts:
-        """columns: numbers of each row that are added up by value.
-
-        >>> c = Counts.of(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
-        >>> c.counted(weighted=True).values.tolist(), c.rows.tolist(), c.sums.tolist()
-        ([-1.0, 2.5], [1, 2], [[4.0, 3.0]])
-        """
-        code, sums = grid.codes(values), np.empty((0, len(values)))
-        if columns:
-            order = np.argsort(code, kind="stable")
-            code, sums = code[order], np.array([column[order] for column in columns])
-        else:
-            code.sort()
-        whole = not np.any(values != np.rint(values))
-        return Counts(most, 0, code, code, np.broadcast_to(np.int64(1), len(code)), sums, whole)._pooled()
-
-    def __add__(self, other: Counts) -> Counts:
-        """Parts wait in bins as wide as those of any, and are laid together once they are twice as many as the bins."""
-        every = self._parts + other._parts
-        shift = max(part.shift for part in every)
-        parts = [part if part.shift == shift else replace(part, shift=shift)._pooled() for part in every]
-        whole = replace(parts[0], waiting=tuple(parts[1:]))
-        room = self._room(sum(int(part.rows.sum()) for part in parts))
-        return whole.merged if sum(len(part.low) for part in parts) > 2 * room else whole
-
-    @property
-    def _parts(self) -> tuple[Counts, ...]:
-        return (replace(self, waiting=()), *self.waiting)
-
-    @cached_property
-    def merged(self) -> Counts:
-        """All parts as one."""
-        parts = self._parts
-        if len(parts) == 1:
-            return parts[0]
-        low, high, rows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("low", "high", "rows"))
-        order = np.argsort(low, kind="stable")
-        sums = np.concatenate([part.sums for part in parts], axis=1)[:, order]
-        shift, whole = max(part.shift for part in parts), all(part.whole for part in parts)
-        return Counts(self.most, shift, low[order], high[order], rows[order], sums, whole)._pooled()
-
-    def _pooled(self) -> Counts:
-        shift = keys.shift(self.low, self.shift, self._room(int(self.rows.sum())), None)
-        start = keys.starts(self.low, shift, None)
-        if len(start) == len(self.low):
-            return replace(self, shift=shift)
-        high, rows = np.maximum.reduceat(self.high, start), np.add.reduceat(self.rows, start)
-        sums = np.add.reduceat(self.sums, start, axis=1) if len(self.sums) else np.empty((0, len(start)))
-        return Counts(self.most, shift, self.low[start], high, rows, sums, self.whole)
-
-    def _room(self, rows: int) -> int:
-        return self.most // 4 if len(self.sums) > 2 and rows > self.most else self.most
-
-    def counted(self, *, weighted: bool) -> Counted:
-        """How the values are distributed. weighted: whether the first of the further columns is their weight."""
-        c = self.merged
-        low = high = middle = grid.scores(c.low)
-        half: Floats = np.broadcast_to(np.float64(0), len(low))
-        if c.high is not c.low:
-            high = grid.scores(c.high)
-            middle, half = np.where(low == high, low, low / 2 + high / 2), (high - low) / 2
-        weight = c.sums[0] if weighted else c.rows.astype(np.float64)
-        return Counted(middle, c.rows, weight, c.whole, float(low[0]), float(high[-1]), half)
-
-
-@dataclass(frozen=True, eq=False)
 class Tally:
     """Rows of two classes by score in the bins of `grid`, exactly as many as there are in each. most: bins."""
 
     most: int
     parts: tuple[Grid, ...]
 
-    def __add__(self, other: Tally) -> Tally:
+    @property
+    def room(self) -> int:
+        """Bins at most."""
+        return self.most
+
+    def __add__(self, other: Self) -> Self:
         """Parts wait until they are twice as many as the bins: then they are laid together."""
-        both = Tally(self.most, self.parts + other.parts)
-        return Tally(self.most, (both.whole,)) if sum(len(part.low) for part in both.parts) > 2 * self.most else both
+        both = replace(self, parts=self.parts + other.parts)
+        waiting = sum(len(part.low) for part in both.parts)
+        return replace(both, parts=(both.whole,)) if waiting > 2 * both.room else both
 
     @cached_property
     def whole(self) -> Grid:
         """All parts as one."""
-        return self.parts[0] if len(self.parts) == 1 else grid.merge(self.parts, self.most)
+        return self.parts[0] if len(self.parts) == 1 else grid.merge(self.parts, self.room)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Tally):
+    """Rows by value, lowest first, with the sums of further columns: exact, or in bins if they are more.
+
+    most: bins; a quarter of them where there are more than two further columns and more rows than bins: these are for
+    sums along the values, not for quantiles. integers: whether all are whole numbers.
+    """
+
+    integers: bool = True
+
+    @staticmethod
+    def of(values: Floats, columns: Sequence[Floats] = (), most: int = grid.MOST) -> Counts:
+        """columns: numbers of each row that are added up by value.
+
+        >>> c = Counts.of(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
+        >>> c.counted(weighted=True).values.tolist(), [column.tolist() for column in c.whole.sums]
+        ([-1.0, 2.5], [[1, 2], [4.0, 3.0]])
+        """
+        code, sums = grid.codes(values), list[Floats]()
+        if columns:
+            order = np.argsort(code, kind="stable")
+            code, sums = code[order], [column[order] for column in columns]
+        else:
+            code.sort()
+        rows = Grid(0, code, code, (np.broadcast_to(np.int64(1), len(code)), *sums))
+        counts = Counts(most, (rows,), not np.any(values != np.rint(values)))
+        return replace(counts, parts=(grid.pooled(rows, counts.room),))
+
+    @property
+    def room(self) -> int:
+        rows = sum(int(part.sums[0].sum()) for part in self.parts)
+        return self.most // 4 if len(self.parts[0].sums) > 3 and rows > self.most else self.most
+
+    def __add__(self, other: Self) -> Self:
+        return replace(super().__add__(other), integers=self.integers and other.integers)
+
+    def counted(self, *, weighted: bool) -> Counted:
+        """How the values are distributed. weighted: whether the first of the further columns is their weight."""
+        c = self.whole
+        low = high = middle = grid.scores(c.low)
+        half: Floats = np.broadcast_to(np.float64(0), len(low))
+        if c.high is not c.low:
+            high = grid.scores(c.high)
+            middle, half = np.where(low == high, low, low / 2 + high / 2), (high - low) / 2
+        rows = np.asarray(c.sums[0], np.int64)
+        weight = c.sums[1] if weighted else rows.astype(np.float64)
+        return Counted(middle, rows, weight, self.integers, float(low[0]), float(high[-1]), half)
 
 
 @dataclass(frozen=True, eq=False)

@@ -341,7 +341,7 @@ class Counting:
             else:
                 there, rows = np.unique(cell, return_counts=True)
             code = grid.codes(there.astype(np.float64))
-            return [Grid(0, code, code, rows, rows)]
+            return [Grid(0, code, code, (rows, rows))]
         value = weight * (self.scale or 1.0)
         squared = np.rint(value * value / self.squares).astype(np.int64)
         return [grid.tally(cell.astype(np.float64), column, most=self.bins) for column in (weight, squared)]

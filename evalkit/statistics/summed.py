@@ -404,9 +404,10 @@ class Summed:
     @cached
     def middle(self, chosen: Chosen, group: int, i: int) -> Middle:
         """The median of the sizes of the errors."""
-        c, kind = self.kept.errors[group, i].merged, chosen.base.metric.kind
-        weighted = bool(len(c.sums))
-        squares = float(c.sums[1].sum() if weighted else c.rows.sum())
+        c, kind = self.kept.errors[group, i], chosen.base.metric.kind
+        rows, *sums = c.whole.sums
+        weighted = bool(sums)
+        squares = float(sums[1].sum() if weighted else rows.sum())
         return kind.middle(c.counted(weighted=weighted).sizes(), squares, weighted=weighted)
 
     def _inside(self, group: int) -> Bools | slice:

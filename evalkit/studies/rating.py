@@ -362,11 +362,11 @@ class Rating(RowStudy):
 
     def _along(self, i: int) -> tuple[Floats, ...]:
         """By forecast: rows, and the sums of w, w f, w d, w², w² d, w² d² and, where all count alike, d³."""
-        c = self.kept.forecasts[i].merged
-        rows = c.rows.astype(float)
+        whole, *sums = self.kept.forecasts[i].whole.sums
+        rows = whole.astype(float)
         if self.weighted:
-            return (rows, *c.sums, np.zeros(len(rows)))
-        f, d, square, cube = c.sums
+            return (rows, *sums, np.zeros(len(rows)))
+        f, d, square, cube = sums
         return rows, rows, f, d, rows, d, square, cube
 
     @property
