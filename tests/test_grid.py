@@ -50,7 +50,7 @@ def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(m
     score, label = drawn(6, 100_000, ties=4)
     score = score / np.abs(score).max() * most_apart * 0.999
     found = grid.reduce(score, label, most=most, cut=cut)
-    monkeypatch.setattr(grid, "_with_label", lambda score, label: None)
+    monkeypatch.setattr(keys, "with_label", lambda score, label: None)
     assert same(found, grid.reduce(score, label, most=most, cut=cut))
     assert found.positive.sum() == label.sum()
 

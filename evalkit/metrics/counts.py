@@ -124,15 +124,10 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     if key is None:
         return _count_weights(score, label.astype(np.int64), 1 - label.astype(np.int64))
     key.sort()
-    tp = key & 1
-    np.cumsum(tp, out=tp)
-    key >>= 1
-    last = keys.run_ends(key)
-    if len(last) < len(key):
-        tp, key = tp[last], key[last]
-    last += 1
-    last -= tp
-    return Counts.of(keys.decode(key, exponent, out=key), tp, last)
+    code = key[::-1] >> 1
+    last = keys.run_ends(code)
+    tp = np.cumsum(key[::-1] & 1)[last]
+    return Counts.of(keys.ordered(code[last]).view(np.float64) * 2.0**exponent, tp, last + 1 - tp)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:

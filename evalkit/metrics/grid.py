@@ -21,7 +21,7 @@ from evalkit.metrics.counts import Counts, Step, Weights, steps
 
 MOST = USUAL.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
-ROOM, BELOW = 2**62, 2.0  # codes of scores below 2 in size are below 2**62 and have a bit to spare
+ROOM = 2**62  # codes below it have a bit to spare
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ def reduce(
     cut_code = None if cut is None else int(codes(np.array([cut]))[0])
     if weight is not None:
         return _weighted(codes(score), label, weight, most, cut_code)
-    if abs(cut_code or 0) < ROOM and (both := _with_label(score, label)) is not None:
+    if abs(cut_code or 0) < ROOM and (both := keys.with_label(score, label)) is not None:
         return _labelled(both, most, cut_code)
     code = codes(score)
     hits = np.sort(code[label])
@@ -116,20 +116,6 @@ def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Gr
     start = keys.starts(code, shift, None)
     rows = np.diff(start, append=len(code))
     return Grid(shift, code[start], code[start + rows - 1], (rows, rows))
-
-
-def _with_label(score: Floats, label: Bools) -> Ints | None:
-    """Codes with the label as their last bit, so that one sort orders both; None if a score is not below 2 in size."""
-    both = np.empty(len(score), np.int64)
-    for start in range(0, len(score), STEP):
-        block = slice(start, start + STEP)
-        here, low = score[block], score[block].min()
-        if not (low > -BELOW and here.max() < BELOW):
-            return None
-        bits = here.view(np.int64) if low > 0 else codes(here)  # those of doubles above 0 are codes already
-        np.left_shift(bits, 1, out=both[block])
-        np.bitwise_or(both[block], label[block], out=both[block])
-    return both
 
 
 def _labelled(both: Ints, most: int, cut: int | None) -> Grid:

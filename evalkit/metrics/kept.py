@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from evalkit.arrays import Floats, Ints, minus, ratio
-from evalkit.metrics import grid, keys
+from evalkit.metrics import grid
 from evalkit.metrics.block import Block, Hashes
 from evalkit.metrics.grid import Counted, Grid
 

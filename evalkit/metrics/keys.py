@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from evalkit.arrays import Bools, Floats, InputError, Ints
 
 STEP = 2**15  # rows processed at once: they stay in the cache
+BELOW = 2.0  # the bits of doubles below it in size have one to spare
 
 
 def exponent(score: Floats) -> int:
@@ -20,51 +21,26 @@ def exponent(score: Floats) -> int:
     return max(0, int(np.frexp(size)[1]) - 1)
 
 
-def encode(score: Floats, exponent: int) -> Ints:
-    """Whole numbers of 63 bits in the reverse order of finite scores; -0.0 equals 0.0.
+def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | None:
+    """Whole numbers in the order of finite scores, -0.0 being 0.0, with the label as last bit: one sort orders both.
 
-    >>> encode(np.array([-0.0, 0.0, 0.5]), 0).argsort(kind="stable")
-    array([2, 0, 1])
-    """
-    scaled = score + 0.0  # -0.0 becomes 0.0, which has other bits
-    scaled *= 2.0**-exponent
-    code = ordered(scaled.view(np.int64))
-    return np.invert(code, out=code)
+    exponent: the power of two by which scores are divided first. None where a score is then not below 2 in size, or
+    where the division would not give it back.
 
-
-def with_label(score: Floats, label: NDArray[np.int8], exponent: int) -> Ints | None:
-    """The codes of `encode` with the label as a last bit more; None where the scaling would not give a score back.
-
-    >>> with_label(np.array([0.5, 0.5]), np.array([1, 0], np.int8), 0).argsort()
-    array([1, 0])
+    >>> with_label(np.array([0.5, 0.5, -0.0]), np.array([1, 0, 1], np.int8)).argsort()
+    array([2, 1, 0])
     """
     key = np.empty(len(score), np.int64)
     for start in range(0, len(key), STEP):
         block = slice(start, start + STEP)
-        code = encode(score[block], exponent)
-        if exponent and np.any(decode(code, exponent) != score[block]):
-            return None  # largest and smallest too far apart for one scale
-        code <<= 1
-        np.bitwise_or(code, label[block], out=key[block])
+        here = score[block] * 2.0**-exponent if exponent else score[block]
+        low = here.min()
+        if not (low > -BELOW and here.max() < BELOW) or (exponent and np.any(here * 2.0**exponent != score[block])):
+            return None
+        bits = here.view(np.int64) if low > 0 else ordered((here + 0.0).view(np.int64))  # above 0 they are in order
+        np.left_shift(bits, 1, out=key[block])
+        np.bitwise_or(key[block], label[block], out=key[block])
     return key
-
-
-def decode(code: Ints, exponent: int, out: Ints | None = None) -> Floats:
-    """The scores of whole numbers from `encode`. out: whose memory holds them then, such as the codes'.
-
-    Inexact if the scaling made a score subnormal: compare with the scores if the exponent is not 0.
-
-    >>> decode(encode(np.array([-3.5, 7.0]), 2), 2)
-    array([-3.5,  7. ])
-    """
-    bits = np.empty_like(code) if out is None else out
-    for start in range(0, len(code), STEP):
-        block = slice(start, start + STEP)
-        bits[block] = ordered(~code[block])
-    score = bits.view(np.float64)
-    if exponent:
-        score *= 2.0**exponent
-    return score
 
 
 def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:

@@ -178,7 +178,7 @@ def _drawn(study: Rating) -> Iterator[Finding]:
     if not study.banded:
         most = study.settings.limits.reading.rows
         yield kinds.BANDS.note(None, "reliability", most=most, unit=study.unit_name)
-    if not (study.data or (study.kept.sample.stands_for == 1).all()):
+    if not (study.data or study.kept.sample.stands_for == 1):
         drawn, n = study.rows_drawn, len(study.account)
         of = ["the cells of pictures", *(["half-widths by decile"] if study.settings.unit else [])]
         of += ["half-widths of medians"] if study.medians else []

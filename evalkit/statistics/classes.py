@@ -119,7 +119,8 @@ class SummedRows(Several):
         if chosen.base.metric.kind.totalled:
             return self.loss(chosen, group, i)
         at, tables = (group, chosen.base.label), self.scores(group, i, 0)  # which tell everything of one plain system
-        more = {"system": i, "powers": self.powers(at), "strata": np.array([tables.counts.negatives, tables.counts.positives])}
+        strata = np.array([tables.counts.negatives, tables.counts.positives])
+        more: Any = {"system": i, "powers": self.powers(at), "strata": strata}
         return self.area(chosen, self.cells(group), 1, tables, self.means.get(at), i, **more)
 
     @cached

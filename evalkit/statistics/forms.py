@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ParameterError, ratio
+from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION
@@ -205,6 +205,7 @@ class OfMean(OfForm):
     def of_shares(self) -> Floats | None:
         """How much units move the mean through its shares; None where these are fixed."""
         return self._moved[-1] if len(self.columns) > len(self.each) else None
+
 
 # All systems on the same rows -----------------------------------------------------------------------------------------
 

@@ -149,7 +149,7 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
 
 
 def _first(of: Scores, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
-    systems, primary, counting = of.table.systems, a.settings.metrics[0]
+    systems, primary = of.table.systems, a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
     counting = Counting(2, of.scale, of.squares, FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
