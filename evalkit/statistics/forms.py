@@ -23,7 +23,6 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Moments
-from evalkit.metrics.rows import Sums
 from evalkit.statistics.class_cells import Group, image
 from evalkit.statistics.spread import Spread, freedom_of
 from evalkit.statistics.statistic import Layout, Piece
@@ -166,18 +165,6 @@ class OfForm(Formed):
     def excess(self) -> float:
         """How much too high the value of so few rows is."""
         return float(self.chosen.metric.kind.excess(self.tables))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OfSides(OfForm):
-    """A ratio of two forms of the columns, which are its `sides`."""
-
-    sides: Floats
-
-    @property
-    def sums(self) -> Sums:
-        """Both of every unit, where these are at hand."""
-        return Sums(*(self.sides @ self.moments.units))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

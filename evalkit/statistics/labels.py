@@ -1,32 +1,33 @@
 """Statistics of multi-label metrics, from rows in memory or from the sums of two readings in blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue.class_metrics import of_label
+from evalkit.catalogue.class_metrics import LABELS, of_label
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.metrics import curves, grid
+from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Moments
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import OfCells, of_system
 from evalkit.statistics.classes import SHARE, Change, HeldSeveral
-from evalkit.statistics.forms import OfMean, OfSides, ranked
-from evalkit.statistics.readings import SWEPT, ByMoves, Cut, Mean, Place, Several, Sweep, label_rows, labelled
+from evalkit.statistics.forms import OfMean, ranked
+from evalkit.statistics.readings import ByMoves, Cut, Mean, Place, Several, label_rows, labelled
 from evalkit.statistics.statistic import OfRows, Statistic
 from evalkit.statistics.summed import OfMoments, Terms
 
 STEPS = 41  # thresholds at most
 TOP = "top label"  # the name of the share of rows whose label with the highest score is true
-FOUR = Rows(np.array([[1], [1], [0], [0]]) == 1, decision=np.array([[1], [0], [1], [0]]) == 1)
+MICRO = [Chosen(LABELS[name]) for name in ("micro_f1", "micro_precision", "micro_recall")]
 
 
 def off(label: int) -> Chosen:
@@ -255,8 +256,7 @@ class SummedLabels(Several):
 
     def off(self, system: str, label: int) -> OfMoments:
         """How far the scores of a label of the system that is swept lie above the share of rows that have it."""
-        moments = self.moved.off[0].moments
-        return OfMoments(self.second.off.metrics[label], moments, self.second.off.place(0, label, 0), self.layout)
+        return self._alone(-1, self.second.alone[-1].metrics[label])
 
     def mean_score(self, system: str, label: int) -> float:
         """The mean score of a label."""
@@ -266,31 +266,19 @@ class SummedLabels(Several):
 
     def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> Statistic:
         """A ratio of sums over all labels, or a mean of F1 over the labels, at one of the thresholds."""
-        moments, kind = self._swept[number], chosen.metric.kind
-        return self._micro(chosen, moments) if kind.totalled else self._macro(chosen, moments, threshold)
-
-    @cached_property
-    def _swept(self) -> list[Moments]:
-        return [one.moments.around_zero for _, one in sorted(self.moved.swept.items())]
-
-    def _micro(self, chosen: Chosen, moments: Moments) -> OfSides:
-        """From what each of a hit, a miss and a false alarm adds to both sums."""
         kind: Any = chosen.metric.kind
-        of, sides = self.cells(0, 0), np.zeros((2, len(moments.mean)))
-        for side, (hit, missed, false, _) in zip(sides, kind.sides(FOUR), strict=True):
-            side[list(SWEPT)] = hit - missed - false, false, missed
-        top, bottom = sides @ moments.totals
-        value = kind.of_terms(np.array([top, bottom]))
-        form = (sides[0] - value * sides[1]) / bottom if bottom else np.zeros(len(moments.mean))
-        return OfSides(chosen, moments, self.layout, value, form, of.n, self.freedom(of), sides=sides)
-
-    def _macro(self, chosen: Chosen, moments: Moments, threshold: float) -> OfMean:
-        kind: Any = chosen.metric.kind
-        i, columns = self.second.sweep.system, range(len(SWEPT), len(SWEPT) + len(self.labels))
-        of = [(self.cells(0, j), 1, self.scores(0, i, j).at(threshold), moments) for j in self.labels]
+        if kind.totalled:
+            return self._alone(number, chosen)
+        i, columns, moments = self.second.system, range(1, 1 + len(self.labels)), self.moved.alone[number].moments
+        of = [(self.cells(0, j), 1, self.scores(0, i, j).at(threshold), moments.around_zero) for j in self.labels]
         each = [self.area(Chosen(kind.of), *one, column) for one, column in zip(of, columns, strict=True)]
         more: Any = {"shares": self.shares_in(kind, 0).tolist(), "each": each, "system": i, "powers": {}}
-        return self.mean(chosen, self.cells(0, 0), moments, columns, strata=np.empty(0, np.int64), **more)
+        return self.mean(chosen, self.cells(0, 0), moments.around_zero, columns, strata=np.empty(0, np.int64), **more)
+
+    def _alone(self, number: int, chosen: Chosen) -> OfMoments:
+        """A metric of the system of which more is asked than of the others."""
+        terms, moments = self.second.alone[number], self.moved.alone[number].moments
+        return OfMoments(chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout)
 
     # Tables
 
@@ -383,9 +371,10 @@ def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, su
             means.setdefault((0, metric.name), _mean(measured, chosen, 0))
     at = measured.systems.index(leader)
     few = first.terms.few
-    scores = terms_of([off(j) for j in measured.labels], 1, few, first.cuts[at : at + 1]) if sure else None
+    scores = [terms_of([off(j) for j in measured.labels], 1, few, first.cuts[at : at + 1])] if sure else []
+    more: Any = {"system": at, "alone": [*_sweep(measured, leader), *scores]}
     told = partial(labelled, labels=len(measured.labels))
-    return ByMoves(told, measured.scale, plain, few, means, _sweep(measured, leader), scores, shared, first.cuts)
+    return ByMoves(told, measured.scale, plain, few, means, shared, first.cuts, **more)
 
 
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
@@ -433,15 +422,20 @@ def _apart(first: OfCells, second: OfCells) -> Floats:
     return moved
 
 
-def _sweep(measured: SummedLabels, leader: str) -> Sweep:
-    """The thresholds along which the metrics of the leader are measured, and how much rows move the F1 of a label."""
-    i, thresholds, f1 = measured.systems.index(leader), thresholds_of(measured, leader), []
-    tables = [measured.scores(0, i, j) for j in measured.labels]
-    for t in thresholds.tolist():
-        cuts = [table.at(t).cut for table in tables]
-        sides = [np.nan_to_num(F1.kind.bins(cut)) for cut in cuts]  # type: ignore[attr-defined]
-        f1.append([np.array([right, false, missed, hit]) for (hit, missed), (false, right) in sides])
-    return Sweep(i, thresholds, f1)
+def _sweep(measured: SummedLabels, leader: str) -> Iterator[Terms]:
+    """At each of some thresholds the terms of metrics over all labels, and how much rows move the F1 of each label."""
+    tables = [measured.scores(0, measured.systems.index(leader), j) for j in measured.labels]
+    for t in thresholds_of(measured, leader).tolist():
+        sides = [np.nan_to_num(F1.kind.bins(table.at(t).cut)) for table in tables]  # type: ignore[attr-defined]
+        f1 = [np.array([right, false, missed, hit]) for (hit, missed), (false, right) in sides]
+        terms = terms_of(MICRO, 1, measured.first.terms.few, [np.full(len(f1), t)])
+        yield replace(terms, more=partial(_moved, f1=f1, threshold=t), width=len(f1))
+
+
+def _moved(block: Block, f1: Sequence[Floats], threshold: float) -> Floats:
+    """How much each row moves the F1 of each label."""
+    cell = 2 * block.truth.view(np.int8) + (block.said[0] >= threshold)
+    return np.array([moved.take(own) for moved, own in zip(f1, cell, strict=True)])
 
 
 def thresholds_of(measured: HeldLabels | SummedLabels, system: str) -> Floats:

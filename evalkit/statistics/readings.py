@@ -31,7 +31,6 @@ LEAST = 2**12  # bins of the scores of a class or label at least
 ENDS = 4  # bins in which the lowest and the highest number stay
 CODED = 52  # labels up to which those of a row are one whole number
 WHOLE = ""  # the name of the cells of all classes
-HITS, PREDICTED, TRUE = SWEPT = range(3)  # the first columns at a threshold
 Hits = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
 Place = tuple[int, str]  # a group and a metric
 
@@ -314,51 +313,28 @@ class Mean:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
-    """The metrics of one system along a threshold for all labels. f1: of each threshold by label."""
-
-    system: int
-    thresholds: Floats
-    f1: Sequence[Sequence[Floats]]
-
-    def columns(self, block: Block, weight: Floats, number: int) -> Floats:
-        """How much each row moves what is measured at a threshold: `SWEPT`, then the F1 of each label."""
-        decided = block.said[self.system] >= self.thresholds[number]
-        x = np.empty((len(SWEPT) + len(self.f1[0]), len(block)))
-        x[HITS] = (block.truth & decided).sum(axis=0, dtype=np.int16)
-        x[PREDICTED] = decided.sum(axis=0, dtype=np.int16)
-        x[TRUE] = block.truth.sum(axis=0, dtype=np.int16)
-        cell = 2 * block.truth.view(np.int8) + decided
-        for j, moved in enumerate(self.f1[number]):
-            moved.take(cell[j], out=x[len(SWEPT) + j])
-        x *= weight
-        return x
-
-
-@dataclass(frozen=True, eq=False)
 class Moved(Bundle):
     """What the second reading keeps.
 
-    means: of each group and metric moments of how much rows move a mean; powers: of rows that count alike. swept: at
-    each threshold. off: how far scores lie above. shared: of each group and loss that leaves rows out, of every two
-    systems the rows that both have, and the differences on these. cells: of two classes, of each group.
+    means: of each group and metric moments of how much rows move a mean; powers: of rows that count alike. shared: of
+    each group and loss that leaves rows out, of every two systems the rows that both have, and the differences on
+    these. cells: of two classes, of each group. alone: what is asked of one system.
     """
 
     means: dict[Place, Moments | Parted]
     powers: dict[Place, Total]
-    swept: dict[int, Moments | Parted]
-    off: tuple[Moments | Parted, ...]
     shared: dict[Place, Moments | Parted]
     cells: dict[int, CellCounts]
+    alone: tuple[Moments | Parted, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ByMoves:
     """The second reading of a block: influence values of the rows. told: the block with labels. plain: unweighted rows.
 
-    few: units whose columns are kept side by side. means: by group and metric. sweep: of labels. off: of the system
-    whose metrics are swept. shared: losses that leave rows out, by group and metric. cuts: of each system the threshold
-    of each label. decided: groups of which it is counted what they decide, as `counting` says, of two classes.
+    few: units whose columns are kept side by side. means: by group and metric. shared: losses that leave rows out, by
+    group and metric. cuts: of each system the threshold of each label. decided: groups of which it is counted what they
+    decide, as `counting` says, of two classes. alone: what is asked of `system` only.
     """
 
     told: Callable[[Block], Block]
@@ -366,12 +342,12 @@ class ByMoves:
     plain: bool
     few: int
     means: Mapping[Place, Mean]
-    sweep: Sweep | None = None
-    off: Terms | None = None
     shared: Mapping[Place, Chosen] | None = None
     cuts: Sequence[Floats] = ()
     decided: Collection[int] = ()
     counting: Any = None
+    system: int = 0
+    alone: Sequence[Terms] = ()
 
     def __call__(self, block: Block) -> Moved:
         """What is kept of a block."""
@@ -379,8 +355,6 @@ class ByMoves:
         means: dict[Place, Moments | Parted] = {}
         powers: dict[Place, Total] = {}
         shared: dict[Place, Moments | Parted] = {}
-        swept: dict[int, Moments | Parted] = {}
-        off: tuple[Moments | Parted, ...] = ()
         cells: dict[int, CellCounts] = {}
         groups = {*self.decided, *(group for group, _ in [*self.means, *(self.shared or ())])}
         for group, part in (one for one in block.groups() if one[0] in groups) if any(groups) else [(0, block)]:
@@ -390,11 +364,8 @@ class ByMoves:
                 powers |= {at: Total(sums)} if self.plain else {}
             shared |= {at: self._shared(part, of) for at, of in (self.shared or {}).items() if at[0] == group}
             cells |= {group: self._cells(part)} if group in self.decided else {}
-        if self.sweep is not None:
-            swept = {number: self._swept(block, self.sweep, number) for number in range(len(self.sweep.thresholds))}
-            alone = replace(block, said=block.said[self.sweep.system : self.sweep.system + 1])
-            off = (self.off.moments(alone, 0),) if self.off else ()
-        return Moved(means, powers, swept, off, shared, cells)
+        own = replace(block, said=block.said[self.system : self.system + 1])
+        return Moved(means, powers, shared, cells, tuple(terms.moments(own, 0) for terms in self.alone))
 
     def _cells(self, part: Block) -> CellCounts:
         """What thresholds decide of two classes."""
@@ -402,10 +373,6 @@ class ByMoves:
         weight = self.counting.weights(part)
         counted: CellCounts = self.counting(part, part.truth[0].astype(np.int64), said.astype(np.int64), weight)
         return counted
-
-    def _swept(self, block: Block, sweep: Sweep, number: int) -> Moments | Parted:
-        of = (Parted if block.parted else kept.Moments).of
-        return of(block, lambda some: sweep.columns(some, whole_weights(some, self.scale), number), self.few)
 
     def _mean(self, part: Block, mean: Mean, found: dict[Any, Ints]) -> tuple[Moments | Parted, Floats]:
         """The moments of what moves a mean; of rows that count alike also the powers of differences."""

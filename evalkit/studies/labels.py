@@ -30,7 +30,6 @@ from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.classes import SHARE
 from evalkit.statistics.labels import STEPS, TOP, HeldLabels, SummedLabels, second, terms_of, thresholds_of, top_hits
-from evalkit.statistics.readings import SWEPT as SHARED_SWEPT
 from evalkit.statistics.readings import ByLabel, Hits, label_rows, labelled
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
@@ -39,6 +38,7 @@ from evalkit.studies.study import EVERY, Row, Settings, frame, limits, with_limi
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
 SWEPT = ("micro_f1", "micro_precision", "micro_recall", "macro_f1")
+BESIDE_LABELS = 7  # numbers at a threshold: a weight, and both terms of three metrics over all labels
 FEW = 16  # cells of a label by what two systems predict
 
 
@@ -199,7 +199,7 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
         if not _summed(chosen):
             raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows")
     threshold = threshold_of(p, probabilities=of.sure)
-    each = len(of.names) * (8 * len(t.systems) + 1) + (STEPS + 1) * (len(of.names) + len(SHARED_SWEPT))
+    each = len(of.names) * (8 * len(t.systems) + 1) + (STEPS + 1) * (len(of.names) + BESIDE_LABELS)
     if t.schema.units * each > BESIDE:  # too many numbers to keep those of each unit side by side
         t = replace(t, schema=replace(t.schema, parted=False))
     first, design = _first(of, settings, threshold), layout_of(units=t.schema.unit, weights=of.scale is not None)
