@@ -62,7 +62,7 @@ class Moments:
     """Of m columns over n units: means, sums of products around them, and of the cubes of each.
 
     each: the columns themselves while there are at most `few` units, by the hash of the unit, for methods that need
-    every unit; None of more.
+    every unit, part by part; None of more.
     """
 
     n: int
@@ -70,7 +70,7 @@ class Moments:
     second: Floats
     third: Floats
     few: int
-    each: tuple[Hashes, Floats] | None
+    each: tuple[tuple[Hashes, Floats], ...] | None
 
     @staticmethod
     def of(block: Block, columns: Callable[[Block], Floats], few: int, *, squared: bool = False) -> Moments:
@@ -100,7 +100,7 @@ class Moments:
         """The moments of columns at hand. key: of each unit."""
         mean = x.mean(axis=1)
         d = x - mean[:, None]
-        each = None if key is None or x.shape[1] > few else (key, x)
+        each = None if key is None or x.shape[1] > few else ((key, x),)
         return Moments(x.shape[1], mean, products(d), np.einsum("in,in,in->i", d, d, d), few, each)
 
     def __add__(self, other: Moments) -> Moments:
@@ -109,9 +109,8 @@ class Moments:
         s, t = np.diag(self.second), np.diag(other.second)
         third = self.third + other.third + d**3 * (a * b * (a - b) / n**2) + 3 * d / n * (a * t - b * s)
         second = self.second + other.second + np.outer(d, d) * (a * b / n)
-        each = None
-        if n <= self.few and self.each is not None and other.each is not None:
-            each = np.append(self.each[0], other.each[0]), np.concatenate([self.each[1], other.each[1]], axis=1)
+        known = n <= self.few and self.each is not None and other.each is not None
+        each = self.each + other.each if known else None  # type: ignore[operator]
         return Moments(n, self.mean + d * (b / n), second, third, self.few, each)
 
     @property
@@ -127,7 +126,10 @@ class Moments:
     @cached_property
     def units(self) -> Any:
         """The columns of every unit, in the order of their hashes: the same for every order of the rows."""
-        return None if self.each is None else self.each[1][:, np.argsort(self.each[0], kind="stable")]
+        if self.each is None:
+            return None
+        key, columns = (np.concatenate(side, axis=-1) for side in zip(*self.each, strict=True))
+        return columns[:, np.argsort(key, kind="stable")]
 
     @property
     def around_zero(self) -> Moments:
@@ -185,30 +187,9 @@ class Parted:
         return Moments.around(self.key, self.sums, max(self.few, len(self.key)))
 
 
-@dataclass(frozen=True, eq=False)
-class Values:
-    """Numbers of every unit, whose rows lie together. parts: hashes of some units, and one row a number."""
-
-    parts: tuple[tuple[Hashes, Floats], ...]
-
-    @staticmethod
-    def of(block: Block, columns: Callable[[Block], Floats]) -> Values:
-        """columns: rows -> their numbers, which are added up by unit."""
-        return Values(tuple((s.key[s.starts], np.add.reduceat(columns(s), s.starts, axis=1)) for s in block.steps()))
-
-    def __add__(self, other: Values) -> Values:
-        return Values(self.parts + other.parts)
-
-    @property
-    def n(self) -> int:
-        """Units."""
-        return sum(len(key) for key, _ in self.parts)
-
-    @cached_property
-    def units(self) -> Floats:
-        """The numbers in the order of the hashes: the same for every order of the rows."""
-        order = np.argsort(np.concatenate([key for key, _ in self.parts]), kind="stable")
-        return np.concatenate([numbers for _, numbers in self.parts], axis=1)[:, order]
+def summed(block: Block, columns: Callable[[Block], Floats], few: int) -> Moments | Parted:
+    """What is kept of columns: their moments, or of units that are parted their sums."""
+    return (Parted if block.parted else Moments).of(block, columns, few)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.metrics import calibration, grid
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Tally, Values
+from evalkit.metrics.kept import Moments, Tally
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import Group, OfCells, of_cut, of_system
@@ -32,6 +32,7 @@ from evalkit.statistics.summed import at_hand
 from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]
+UNITS = 2**23  # whose values are kept side by side, of a metric within units
 SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
 
 
@@ -55,7 +56,7 @@ class ByScore(First):
     def __call__(self, block: Block) -> Counted:
         """What is kept of a block."""
         asked = ((group, part) for group, part in block.groups() if self.within_slices or not group)
-        values = {("within", group): Values.of(part, self._values) for group, part in asked if self.within}
+        values = {("within", group): Moments.of(part, self._values, UNITS) for group, part in asked if self.within}
         counted = super().__call__(block)
         return replace(counted, more=values)
 

@@ -192,7 +192,7 @@ INTERVALS = (
     Rule(scores.Calibration, EVERY, interval_methods.no_interval, "none"),
     Rule(scores.Quantile, EVERY, interval_methods.delta, DELTA),
     Rule(scores.OfMeans, EVERY, interval_methods.left_out_or_delta, LEFT, held=True),
-    Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.summed_of_few, DELTA, held=False),
+    Rule((scores.OfMeans, kinds.RatioOfRows), EVERY, interval_methods.delta_of_few, DELTA, held=False),
     Rule((kinds.Ratio, kinds.RatioOfRows), EVERY, interval_methods.jackknife_of_few, JACKKNIFE),
     Rule(kinds.Loss, ROWS, interval_methods.mean_of_losses, SKEWED, held=True),
     Rule(kinds.Loss, ROWS, interval_methods.summed_mean, MEANS),

@@ -157,12 +157,16 @@ def chosen(statistic: Any, o: Options) -> Estimate:
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
     """`delta` where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves.
 
-    On the logarithm of what is missing to the top, on which shares of variance are nearly symmetric.
+    On the logarithm of what is missing to the top, on which shares of variance are nearly symmetric, but for ratios of
+    sums. Of what was added up without fourth powers, `delta`.
     """
-    spread, method = statistic.spread, statistic.how
-    freedom = spread.freedom(statistic.freedom)
-    ends = (-np.inf, statistic.chosen.metric.high)
-    return ranged(statistic, spread.error, o, freedom=freedom, ends=ends, method=method)
+    spread, metric = statistic.spread, statistic.chosen.metric
+    if np.isnan(spread.power(4)):
+        return delta(statistic, o)
+    ends = (-np.inf if metric.kind.joint else metric.low, metric.high)
+    return ranged(
+        statistic, spread.error, o, freedom=spread.freedom(statistic.freedom), ends=ends, method=statistic.how
+    )
 
 
 def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
@@ -177,16 +181,6 @@ def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
     spread = Spread.without_each(missing, statistic.freedom + 1)
     error, freedom = (high - statistic.value) * spread.error, spread.freedom(statistic.freedom)
     return ranged(statistic, error, o, freedom=freedom, ends=(-np.inf, high), method=JACKKNIFE)
-
-
-def summed_of_few(statistic: Any, o: Options) -> Estimate:
-    """The same of what was added up: on `delta`'s degrees of freedom where fourth powers were not."""
-    spread, metric = statistic.spread, statistic.chosen.metric
-    if np.isnan(spread.power(4)):
-        return delta(statistic, o)
-    low = -np.inf if metric.kind.joint else metric.low  # as `left_out_or_delta` and `jackknife_of_few` have it
-    freedom = spread.freedom(statistic.freedom)
-    return ranged(statistic, spread.error, o, freedom=freedom, ends=(low, metric.high), method=statistic.how)
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:

@@ -384,7 +384,7 @@ class ByMoves:
                 powers[:] += mean.powers(some, x)
             return x
 
-        return (Parted if part.parted else kept.Moments).of(mean.placed(part, found), columns, self.few), powers
+        return kept.summed(mean.placed(part, found), columns, self.few), powers
 
     def _shared(self, part: Block, chosen: Chosen) -> Moments | Parted:
         kind: Any = chosen.metric.kind
@@ -397,7 +397,7 @@ class ByMoves:
                 every += [both, (first - second) * both]
             return np.array(every)
 
-        return (Parted if part.parted else kept.Moments).of(part, columns, self.few)
+        return kept.summed(part, columns, self.few)
 
 
 # What they tell -------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from evalkit.reading.tables import sources
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.classes import ByScore, SummedRows
+from evalkit.statistics.classes import UNITS, ByScore, SummedRows
 from evalkit.statistics.forms import ranked
 from evalkit.statistics.readings import ByMoves, Mean, Place, of_two
 from evalkit.statistics.significance import Comparison
@@ -49,7 +49,6 @@ from evalkit.studies.study import Row, Settings, framed
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 NOTHING = counts.count([], [])
-UNITS = 2**23  # whose values are kept side by side, of a metric within units
 WITHIN = [Chosen(metric) for metric in row_metrics.COUNTS.values() if metric.needs == row_metrics.OF_UNITS]
 
 
