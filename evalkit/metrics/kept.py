@@ -205,10 +205,12 @@ class Tally:
         return self.most
 
     def __add__(self, other: Self) -> Self:
-        """Parts wait until they are twice as many as the bins: then they are laid together."""
-        both = replace(self, parts=self.parts + other.parts)
-        waiting = sum(len(part.low) for part in both.parts)
-        return replace(both, parts=(both.whole,)) if waiting > 2 * both.room else both
+        """Parts wait in bins as wide as those of any, and are laid together once they are twice as many as the bins."""
+        every = self.parts + other.parts
+        shift, most = max(part.shift for part in every), replace(self, parts=every).room
+        wide = (part if part.shift == shift else grid.pooled(replace(part, shift=shift), most) for part in every)
+        both = replace(self, parts=tuple(wide))
+        return replace(both, parts=(both.whole,)) if sum(len(part.low) for part in both.parts) > 2 * most else both
 
     @cached_property
     def whole(self) -> Grid:

@@ -267,12 +267,12 @@ def image(products: Floats) -> Floats:
 class CellCounts(Bundle):
     """The counts that the cells of a slice are made from; systems are numbers.
 
-    cells, squares: of two systems, or twice the same one, rows and weight by what is and what each says, and squared
-    weights. products: of rows in units their weights in every two cells, or of units that are parted these weights.
+    cells: of two systems, or twice the same one, rows by what is and what each says, and of rows that do not count
+    alike their weights, and these squared. products: of rows in units their weights in every two cells, or of units
+    that are parted these weights.
     """
 
     cells: dict[tuple[int, int], Tally]
-    squares: dict[tuple[int, int], Tally]
     products: tuple[Products | Parted, ...]
 
 
@@ -322,29 +322,28 @@ class Counting:
 
     def __call__(self, block: Block, actual: Ints, said: Sequence[Ints], weight: Ints | None) -> CellCounts:
         """The cells of the rows of a block."""
-        k, cells, squares = self.classes, dict[tuple[int, int], Tally](), dict[tuple[int, int], Tally]()
+        k, cells = self.classes, dict[tuple[int, int], Tally]()
         for i, own in enumerate(said):
             codes = {(i, i): (actual * k + own, k**2)}
             codes |= {(j, i): ((actual * k + said[j]) * k + own, k**3) for j in range(0 if block.clustered else i)}
-            for pair, (cell, size) in codes.items():
-                for of, bins in zip((cells, squares), self._bins(cell, size, weight), strict=False):
-                    of[pair] = Tally(self.bins, (bins,))
-        return CellCounts(cells, squares, (self._products(block, actual, said, weight),) if block.clustered else ())
+            cells |= {pair: Tally(self.bins, (self._bins(*of, weight),)) for pair, of in codes.items()}
+        return CellCounts(cells, (self._products(block, actual, said, weight),) if block.clustered else ())
 
-    def _bins(self, cell: Ints, size: int, weight: Ints | None) -> list[Grid]:
-        """Rows and weight by cell, of so many; of rows that do not count alike also the squares of their weights."""
-        if weight is None:
-            if size <= DENSE:
-                rows = np.bincount(cell, minlength=size)
-                there = np.flatnonzero(rows)
-                rows = rows[there]
-            else:
-                there, rows = np.unique(cell, return_counts=True)
-            code = grid.codes(there.astype(np.float64))
-            return [Grid(0, code, code, (rows, rows))]
-        value = weight * (self.scale or 1.0)
-        squared = np.rint(value * value / self.squares).astype(np.int64)
-        return [grid.tally(cell.astype(np.float64), column, most=self.bins) for column in (weight, squared)]
+    def _bins(self, cell: Ints, size: int, weight: Ints | None) -> Grid:
+        """Rows by cell, of so many; of rows that do not count alike also their weights, and these squared."""
+        columns = [np.ones(len(cell), np.int64)]
+        if weight is not None:
+            columns += [weight, np.rint((weight * (self.scale or 1.0)) ** 2 / self.squares).astype(np.int64)]
+        if size > DENSE:
+            order = np.argsort(cell)
+            code = grid.codes(cell[order].astype(np.float64))
+            return grid.pooled(Grid(0, code, code, tuple(column[order] for column in columns)), self.bins)
+        sums = np.zeros((len(columns), size), np.int64)
+        for added, column in zip(sums, columns, strict=True):
+            np.add.at(added, cell, column)
+        there = np.flatnonzero(sums[0])
+        code = grid.codes(there.astype(np.float64))
+        return Grid(0, code, code, tuple(sums[:, there]))
 
     def _products(self, block: Block, actual: Ints, said: Sequence[Ints], whole: Ints | None) -> Products | Parted:
         from scipy import sparse
@@ -364,7 +363,7 @@ class Counting:
 
     def group(self, c: CellCounts, design: Layout) -> Group:
         """The cells of all systems. design: how rows lie."""
-        of = {at: self.read(tally.whole, c.squares.get(at), 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
+        of = {at: self.read(tally.whole, 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
         each = [cells.weighing for (i, j), cells in of.items() if i == j]
         pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
         if not c.products:
@@ -376,13 +375,13 @@ class Counting:
             n, gram, units = products.n, products.gram, products.units
         return Group(self.classes, design, n, each, {}, gram, units)
 
-    def read(self, table: Grid, squares: Tally | None, systems: int) -> Cells:
-        """The cells of so many systems, from rows and weight by cell, and the squares of the weights."""
+    def read(self, table: Grid, systems: int) -> Cells:
+        """The cells of so many systems."""
         code = grid.scores(table.low).astype(np.int64)
         said, actual = [], code
         for _ in range(systems):
             actual, last = np.divmod(actual, self.classes)
             said.append(last)
-        weight: Floats = table.negative * np.float64(self.scale or 1.0)
-        squared: Floats = weight if squares is None else squares.whole.negative * np.float64(self.squares)
-        return Cells(actual, tuple(reversed(said)), table.positive, weight, squared)
+        rows, weight, squared = (table.sums * 3)[:3]  # without weights rows stand for all
+        scales = np.float64(self.scale or 1.0), np.float64(self.squares)
+        return Cells(actual, tuple(reversed(said)), rows, weight * scales[0], squared * scales[1])

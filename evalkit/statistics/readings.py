@@ -440,4 +440,4 @@ class Several(OneAgainstRest):
 
     def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
         """The cells of a system, those of rows without weight too."""
-        return self.first.counting.read(self.counted.cells[group, of].cells[i, i].whole, None, 1)
+        return self.first.counting.read(self.counted.cells[group, of].cells[i, i].whole, 1)
