@@ -22,7 +22,7 @@ from evalkit.drawing import shown
 from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.metrics import influence
-from evalkit.pages import labels_page, significance_page
+from evalkit.pages import classification_page, labels_page, significance_page
 from evalkit.pages.shared_findings import power
 from evalkit.reading.engines.backends import budget, opened
 from evalkit.reading.inputs.outcomes import Predicted
@@ -93,7 +93,7 @@ def test_areas_of_each_class_are_within_the_bound_that_the_page_says(name):
     table, binned, _ = BINNED[name]
     limits = Limits(bins=2_000, reading=SHARDS)
     kept, reduced = (classified(table(), some, metrics=binned) for some in (USUAL, limits))
-    text = import_module("evalkit.pages.classification_page").findings(reduced).text
+    text = classification_page.findings(reduced).text
     for area, bound in zip(binned.split(","), reduced.measured.bounds, strict=True):
         assert (numbers(kept)[area] - numbers(reduced)[area]).abs().max() <= bound
         assert power(bound) in text
@@ -248,8 +248,7 @@ def test_the_page_says_the_same(name):
 
 def test_single_rows_are_not_listed():
     study = read(CASES["several labels, means"], of.labels(650), SHARDS)
-    explorer = import_module("evalkit.pages.classification_page").explorer
-    assert "Single rows are not listed" in explorer(study).text
+    assert "Single rows are not listed" in classification_page.explorer(study).text
     assert "Above 100 rows, single rows are not kept" in labels_page.findings(study).text
 
 
@@ -260,7 +259,7 @@ def test_labels_that_come_together_in_too_many_ways_have_no_reference():
     data = pd.DataFrame({f"p_{j}": score[:, j] for j in range(60)} | {f"y_{j}": actual[:, j] + 0 for j in range(60)})
     study = classified(data, SMALL)
     assert not study.measured.together
-    text = labels_page.estimates(study).html
+    text = classification_page.estimates(study).html
     assert "is left out: it needs fewer labels, or all rows in memory" in text
     assert "(labels' shares)" not in text
 

@@ -33,7 +33,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue.lookup import find
 from evalkit.metrics.rankings import from_grades
 from evalkit.metrics.rows import Rows
-from evalkit.pages import binary_page, ranking_page
+from evalkit.pages import binary_page, classification_page, ranking_page
 from evalkit.studies import classification, interleaving, ranking, rating, significance, validation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -152,9 +152,8 @@ def test_further_columns_are_numbers_of_the_input():
         classification.read(table, metrics=[of_text])
     with pytest.raises(ParameterError, match="has no column 'amount'"):
         classification.read(binary(200), metrics=[saved])
-    study = validation.read(metrics=[saved])
     with pytest.raises(ParameterError, match="saved needs the column 'amount', which this report does not read"):
-        study.estimate(study.primary, "logistic")
+        validation.read(metrics=[saved])
 
 
 # From a file ----------------------------------------------------------------------------------------------------
@@ -197,7 +196,7 @@ def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
     assert "own metric saved: declared in Python, no file" in binary_page.origin(study).text
     metrics = [own_brier, "brier", saved, own_errors, "error_rate", own_alarms]
     several = classification.read(binary(211).assign(amount=2.0), metrics=metrics)
-    free, decided = binary_page.estimates(several).text.split("Metrics at the threshold")
+    free, decided = classification_page.estimates(several).text.split("Metrics at the threshold")
     assert "own_brier" in free
     assert all(name in decided for name in ("saved", "own_errors", "own_alarms"))
     reference = next(line for line in free.splitlines() if line.startswith("(a constant score)")).split()[-2:]

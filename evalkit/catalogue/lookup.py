@@ -173,7 +173,7 @@ def possible(
     metrics = chosen(names, structure, kept)
     for metric in metrics:
         if (need := metric.metric.needs or ("columns" if metric.metric.columns else "")) in lacks:
-            raise ParameterError(f"metrics: {metric.label} needs {lacks[need]}")
+            raise ParameterError(f"metrics: {metric.label} needs {lacks[need].format(*metric.metric.columns)}")
     return metrics
 
 

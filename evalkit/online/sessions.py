@@ -204,7 +204,10 @@ class Sessions:
             log.users,
             log.arms,
             credit.astype(np.float64),
-            {name: Coded(column.names, column.code[log.first]) for name, column in log.attributes.items()},
+            {
+                name: Coded(column.names, column.code[log.first].astype(np.int32))
+                for name, column in log.attributes.items()
+            },
             shown,
             np.array(counted, dtype=np.float64),
             None if log.item is None else _repeated(log.session, log.item),
@@ -248,7 +251,7 @@ class Sessions:
     @cached_property
     def sides(self) -> tuple[Side, ...]:
         """Each arm with one row a user."""
-        return sides(self.user, self.credit)
+        return _sides(self.user, len(self.users), self.credit)
 
 
 def _uneven(session: Ints, team: Ints, start: Ints, arms: int) -> int:
@@ -278,12 +281,17 @@ def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
     [[1.5, 0.25], [1.0, 0.25], [0.5, 1.0]]
     """
     number, names = codes(unit)
+    return _sides(number, names.size, credit)
+
+
+def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Side, ...]:
+    """The same of units by number."""
 
     def total(column: Floats) -> Floats:
-        return np.bincount(number, column, names.size).astype(np.float64)
+        return np.bincount(unit, column, units).astype(np.float64)
 
     credited = np.stack([total(column) for column in credit.T], axis=1)
-    whole, sessions = credited.sum(axis=1), total(np.ones(number.size))
+    whole, sessions = credited.sum(axis=1), total(np.ones(len(unit)))
     arms = range(credit.shape[1])
     return tuple(Side(credited[:, t], whole, beaten(credited, t), total(beaten(credit, t)), sessions) for t in arms)
 

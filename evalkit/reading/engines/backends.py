@@ -116,9 +116,9 @@ class DuckDB(Engine):
         return duckdb.connect(config=dict(self.options))
 
     def close(self) -> None:
-        """Close the connection if there is one."""
+        """Close the connection if there is one, which frees its memory; the next question opens another."""
         if "connection" in vars(self):
-            self.connection.close()
+            vars(self).pop("connection").close()
 
     @property
     def reading(self) -> Reading:
@@ -141,12 +141,12 @@ class DuckDB(Engine):
 
         Values that share a hash share a shard.
         """
-        if not query.by:
-            return self._batches(query)
         name = self.dialect.quote(base.HASH)
         keys = ", ".join([name, *query.then])
         ordered = f"SELECT *, hash({query.by}) AS {name} FROM ({query.sql}) ORDER BY {keys}"
-        return base.of_hash(self._batches(replace(query, sql=ordered)))
+        rows = base.of_hash(self._batches(replace(query, sql=ordered))) if query.by else self._batches(query)
+        yield from rows
+        self.close()  # as sorting has filled its memory
 
     def _batches(self, query: Query) -> Iterator[Any]:
         size = self.budget.shard

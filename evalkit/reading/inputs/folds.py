@@ -132,7 +132,10 @@ class Examples:
     def lacks(self) -> dict[str, str]:
         """What metrics may need and is not there, in words."""
         sure = all(map(outcomes.are_probabilities, self.score.values()))
-        lacks = {"columns": "columns that this report does not read", "scores of units": "folds that name units"}
+        lacks = {
+            "columns": "the column {0!r}, which this report does not read",
+            "scores of units": "folds that name units",
+        }
         return lacks if sure else lacks | {"probabilities": "scores of 0 to 1, which these are not"}
 
     def __len__(self) -> int:
