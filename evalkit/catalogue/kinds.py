@@ -141,7 +141,7 @@ class Proportion(PerUnit):
 class Ratio(Termed):
     """A ratio of sums over units. of: (structure, k, level) -> the terms of each unit.
 
-    within: these depend on which rows of the unit are there, as the rows of each are ranked among themselves.
+    within: True if a unit's terms depend on which of its rows are included, because they are ranked within the unit.
     """
 
     of: Callable[..., Sums]

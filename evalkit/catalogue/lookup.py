@@ -1,7 +1,7 @@
 """The table of metrics by name: what each is, when it is undefined, which public tool it equals.
 
 docs/metrics.md, the definitions at the end of each report, the arrows in its tables and the invariants in the
-tests are made from this table. A convention is a name: two definitions are two rows.
+tests are made from this table. Two conventions of a metric are two rows with different names.
 """
 
 import difflib
@@ -77,13 +77,13 @@ def find(name: Any, structure: str) -> Chosen:
 
 
 def columns(names: Iterable[Any]) -> dict[str, str]:
-    """Each further column that own metrics are computed from -> the parameter with the metric, for errors."""
+    """The further columns that own metrics need: column -> the parameter and metric that need it, for errors."""
     own = [_loaded(name).metric for name in names if not of_catalogue(name)]
     return {column: f"metrics: {metric.name}" for metric in own for column in metric.columns}
 
 
 def of_catalogue(name: Any) -> bool:
-    """True for the name of a metric that is no own one."""
+    """True for the name of a metric of the catalogue, False for an own metric."""
     return isinstance(name, str) and not OF_FILE.fullmatch(name)
 
 
@@ -145,16 +145,16 @@ def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
 
 
 def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, and own ones, each once; the usual ones where there is no name.
+    """Return the metrics of these names, also own ones, each once; the default metrics if there are no names.
 
-    Raises ParameterError for an unknown metric, and for two of one name.
+    Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
     metrics = tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual))
     return apart(metrics)
 
 
 def apart(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
-    """The metrics. Raises ParameterError for two of one name."""
+    """Return the metrics. Raises ParameterError if two have the same name."""
     labels = [metric.label for metric in metrics]
     if twice := [label for label in labels if labels.count(label) > 1]:
         raise ParameterError(f"metrics: two metrics are called {twice[0]}; give one another name")
@@ -164,7 +164,7 @@ def apart(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
 def possible(
     names: Iterable[Any], structure: str, usual: Iterable[str], lacks: Mapping[str, str]
 ) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, or of the usual ones those that need no more than is given.
+    """Return the metrics of these names, by default those of the usual metrics that the input allows.
 
     lacks: what is not given, of "scores", "probabilities", "scores of units" and further "columns", and what a metric
     that needs it would need. Raises ParameterError for such a metric.
@@ -206,7 +206,7 @@ OTHER = {"low": "high", "high": "low"}
 
 
 def direction(name: str) -> str | None:
-    """Return "high" or "low", which values the name says are better; None where it says nothing, or both.
+    """Return "high" or "low", the better values according to the name; None if the name says nothing, or both.
 
     >>> [direction(name) for name in ("log_loss", "val WER", "latency_ms", "neg_log_loss", "ndcg@10", "score")]
     ['low', 'low', 'low', 'high', 'high', 'high']
@@ -228,7 +228,7 @@ def direction(name: str) -> str | None:
 
 
 def named(name: str, best: str | None = None) -> Metric:
-    """A metric of which only the name and the values are known; without `best`, as the name says, else more is better.
+    """A metric known only by its name and values. best: by default inferred from the name, else high.
 
     >>> named("log_loss").best, named("rmse").best, named("minutes").best, named("minutes").assumed
     ('low', 'low', 'high', True)
@@ -240,5 +240,5 @@ def named(name: str, best: str | None = None) -> Metric:
 
 
 def absent(*_: Any) -> Any:
-    """Raise: the input holds values, nothing computes them."""
+    """Raise, as the metric's values come from the input and cannot be computed."""
     raise AssertionError("none, the values come from the input")

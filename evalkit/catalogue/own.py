@@ -117,12 +117,12 @@ def _checked(declaring: Declaring) -> Declaring:
 
 @_checked
 def mean(**about: Unpack[About]) -> Declared:
-    """Declare a mean of one number per unit: per row, per ranked list or per user, as its arguments say.
+    """Declare a metric that is a mean of one number per unit. The names of the function's arguments say of which units.
 
-    Of rows: label or actual, score or forecast, predicted, and columns of the input such as amount; arrays of n
-    elements in, n numbers out. Several classes are numbered from 0; of several classes or labels score has one column
-    each. Of ranked lists: grades, ranks, ideal, k, level; called for each list, one number out. Of interleaved users:
-    credit, whole, won, sessions. Of a table of users: columns of numbers alone.
+    Rows: label or actual, score or forecast, predicted, and columns of the input such as amount; the function takes
+    arrays of n elements and returns n numbers. Classes are numbered from 0; with several classes or labels, score has
+    one column for each. Ranked lists: grades, ranks, ideal, k, level; the function is called for each list and returns
+    a number. Users of interleaving: credit, whole, won, sessions. Users of an A/B test: only columns of numbers.
 
     >>> from evalkit.metrics.rows import Rows
     >>> @mean(best="low", low=0)
@@ -145,7 +145,7 @@ def mean(**about: Unpack[About]) -> Declared:
 def ratio(**about: Unpack[About]) -> Declared:
     """Declare a ratio of two sums over units: the function returns a pair (numerator, denominator) per unit.
 
-    Its arguments are those of `mean`. Of rows the pair is of two arrays, of a ranked list of two numbers.
+    Its arguments are those of `mean`. For rows it returns two arrays, for a ranked list two numbers.
 
     >>> from evalkit.metrics.rows import Rows
     >>> @ratio(best="low", low=0)
@@ -165,7 +165,7 @@ def ratio(**about: Unpack[About]) -> Declared:
 
 @_checked
 def share(**about: Unpack[About]) -> Declared:
-    """Declare a share of rows, of two classes: the function returns which rows count, and which of them are hits.
+    """Declare a share of rows, for two classes: the function returns which rows count, and which of them are hits.
 
     Its arguments are label and predicted, as booleans; it must work row by row.
 
@@ -187,7 +187,7 @@ def share(**about: Unpack[About]) -> Declared:
 
 @_checked
 def of_counts(**about: Unpack[About]) -> Declared:
-    """Declare a smooth function of the four counts at the threshold, of two classes: tp, fp, fn, tn.
+    """Declare a smooth function of the confusion counts at the threshold, for two classes: tp, fp, fn, tn.
 
     It must be a rate: the same if all counts double.
 

@@ -255,7 +255,7 @@ LONG = 0.2  # change of a coefficient from which Newton's method may overshoot
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Coefficients, and what a positive (first row) and a negative (second) at each threshold adds to each of them."""
+    """Coefficients of a logistic regression, and the influence of a positive (row 0) or negative at each score."""
 
     coefficients: Floats
     bins: Floats

@@ -23,9 +23,9 @@ class Counts:
     """Weight of positives (tp) and of negatives (fp) at or above each distinct score.
 
     threshold: the distinct scores, highest first. tp, fp: cumulative, same length; int64 if all weights are
-    whole numbers. positives, negatives: the totals, which `at` keeps when it moves the thresholds. Where
-    each row is a table of its own, as in `labels.one_vs_rest`, they are arrays, and the metrics of a
-    threshold work row by row.
+    whole numbers. positives, negatives: the totals, which stay the same at other thresholds (`at`). In
+    `labels.one_vs_rest` the columns have one row per class; totals are then arrays, and the metrics of a
+    threshold return one value per class.
     """
 
     threshold: Floats
@@ -103,7 +103,7 @@ def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = No
 
 
 def at(c: Counts, threshold: ArrayLike) -> Counts:
-    """The same counts at one or more other thresholds, as the metrics of a threshold take them; NaN at one of NaN.
+    """The counts at one or more other thresholds, for the metrics of a threshold; NaN at a threshold of NaN.
 
     >>> c = count([1, 0], positive=[140, 11], negative=[40, 4809])
     >>> print(f"{precision(at(c, 0.5)):.6f} {recall(at(c, 0.5)):.6f} {f_score(at(c, 0.5), beta=2):.6f}")
@@ -227,7 +227,7 @@ def kappa(c: Counts) -> Floats:
 
 
 class Step(NamedTuple):
-    """A run of thresholds that fits the cache: the rows at each threshold (p, n), and at or above it (tp, fp)."""
+    """A run of consecutive thresholds: positives and negatives at each one (p, n), and at or above it (tp, fp)."""
 
     p: Weights
     n: Weights
@@ -239,7 +239,7 @@ STEP = 8_192  # thresholds; their columns fit the cache, and BLAS starts no thre
 
 
 def steps(c: Counts, *, backwards: bool = False) -> Iterator[Step]:
-    """Yield the table in runs of `STEP` thresholds: a sum over them needs no array as long as the table."""
+    """Yield the table in runs of `STEP` thresholds, so that a sum over it needs no array as long as the table."""
     starts = range(0, len(c.threshold), STEP)
     for start in reversed(starts) if backwards else starts:
         tp, fp = c.tp[start : start + STEP], c.fp[start : start + STEP]

@@ -42,7 +42,7 @@ def products(x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Several of what is kept, which add up side by side; a group that only some blocks have is theirs alone."""
+    """A bundle of summaries of a block: + adds each field, and merges mappings key by key."""
 
     def __add__(self, other: Self) -> Self:
         sides = {f.name: _added(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}

@@ -1,4 +1,4 @@
-"""Confusion: metrics of multi-class and multi-label outcomes.
+"""Metrics of multi-class and multi-label outcomes, from a `Confusion` matrix, scores or rows of labels.
 
 `one_vs_rest` turns classes into `Counts` with one row per class. The metrics of a threshold in counts.py then return
 one value per class.
@@ -19,7 +19,7 @@ Metric = Callable[[Counts], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """Rows by actual (down) and predicted class (across). `classes`: the names of both, in one order."""
+    """A confusion matrix: actual classes in rows, predicted classes in columns. classes: the names, in their order."""
 
     table: Weights
     classes: NDArray

@@ -50,7 +50,7 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
 
 
 def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) -> Assignment:
-    """The same where only some rows, `several`, are of users who may have other rows. user: of each of these."""
+    """`assignment` if only the rows `several` may belong to users with several rows; user: the ids of these rows."""
     places = {name: place for place, name in enumerate(arms)}
     number = np.array([places.get(name, -1) for name in arm.names], np.int16)[arm.code]
     unknown = np.flatnonzero(number < 0)
@@ -94,7 +94,7 @@ def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
 
 
 def capped(values: ArrayLike, *, share: float = 0.99) -> Floats:
-    """Values with those above the pooled quantile at `share` set to it; the estimand changes, so report the cap.
+    """Winsorise the values at their quantile `share`, over both arms. This changes the estimand, so report the cap.
 
     >>> capped([1, 2, 3, 100], share=0.5)
     array([1. , 2. , 2.5, 2.5])
@@ -137,7 +137,7 @@ def of_adjusted(treatment: Floats, control: Floats, *, level: float = 0.95, unit
 def adjusted(
     treatment: ArrayLike, control: ArrayLike, treatment_before: ArrayLike, control_before: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The values of both arms less the slope of `cuped` times the covariate: their means differ as `cuped` has it.
+    """The values of both arms minus the slope of `cuped` times the covariate, so that their means differ as in `cuped`.
 
     >>> [values.round(3).tolist() for values in adjusted([3, 5, 8], [2, 4, 6], [1, 2, 3], [1, 2, 3])]
     [[0.75, 0.5, 1.25], [-0.25, -0.5, -0.75]]

@@ -197,11 +197,11 @@ def preference(
 def duel(
     world: World, users: int, *, rng: np.random.Generator, noise: tuple[float, float] = (1.6, 1.45)
 ) -> pd.DataFrame:
-    """Simulate every user in each design: what would be observed, and the effect without noise, one row per user.
+    """Simulate every user in each experimental design: observed metrics and the expected effect, one row per user.
 
-    Columns: `share` and `win` of the second ranker in interleaving, less 1/2, 0 without plays; for each A/B metric
-    `<metric>_a` and `_b` as observed, `_before` observed with the first ranker in the period before, and `_effect`,
-    the expected difference.
+    Columns: for interleaving, `share` and `win` of the second ranker minus 1/2, 0 for a user without plays. For each
+    A/B metric, `<metric>_a` and `<metric>_b` with either ranker, `<metric>_before` with the first ranker in the period
+    before, and `<metric>_effect`, the expected difference.
     """
     sizes = np.diff(np.linspace(0, users, -(-users // BLOCK) + 1).astype(np.int64))
     parts = [_duel(world, int(size), noise, rng=rng) for size in sizes]

@@ -136,7 +136,7 @@ def _confused(study: ClassesStudy) -> Html:
 
 
 def definitions(study: ClassesStudy) -> Html:
-    """Exactly the metrics shown, then the intervals and the tests."""
+    """Definitions of the metrics on the page, then of the intervals and tests."""
     of = f"{TENTHS} equal bins [a, b) of the probability of the predicted class"
     ece = f"mean |mean probability − share right| of {of}"
     return defined(study, [("top-label ECE", ece)])

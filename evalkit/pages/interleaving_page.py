@@ -318,7 +318,7 @@ def errors(study: Planning) -> Figure | Html:
 
 @page.of_a_part
 def agreement(study: Planning) -> Figure | Html:
-    """The interleaving preference of many rankers against their true and their measured A/B lift."""
+    """Interleaving preference of many simulated rankers against their true A/B lift and the measured one."""
     r = {how: study.correlation(how) for how in HOW}
     caption = page.said("interleaving.agreement", rankers=study.rankers, each=study.each)
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]

@@ -12,7 +12,7 @@ from evalkit.studies import lessons
 
 
 def hundred() -> Figure:
-    """A hundred simulated intervals by t and by z with s."""
+    """A hundred simulated intervals by Student's t, and by the normal quantile with an estimated standard deviation."""
     frame = lessons.hundred()
     missed = frame[~frame["covers"]].groupby("method", sort=False).size()
     facts = {"few": lessons.FEW, "mean": lessons.MEAN, "sigma": lessons.SIGMA, "samples": lessons.SAMPLES}

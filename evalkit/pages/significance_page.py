@@ -53,7 +53,7 @@ def title_of_shares(study: Shares) -> Html:
 
 
 def equivalence_of_shares(study: Shares) -> Html:
-    """How equivalence is shown."""
+    """The rule by which two shares are equivalent: the interval and the margin."""
     inside, margin = percent(equivalence_level(study)), study.settings.margin
     return tables.paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
 

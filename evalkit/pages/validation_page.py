@@ -252,7 +252,7 @@ def _folds(study: Validation) -> Iterator[Finding]:
 
 def unchecked(study: Validation) -> list[Finding]:
     """The checks that could not be run, which the verdict weighs for itself."""
-    n = len(study.checks) - len(study.checks_run)
+    n = len([check for check in study.checks if check.lacks])
     return [kinds.UNCHECKED.note(n, checks="; ".join(study.missing_checks))] if n else []
 
 

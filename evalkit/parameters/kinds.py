@@ -344,7 +344,7 @@ class Costs:
 
 
 class EqualCosts(Costs):
-    """The costs where none are set: one for each error."""
+    """The default costs: 1 for a false positive and 1 for a false negative."""
 
     @property
     def said(self) -> str:

@@ -100,7 +100,7 @@ def mean_t(values: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Σ numerator / Σ denominator with the delta method's interval, one row a unit, t quantile on n − 1.
+    """Σ numerator / Σ denominator with the delta method's interval; one element per unit, t quantile on n − 1.
 
     With (sums, counts) of `by_unit` it is the mean over rows with an interval robust to clusters.
     Undefined where the denominators add up to 0, limits NaN below two units.
@@ -221,7 +221,7 @@ def mover(a: Estimate, b: Estimate) -> Estimate:
 
 
 def recovered(value: float, *reach: Floats) -> tuple[float, float]:
-    """The limits of a value that parts move independently. reach: how far below and above each moves it at its limits.
+    """The limits of a sum of independent parts (MOVER). reach: the distance below and above of each part's limits.
 
     >>> recovered(1.0, np.array([0.3, 3.0]), np.array([0.4, 4.0]))
     (0.5, 6.0)
@@ -271,7 +271,7 @@ def t_interval(
 def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float) -> Estimate:
     """The bias-corrected and accelerated interval: replicates at the shares that `bca_shares` gives.
 
-    `effect` holds one influence value a unit. NaN limits below two units.
+    `effect` holds one influence value per unit. NaN limits below two units.
     Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
 
     >>> e = bca_interval(2, [1, 2, 3], [-1, 0, 1], n=9, level=0.5)
@@ -322,7 +322,7 @@ ANY = (-np.inf, np.inf)  # the range of values that may be anything
 def mean(
     values: ArrayLike, rows: ArrayLike | None = None, *, level: float = 0.95, ends: tuple[float, float] = ANY
 ) -> Estimate:
-    """The mean of the units: Wilson's interval where each is 0 or 1, else by `of_spread`.
+    """The mean of the units, with Wilson's interval if all are 0 or 1, else with that of `of_spread`.
 
     rows: the number of times that each value occurs, None for once. ends: the bounds of the values. The limits are NaN
     below two units. Raises InputError for a value that is not finite.
@@ -344,7 +344,7 @@ def mean(
 
 
 def of_spread(value: float, spread: Spread, *, level: float, ends: tuple[float, float] = ANY) -> Estimate:
-    """A mean from how much units move it: `bounded` between two ends, else `hall`."""
+    """The interval of a mean from the spread of its influence values: `bounded` if the range is finite, else `hall`."""
     moments: Any = {"error": spread.error, "skew": spread.skewness, "n": int(spread.n), "level": level}
     return bounded(value, ends=ends, **moments) if np.isfinite(ends[1] - ends[0]) else hall(value, **moments)
 
@@ -352,10 +352,10 @@ def of_spread(value: float, spread: Spread, *, level: float, ends: tuple[float, 
 def mean_of_losses(
     values: ArrayLike, *, worst: float, level: float = 0.95, ends: tuple[float, float] = ANY
 ) -> Estimate:
-    """`mean` of losses whose largest value, the loss of a certain prediction that is wrong, is very large.
+    """The mean of a loss such as log loss, which is extremely large (`worst`) for a wrong prediction of 0 or 1.
 
-    Few units or none have the largest loss. Its share is taken among the units predicted with certainty, which have
-    either no loss or the largest one; Wilson's limits of this share are combined with those of the others by MOVER.
+    A sample may have none of these. Predictions of 0 or 1 have a loss of 0 or `worst`: Wilson's limits of the share of
+    wrong ones among them are combined with the interval of the other losses by MOVER.
 
     >>> e = mean_of_losses([0, 0, 0, 1, 1, 2, 1, 2], worst=36.0)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -372,22 +372,23 @@ def mean_of_losses(
 
 
 def certain(units: Floats, worst: float) -> tuple[Bools, Bools]:
-    """The units predicted with certainty that are wrong, and all of them; none where no loss is that large."""
+    """Two masks: wrong predictions of 0 or 1, and all predictions of 0 or 1; empty if the loss has no largest value."""
     wrong = units >= worst * (1 - ROUNDING)
     return wrong, (wrong | (units <= ROUNDING)) & np.isfinite(worst)
 
 
 def certain_alone(first: Floats, second: Floats, worst: float) -> list[tuple[Bools, Bools]]:
-    """Of each of two systems on the same units `certain`, without those of which the other says the same."""
+    """The masks of `certain` for two systems on the same units, without units for which both predict the same."""
     (wrong, sure), (other, too) = certain(first, worst), certain(second, worst)
     alike = sure & too & (wrong == other)
     return [(wrong, sure & ~alike), (other, too & ~alike)]
 
 
 def difference_of_losses(first: Floats, second: Floats, worst: float, *, level: float) -> Estimate:
-    """The difference of two mean losses of the same units, with the same allowance for predictions that are certain.
+    """The difference of two `mean_of_losses` on the same units.
 
-    To t of the other losses MOVER adds Wilson's limits of the share that is wrong where only one system is certain.
+    The t interval of the other losses is combined by MOVER with Wilson's limits of the share of wrong predictions of 0
+    or 1 that only one system makes.
 
     >>> e = difference_of_losses(np.array([0.01, 0.02, 0.01, 0.5]), np.array([0, 0, 0, 0.5]), 36.0, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)

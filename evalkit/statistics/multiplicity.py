@@ -45,7 +45,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
 
 
 def unadjusted(p_values: ArrayLike) -> Floats:
-    """The p-values as they are."""
+    """The p-values unchanged."""
     return np.array(p_values, float)
 
 
@@ -94,7 +94,7 @@ def max_t_of_sums(total: Floats, gram: Floats, *, rng: np.random.Generator, draw
 
 
 def max_t_of_many(pairs: Pairs, *, rng: np.random.Generator) -> Floats:
-    """The same of pairs of columns."""
+    """`max_t_of_sums` for pairs of columns."""
     places = np.eye(pairs.values.shape[1])
     form = places[pairs.first] - places[pairs.second]
     return max_t_of_sums(form @ pairs.values.sum(axis=0), form @ (pairs.values.T @ pairs.values) @ form.T, rng=rng)
@@ -263,7 +263,7 @@ class Pairs:
 
 
 def adjusted(pairs: Pairs, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:
-    """The p-values of `max_t` from pairs of columns: (m,).
+    """The adjusted p-values of `max_t` for m pairs of columns, (m,).
 
     Raises InputError for a value that is not finite.
 
@@ -431,9 +431,9 @@ def ranks(values: ArrayLike, *, level: float, rng: np.random.Generator, draws: i
 
 
 def tiers(better: Bools, order: Sequence[int] | Ints) -> Ints:
-    """The tier of each system: maximal runs of systems, best first, none of which is significantly better than another.
+    """The tier of each system. Tiers are maximal runs of the ranking in which no system is significantly better.
 
-    better: [i, j] True if i is significantly better than j. order: the systems, best first.
+    better: better[i, j] is True if system i is significantly better than j. order: the systems, best first.
 
     >>> better = np.zeros((3, 3), dtype=bool)
     >>> better[0, 2] = True

@@ -115,10 +115,9 @@ def paired_bootstrap(
     unit: str = "query",
     sums: Floats | None = None,
 ) -> Comparison:
-    """The mean difference by a bootstrap of units: BCa interval, and the level at which it would just reach 0 as p.
+    """The mean difference by a bootstrap of units: BCa interval; p is 1 − the level at which it just reaches 0.
 
-    counts: as of `sign_flip`. sums: of its samples, of the differences and the counts, where `resampled_each` has
-    drawn them.
+    counts: as in `sign_flip`. sums: the resampled sums of differences and counts, if `resampled_each` has drawn them.
 
     >>> c = paired_bootstrap([1, 2, 3, 4, -1], rng=np.random.default_rng(1))
     >>> c.p_value < 0.1, c.difference.method
@@ -142,8 +141,9 @@ def paired_bootstrap(
 class ByT:
     """A difference with its standard error: t on `freedom` degrees of freedom, normal where these are infinite.
 
-    n: units. scale: of the numbers, whose rounding is no variance. An error below it leaves a difference other than 0
-    without p and limits, and one of 0 with p = 1. Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
+    n: units. scale: the size of the numbers; a standard error below their rounding error counts as 0. Then a
+    difference other than 0 has no p and no limits, and a difference of 0 has p = 1.
+    Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
 
     >>> round(ByT(1.0, 0.5, 11, 10, "t").p_value, 4), ByT(1.0, 1e-15, 11, 10, "t").p_value
     (0.0734, nan)
@@ -182,10 +182,10 @@ class ByT:
 
 
 def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) -> ByT:
-    """A difference whose squared error is a sum over groups of units: t on Satterthwaite's degrees of freedom.
+    """Welch's t: a difference whose variance is a sum over groups, on Satterthwaite's degrees of freedom.
 
-    variance: what each group adds to the squared error, estimated from so many units. The smaller group often adds the
-    most, and fewer tell by how much. NaN where a group has one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
+    variance: each group's part of the squared standard error. units: the number of units in each group. NaN if a group
+    has one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
     >>> round(welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100])).p_value, 4)  # t = 3 on 4 degrees of freedom
     0.0399
@@ -196,7 +196,7 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
 
 
 def by_limits(interval: Callable[[float], Estimate], *, level: float, unit: str, method: str) -> Comparison:
-    """A difference with the p at which its interval, as a function of the level, just reaches 0.
+    """The test that inverts an interval: p is 1 − the level at which the interval just reaches 0.
 
     >>> round(by_limits(ByT(1.0, 0.5, 9, np.inf, "z").interval, level=0.95, unit="row", method="z").p_value, 4)
     0.0455
@@ -305,7 +305,7 @@ def _counts(counts: ArrayLike, differences: Floats) -> Floats:
 
 
 def agree(value: float, limits: tuple[float, float], p: float, level: float) -> tuple[float, float]:
-    """The limits with the value between them, and 0 on the side where an exact p has it beside drawn limits."""
+    """Limits that contain the value, and contain 0 exactly if p does not reject (p may be exact, the limits drawn)."""
     low, high = min(limits[0], value), max(limits[1], value)
     if not rejected(p, level):
         return min(low, 0.0), max(high, 0.0)
@@ -321,7 +321,7 @@ def nadeau_bengio(
 ) -> Comparison:
     """The mean difference over J folds by Nadeau and Bengio's corrected t: variance times 1/J + test/train.
 
-    `train` and `test` are the rows in each. p is NaN below two folds and where all folds differ equally but not by 0.
+    `train` and `test` are the rows in each. p is NaN below two folds, and if all differences are equal but not 0.
     Machine Learning 2003, doi:10.1023/A:1024068626366.
 
     >>> c = nadeau_bengio([0.02, 0.01, 0.03, 0.00, 0.02], train=80, test=20)
@@ -339,10 +339,10 @@ def nadeau_bengio(
 
 
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:
-    """Cochran's Q = Σ weight (value − centre)², its degrees of freedom and p: are the values of one kind?
+    """Cochran's Q = Σ weight (value − centre)², its degrees of freedom and the p-value of homogeneity.
 
-    `weight` is 1 / variance, `units` from how many units each variance was estimated, infinite where it is known. p is
-    of χ² where all are known, else of Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
+    weight: 1 / variance. units: how many units each variance was estimated from, infinite if it is known. p is
+    by χ² if all are known, else by Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
 
     >>> found = cochran([1, 2], [2, 2], [np.inf, np.inf])
     >>> found["q"], found["freedom"], round(found["p"], 4)

@@ -91,7 +91,7 @@ def noise() -> float:
 
 
 def wrong() -> pd.DataFrame:
-    """How often each method errs where 5% were promised: setting, wrong method, its rate, right method, its rate."""
+    """Simulated error rates at a nominal 5%: setting, wrong method, its rate, right method, its rate."""
     return pd.DataFrame(_measured(), columns=["setting", "wrong", "wrong_rate", "right", "right_rate"])
 
 

@@ -53,7 +53,7 @@ def points(name: str, curve: Curve, cells: int = curves.CELLS) -> pd.DataFrame:
 
 
 def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) -> pd.DataFrame:
-    """The points of a kind of curve of every table, by the name of its system or class; cells: see `curves.drawn`."""
+    """The points of one kind of curve for every table, by system or class. cells: the resolution of `curves.drawn`."""
     return pd.concat([points(name, CURVES[kind](c), cells) for name, c in tables.items()], ignore_index=True)
 
 

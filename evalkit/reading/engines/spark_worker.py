@@ -107,7 +107,7 @@ def folded(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
 
 
 def summed(results: Iterator[Any], plus: Any) -> Iterator[Any]:
-    """The results folded to one, none where there is none."""
+    """Yield the sum of the results by `plus`, or nothing if there are none."""
     for first in results:
         yield functools.reduce(plus, results, first)
 
@@ -182,7 +182,7 @@ def cells(contents: Iterable[bytes], partition: int) -> Iterator[Any]:
 
 
 def contents(batches: Iterable[Any]) -> Iterator[Any]:
-    """What `cells` cut, as Arrow buffers, each as soon as its last cell is there, in whatever order they come.
+    """Join the pieces that `cells` cut, in any order; yield each content as an Arrow buffer once it is complete.
 
     >>> import pyarrow as pa
     >>> [content.to_pybytes() for content in contents(cells([b"one", b"two"], partition=7))]

@@ -22,10 +22,10 @@ class Refused(InputError):
 
 @dataclass(frozen=True)
 class Rule:
-    """text: what follows "must". breaks: which numbers break it. sql: the same of {x}, where {finite} is its condition
-    and {bytes} its length.
+    """A rule for the values of a column. text: the part of the error after "must". breaks: numbers -> True if invalid.
 
-    optional: whether a cell may be empty. hint: what to do, the end of the message.
+    sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {bytes} its length.
+    optional: True if a cell may be empty. hint: what to do, at the end of the error.
     """
 
     text: str

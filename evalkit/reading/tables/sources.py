@@ -97,7 +97,7 @@ def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
 
 
 def common(tops: Iterable[Path]) -> Path:
-    """The innermost folder that holds all of these, none where there are none.
+    """The innermost folder that contains all of these paths; an empty path if there are none.
 
     >>> common([Path("/out/system=A"), Path("/out/system=B")])
     PosixPath('/out')
@@ -147,8 +147,8 @@ def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading
 
     A mapping of columns is a frame, a mapping of anything else one table per system.
 
-    header: "none" where text tables have none. Parts stay as they are: batches can be read only once, so who needs them
-    twice asks for the parts first.
+    header: "none" if text tables have no header. A list of parts is returned unchanged: record batches can be read only
+    once, so a caller that needs them twice asks for the parts first.
     """
     items = [located(item) if _is_path(item) else item for item in _items(data)]
     if not items:
@@ -158,7 +158,7 @@ def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading
 
 
 def given(data: Any, header: str | None = None, reading: Reading = USUAL.reading) -> list[Part] | None:
-    """The parts of an input, None where none is given."""
+    """The parts of an input, None if it is None."""
     return None if data is None else parts(data, header, reading)
 
 
@@ -168,10 +168,9 @@ def _items(data: Any) -> list[Any]:
 
 
 def headers(data: Any, header: str | None = None) -> list[Part]:
-    """The parts of files that have a header, whose columns are known without reading rows.
+    """The parts of an input whose columns are known without reading rows; an empty list if that is not so.
 
-    None where one has not: rows of JSON say each which columns they have, and a cluster must be asked; nor where the
-    files are more than `MANY`.
+    It is not so for JSON Lines, for anything but files, and for more than `MANY` files.
     """
     items = [] if data is None else _items(data)
     if not all(map(_is_path, items)):
@@ -206,7 +205,7 @@ def _of_system(part: Part, name: str) -> Part:
 
 
 def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Have every InputError of a function of parameters name a file: all that they name, unless it has one already."""
+    """Decorate a function of parameters so that each InputError names files: all of the input if it names none."""
 
     @wraps(make)
     def located(p: Parameters, *others: Any) -> Made:
@@ -236,7 +235,7 @@ def _names(data: Any) -> list[str]:
 
 
 def listed(names: Iterable[str]) -> str:
-    """The distinct names of files, the first ones where they are many.
+    """The distinct names of files, joined by commas; of many the first ones and the number of the others.
 
     >>> listed(["a.csv", "b.csv", "a.csv"]), listed("abcde")
     ('a.csv, b.csv', 'a, b, c and 2 more')
