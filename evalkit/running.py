@@ -150,9 +150,9 @@ def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> Non
 
 
 def save_units(path: Path, write: Callable[[Path], None]) -> None:
-    """Write the file of the units (.units.parquet). write: writes it to a path, or nothing where there are none.
+    """Write the file of the units (.units.parquet). write: writes it to a path, or nothing if there are none.
 
-    A missing folder is made. Raises ParameterError where there are no units, and where the folder cannot be.
+    A missing folder is made. Raises ParameterError if there are no units, and where the folder cannot be.
     """
     with system.scratch_folder() as desk:
         write(draft := desk / "units")

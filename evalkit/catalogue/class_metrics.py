@@ -1,4 +1,4 @@
-"""Metrics of several classes, and of several labels per row, with how much each row moves them."""
+"""Metrics of several classes, and of several labels per row, with the influence of each row."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +20,7 @@ STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
 
 
 def of_confusion(metric: Callable[[Confusion], float], rows: Rows) -> Effects:
-    """A metric of the confusion table and how much each row moves it: by adding a little to its cell.
+    """A metric of the confusion table and the influence of each row, by a small change of its cell.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
     >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).rows.round(2)

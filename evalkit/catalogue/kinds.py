@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """A value and how much each row moves it: the derivative by the row's weight, times the weight; the sum is 0."""
+    """A value and the influence of each row: the derivative by its weight, times the weight; the sum is 0."""
 
     value: float
     rows: Floats
@@ -85,10 +85,10 @@ class Kind(ABC):
 
     @abstractmethod
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
+        """The value and the influence of each row."""
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """How much each row, all of which count alike, moves the difference of two systems."""
+        """The influence of each row on the difference of two systems, for unweighted rows."""
         return self.effects(first, k).rows - self.effects(second, k).rows
 
 
@@ -106,7 +106,7 @@ class Termed(Kind):
         return self.sums(rows, k, 1).value
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
+        """The value and the influence of each row."""
         terms = self.sums(rows, k, 1)
         value, size = terms.value, terms.size
         total = np.nansum(size if terms.defined.all() else np.where(terms.defined, size, np.nan))
@@ -124,7 +124,7 @@ class OfTable(Kind):
 
 @dataclass(frozen=True)
 class PerUnit(Termed):
-    """The mean of one value a unit. of: (structure, k, level) -> the values; level is the relevance level."""
+    """The mean of one value per unit. of: (structure, k, level) -> the values; level is the relevance level."""
 
     of: Callable[..., Floats]
 
@@ -174,7 +174,7 @@ class OfRowTerms(Termed, OfTable):
 
 @dataclass(frozen=True)
 class Loss(OfRowTerms):
-    """The mean of one number a row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part.
+    """The mean of one number per row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part.
 
     worst: the number of a row whose prediction is certain and wrong, where that is far from all others.
     """
@@ -319,7 +319,7 @@ class Smooth(Kind):
     joint: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
+        """The value and the influence of each row."""
         return self.of(rows, k)
 
     def value(self, rows: Rows, k: int | None) -> float:

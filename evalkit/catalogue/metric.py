@@ -133,7 +133,7 @@ class Chosen:
         return self if original is None else Chosen(original, self.k)
 
     def sums(self, structure: Any, level: float = 1) -> Sums:
-        """One value a unit of rankings and other structures of units, or the terms of a ratio."""
+        """One value per unit of rankings and other structures of units, or the terms of a ratio."""
         return self.metric.kind.sums(structure, self.k, level)
 
     def value(self, rows: Rows) -> float:
@@ -141,7 +141,7 @@ class Chosen:
         return self.metric.kind.value(rows, self.k)
 
     def effects(self, rows: Rows) -> Effects:
-        """The metric of rows, and how much each row moves it."""
+        """The metric of rows and the influence of each row."""
         return self.metric.kind.effects(rows, self.k)
 
     def at(self, c: Counts, threshold: float = 0.5) -> float:

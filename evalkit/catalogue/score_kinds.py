@@ -84,7 +84,7 @@ class Curve(OfTable):
             stop = start
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
+        """The value and the influence of each row."""
         moved = self.bins(rows.counts)[np.where(rows.actual == 1, 0, 1), rows.place]
         return Effects(self.value(rows, k), rows.weights * moved)
 
@@ -97,7 +97,7 @@ class Area(Curve):
 
 @dataclass(frozen=True)
 class Order(Curve):
-    """A smooth number of the order between 0 and 1, or at least bounded. bias: of a table whose rows count alike."""
+    """A smooth number of the order between 0 and 1, or at least bounded. bias: of a table of unweighted rows."""
 
     bias: Number | None = None
     apart: ClassVar[bool] = True
@@ -169,7 +169,7 @@ class Decision(Curve):
         return self.at(c, 1.0)
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
+        """The value and the influence of each row."""
         moved = self.bins(rows.cut)[np.where(rows.actual == 1, 0, 1), np.where(rows.predicted == 1, 0, 1)]
         return Effects(self.value(rows, k), rows.weights * moved)
 
@@ -250,7 +250,7 @@ class OfMeans(Kind):
     totalled: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
+        """The value and the influence of each row."""
         share = rows.shares
         numbers = self.of(rows, self.centre(rows))
         means = np.array([np.dot(share, column) for column in numbers])
@@ -312,7 +312,7 @@ class Quantile(Kind):
     joint: ClassVar[bool] = True
 
     def effects(self, rows: Rows, k: int | None) -> Effects:
-        """The value, and how much each row moves it."""
+        """The value and the influence of each row."""
         size, share = self.of(rows), rows.shares
         if not len(size):
             return Effects(float("nan"), share)
@@ -355,7 +355,7 @@ def _bandwidth(squares: float) -> float:
 
 
 def _median(size: Floats, share: Floats) -> float:
-    """The middle; where half of the weight ends at a row, the mean of it and the next, as of rows that count alike."""
+    """The middle; where half of the weight ends at a row, the mean of it and the next, as of unweighted rows."""
     return (_quantile(size, share, 0.5 - HALF) + _quantile(size, share, 0.5 + HALF)) / 2
 
 

@@ -46,7 +46,7 @@ def _grouped(r: Rankings, level: float) -> counts.GroupedCounts:
 
 
 def _spread(r: Rankings, query: Ints, values: Floats) -> Floats:
-    """Values of some queries as one value a query, NaN for the others."""
+    """Values of some queries as one value per query, NaN for the others."""
     every = np.full(len(r), np.nan)
     every[query] = values
     return every
@@ -97,7 +97,7 @@ RANKINGS = rows_of(
 
 @dataclass(frozen=True)
 class Side:
-    """One arm, one row a unit; `evalkit.online.sessions.sides` makes it.
+    """One arm, one row per unit; `evalkit.online.sessions.sides` makes it.
 
     `credit` is the arm's, `whole` that of all arms; `beaten` the share of the other arms that got less from the unit, a
     tie half, and `won` the same added up over the unit's `sessions`.

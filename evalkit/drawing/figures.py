@@ -134,7 +134,7 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """What stands for the figure where there are no pictures."""
+        """What stands for the figure if there are no pictures."""
         return self.alt
 
     @property

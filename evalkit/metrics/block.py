@@ -20,8 +20,8 @@ Hashes = np.ndarray  # whole numbers of 64 bits without sign
 class Block:
     """Rows that every system has, typed and checked; rows lie along the last axis of every column.
 
-    truth: what is: a number, 0 or 1, the number of a class, or one row a label. said: what each system says, a row a
-    system, or a table a system of one row a class or label. key: a hash of the unit, else of the id, else of all
+    truth: what is: a number, 0 or 1, the number of a class, or one row per label. said: what each system says, a row a
+    system, or a table a system of one row per class or label. key: a hash of the unit, else of the id, else of all
     that the row says, and rows of one key are then `alike`. id: a hash of the id where ids may come twice. clustered:
     rows of one key are one unit, and lie together unless units are `parted`. slices: of each column for segments the
     number of the row's slice, from 1 on over all columns. beside, own: further columns of numbers, that systems share
@@ -48,7 +48,7 @@ class Block:
 
     @cached_property
     def weights(self) -> Floats:
-        """The weight of each row, 1 where all count alike."""
+        """The weight of each row, 1 if there are no weights."""
         return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property

@@ -314,7 +314,7 @@ class Counted:
 
     @classmethod
     def of(cls, values: Floats) -> Counted:
-        """Those of a column at hand, whose rows count alike.
+        """From a column of unweighted rows in memory.
 
         >>> Counted.of(np.array([3.0, 1.0, 3.0])).quantiles([0.0, 0.5, 1.0]).tolist()
         [1.0, 3.0, 3.0]

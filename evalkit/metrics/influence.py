@@ -100,7 +100,7 @@ def average_precision_moves(c: Counts, value: float | None = None) -> Iterator[t
 
 
 def average_precision_bias(c: Counts) -> float:
-    """How much too high average precision is, by the jackknife, where rows count alike; 0 below two positives.
+    """How much too high average precision is, by the jackknife, if rows are unweighted; 0 below two positives.
 
     A positive counts itself in its precision, which matters where positives are few. With T, F and M = T + F at a score
     of p positives, leaving out a negative above it makes T / (M − 1), a positive (T − 1) / (M − 1). Quenouille 1956,

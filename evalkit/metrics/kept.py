@@ -97,7 +97,7 @@ class Moments:
 
     @staticmethod
     def around(key: Hashes | None, x: Floats, few: int) -> Moments:
-        """The moments of columns at hand. key: of each unit."""
+        """The moments of columns in memory. key: of each unit."""
         mean = x.mean(axis=1)
         d = x - mean[:, None]
         each = None if key is None or x.shape[1] > few else ((key, x),)

@@ -23,7 +23,7 @@ class Rows:
     actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers.
     score: of class 1, one column per class or label, or the forecast; None where only classes are predicted.
     decision: what is predicted, where no threshold decides. threshold: one for all labels, or one per label.
-    weight: None where all rows count alike. unit: what varies; None where it is the row. beside: further columns by
+    weight: None if rows are unweighted. unit: what varies; None where it is the row. beside: further columns by
     name, which own metrics are computed from. redraw: where the threshold was chosen on these rows, the counts on
     bootstrap samples of them on which it is chosen again, an array each; else None, as for some of the rows.
     """
@@ -64,7 +64,7 @@ class Rows:
 
     @property
     def scores(self) -> Floats:
-        """The scores; NaN for each class where there are none."""
+        """The scores; NaN for each class if there are none."""
         return np.full((len(self), self.classes), np.nan) if self.score is None else self.score
 
     @property
@@ -79,7 +79,7 @@ class Rows:
 
     @property
     def weights(self) -> Floats:
-        """The weight of each row, 1 where all count alike."""
+        """The weight of each row, 1 if there are no weights."""
         return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Interleaved sessions: the rows of a log, checked; what is kept of them, one row a session; the preference of users.
+"""Interleaved sessions: the rows of a log, checked; what is kept of them, one row per session; the preference of users.
 
 The unit is the user (or the query): sessions of one user resemble each other, so no test counts sessions. A log that
 fits is one block of rows; of a longer one an engine brings the rows of a user together, and blocks are joined.
@@ -161,7 +161,7 @@ def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sessions:
-    """What is kept of a log: one row a session, and counts of the items shown.
+    """What is kept of a log: one row per session, and counts of the items shown.
 
     names: of the sessions. user: the place of each one's among `users`. credit: by session and arm; neutral items give
     credit to nobody. attributes: columns for segments. shown: items by position, from 0, and arm; the last column is of
@@ -250,7 +250,7 @@ class Sessions:
 
     @cached_property
     def sides(self) -> tuple[Side, ...]:
-        """Each arm with one row a user."""
+        """Each arm with one row per user."""
         return _sides(self.user, len(self.users), self.credit)
 
 
@@ -275,7 +275,7 @@ def _repeated(session: Ints, item: Ints) -> int:
 
 
 def sides(unit: ArrayLike, credit: Floats) -> tuple[Side, ...]:
-    """Each arm with one row a unit, in the order of the sorted units, from the (sessions, arms) credit of `credit`.
+    """Each arm with one row per unit, in the order of the sorted units, from the (sessions, arms) credit of `credit`.
 
     >>> [side.won.tolist() for side in sides(["u", "u", "v"], np.array([[2.0, 1, 0], [0, 0, 0], [0, 0, 3]]))]
     [[1.5, 0.25], [1.0, 0.25], [0.5, 1.0]]
@@ -297,7 +297,7 @@ def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Side, ...]:
 
 
 def beaten(credit: Floats, arm: int) -> Floats:
-    """Share of the other arms with less credit than this one, a tie counting half; one number a row.
+    """Share of the other arms with less credit than this one, a tie counting half; one number per row.
 
     >>> beaten(np.array([[2, 1, 0], [1, 1, 3]]), 0)
     array([1.  , 0.25])

@@ -355,7 +355,7 @@ def class_by_class(
 def _one_by_one(
     study: Either, frame: pd.DataFrame, caption: str, counted: Mapping[str, str], metrics: Mapping[str, str]
 ) -> Html:
-    """One row a class; the second column of the frame names it."""
+    """One row per class; the second column of the frame names it."""
     kind = frame.columns[1]
 
     @each

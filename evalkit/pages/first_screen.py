@@ -154,7 +154,7 @@ def _against_baseline(study: Study) -> str:
 
 
 def _of_best_two(study: Study) -> str:
-    """How the two best candidates compare; empty where there are no two."""
+    """How the two best candidates compare; empty if there are no two."""
     if not len(best_two := diagnostics.best_two(study)):
         return ""
     row = best_two.iloc[0]

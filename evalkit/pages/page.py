@@ -463,7 +463,7 @@ def metric_definitions(study: Study) -> list[tuple[str, str]]:
 
 
 def test_definitions(study: Study) -> list[tuple[str, str]]:
-    """How systems are compared; nothing where there is one."""
+    """How systems are compared; empty for a single system."""
     return [("tests", study.tests_are)] if len(study.order) > 1 else []
 
 

@@ -52,7 +52,7 @@ class Cells:
 
 
 def of_cut(c: Counts) -> Cells:
-    """The cells of what a threshold decides, of rows that count alike."""
+    """The cells of a threshold's decisions, for unweighted rows."""
     (actual, said), n = CELLS, np.ravel([c.positive, c.negative])
     return Cells(actual, (said,), n, n.astype(np.float64), n.astype(np.float64)).weighing
 
@@ -113,7 +113,7 @@ class OfCells(OfRows):
 
     @property
     def held(self) -> bool:  # type: ignore[override]
-        """Whether the cells of every unit are at hand."""
+        """True if the cells of every unit are in memory."""
         return self.group.units is not None
 
     @cached_property
@@ -330,7 +330,7 @@ class Counting:
         return CellCounts(cells, (self._products(block, actual, said, weight),) if block.clustered else ())
 
     def _bins(self, cell: Ints, size: int, weight: Ints | None) -> Grid:
-        """Rows by cell, of so many; of rows that do not count alike also their weights, and these squared."""
+        """Rows by cell, of so many; of weighted rows also their weights, and these squared."""
         columns = [np.ones(len(cell), np.int64)]
         if weight is not None:
             columns += [weight, np.rint((weight * (self.scale or 1.0)) ** 2 / self.squares).astype(np.int64)]

@@ -54,7 +54,7 @@ class ByScore(First):
     within_slices: bool = False
 
     def __call__(self, block: Block) -> Counted:
-        """What is kept of a block."""
+        """Summarise a block."""
         asked = ((group, part) for group, part in block.groups() if self.within_slices or not group)
         values = {("within", group): Moments.of(part, self._values, UNITS) for group, part in asked if self.within}
         counted = super().__call__(block)
@@ -94,7 +94,7 @@ class SummedRows(Several):
 
     @property
     def held(self) -> bool:
-        """Whether every unit is at hand."""
+        """True if every unit is in memory."""
         losses = self.counted.moments.get(0)
         return self.cells(0).units is not None if losses is None else at_hand(losses.moments)
 
@@ -138,7 +138,7 @@ class SummedRows(Several):
 
 @dataclass(frozen=True, eq=False)
 class HeldSeveral(HeldRows):
-    """Rows of several classes or labels at hand."""
+    """Multi-class or multi-label rows in memory."""
 
     @property
     def _any(self) -> Rows:
@@ -164,7 +164,7 @@ class HeldSeveral(HeldRows):
 
 @dataclass(frozen=True, eq=False)
 class HeldClasses(HeldSeveral):
-    """Rows of several classes at hand."""
+    """Multi-class rows in memory."""
 
     def against(self, rows: Rows, c: int) -> Rows:
         return against_rest(rows, c)
@@ -222,7 +222,7 @@ class SummedClasses(Several):
 
     @property
     def held(self) -> bool:
-        """Whether the cells of every unit are at hand."""
+        """True if the cells of every unit are in memory."""
         return self.cells(0).units is not None
 
     @property

@@ -30,8 +30,8 @@ UNKNOWN = Perfect(float("nan"), float("nan"))  # where rows are not independent,
 def perfect(c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Generator, draws: int) -> Perfect:
     """The mean of a metric over labels drawn from the scores, and the share of draws that reach the data's value.
 
-    Rows must count alike. Of more than 1,024 distinct scores, neighbours are pooled by their rank, in the data and in
-    the draws. Unknown where there is no row. Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
+    Rows must be unweighted. Of more than 1,024 distinct scores, neighbours are pooled by their rank, in the data and in
+    the draws. Unknown if there is no row. Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.calibration import bins_uniform, ece
     >>> from evalkit.metrics.counts import count

@@ -126,7 +126,7 @@ class OfForm(Formed):
     """A metric whose influence values are a linear combination, `form`, of columns. moments: of the columns, around 0.
 
     of: its value, or that of the metric that it transforms. n: units, or rows. freedom: Kish's number of them,
-    less 1. tables: those of its score. system: its number. powers: of every two systems, of rows that count alike, the
+    less 1. tables: those of its score. system: its number. powers: of every two systems, of unweighted rows, the
     sums of the squares and fourth powers of what moves the difference, by stratum. strata: the rows of each class that
     has any, nothing of rows that may have several labels.
     """
@@ -211,12 +211,12 @@ class OneAgainstRest:
 
     @property
     def plain(self) -> bool:
-        """Whether rows are independent and count alike."""
+        """True if rows are independent and unweighted."""
         return self.layout is Layout.PLAIN
 
     @property
     def scale(self) -> float | None:
-        """What weights are counted in; None where rows count alike."""
+        """The unit that weights are counted in; None for unweighted rows."""
         return self.first.scale
 
     @property

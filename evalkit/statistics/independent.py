@@ -124,7 +124,7 @@ class Arm:
 
 
 def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
-    """An arm of users at hand."""
+    """An arm from the values of its users."""
     n = effect.size
     spread = Spread.of((effect - effect.mean()) / n if n else effect)
     return Arm(value, spread, n if users is None else users, effect)

@@ -49,7 +49,7 @@ def wilson(statistic: Any, o: Options) -> Estimate:
 
 
 def mean(statistic: Any, o: Options) -> Estimate:
-    """The mean of one value a unit."""
+    """The mean of one value per unit."""
     sums = statistic.sums
     return intervals.mean(sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends)
 
@@ -74,7 +74,7 @@ def summed_mean(statistic: Any, o: Options) -> Estimate:
 
 
 def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
-    """The mean of a loss from a table whose rows count alike."""
+    """The mean of a loss from a table of unweighted rows."""
     kind: Any = chosen.metric.kind
     label, rows = np.repeat([1, 0], len(c.threshold)), np.concatenate([c.positive, c.negative])
     loss, value = kind.per_row(Rows(label, np.tile(c.threshold, 2)), chosen.k), kind.at(c, np.nan)
@@ -138,7 +138,7 @@ def delta(statistic: Any, o: Options) -> Estimate:
 
 
 def of_units(statistic: Any, o: Options, error: float | None = None, method: str | None = None) -> Estimate:
-    """t on the scale of the range, from how much each unit moves the metric, on Kish's degrees of freedom."""
+    """t on the scale of the range, from the units' influence values, on Kish's degrees of freedom."""
     freedom = max(statistic.freedom, 1.0) if statistic.freedom > 0 else statistic.freedom
     return ranged(statistic, statistic.spread.error if error is None else error, o, freedom=freedom, method=method)
 
@@ -201,7 +201,7 @@ def delong(statistic: Any, o: Options) -> Estimate:
 
 
 def of_table(statistic: Any, o: Options) -> Estimate:
-    """t on the scale of the range, of rows that count alike: as many degrees of freedom as the rarer class has rows."""
+    """t on the scale of the range, of unweighted rows: as many degrees of freedom as the rarer class has rows."""
     c = statistic.tables.counts
     freedom = min(c.positives, c.negatives) - 1
     return ranged(statistic, table_spread(statistic).error, o, freedom=freedom, n=int(c.total))
@@ -215,7 +215,7 @@ def lift_of_units(statistic: Any, o: Options) -> Estimate:
 
 
 def table_spread(statistic: Any) -> Spread:
-    """How much rows that count alike move a metric, from what a row of each bin does."""
+    """The spread of a metric of unweighted rows, from the influence of a row of each bin."""
     kind, parts = statistic.chosen.metric.kind, []
     c = kind.source(statistic.tables)
     for step, moved in kind.by_steps(c, statistic.value):
@@ -228,7 +228,7 @@ def table_spread(statistic: Any) -> Spread:
 
 
 def skewed(statistic: Any, o: Options) -> Estimate:
-    """t with Hall's correction, of rows that count alike."""
+    """t with Hall's correction, of unweighted rows."""
     return intervals.of_spread(statistic.value, table_spread(statistic), level=o.level)
 
 

@@ -175,7 +175,7 @@ class SummedLabels(Several):
 
     @property
     def held(self) -> bool:
-        """Whether the cells of every unit are at hand."""
+        """True if the cells of every unit are in memory."""
         return self.cells(0, 0).units is not None
 
     @property
@@ -384,7 +384,7 @@ def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
 
 
 def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
-    """How much each row moves a mean over the labels."""
+    """The influence of each row on a mean over the labels."""
     kind: Any = chosen.metric.kind
     shares, systems, labels = measured.shares_in(kind, group), range(len(measured.systems)), measured.labels
     each = [[measured.part(kind.of, group, i, j, None) for j in labels] for i in systems]
@@ -406,7 +406,7 @@ def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
 
 
 def _of_label(of: Any, cut: float) -> Any:
-    """How much a row moves a metric of one label, whether that is of its cells or of its table."""
+    """The influence of a row on a metric of one label, from its cells or from its table of scores."""
     if not of.chosen.metric.kind.decided:
         return ranked(of.chosen, of.tables)
     moved = np.zeros(4)
@@ -433,7 +433,7 @@ def _sweep(measured: SummedLabels, leader: str) -> Iterator[Terms]:
 
 
 def _moved(block: Block, f1: Sequence[Floats], threshold: float) -> Floats:
-    """How much each row moves the F1 of each label."""
+    """The influence of each row on the F1 of each label."""
     cell = 2 * block.truth.view(np.int8) + (block.said[0] >= threshold)
     return np.array([moved.take(own) for moved, own in zip(f1, cell, strict=True)])
 

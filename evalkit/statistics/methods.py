@@ -227,7 +227,7 @@ def by_stratum(a: Any, b: Any) -> tuple[Floats, Ints]:
 
 
 def welch(a: Any, b: Any, o: Options, more: More = lambda rows: 0.0, method: str = significance.WELCH) -> Comparison:
-    """How much each row moves the difference; a bootstrap with normal limits rejects more often than it says.
+    """From the influence of rows on the difference; a bootstrap with normal limits rejects more often than it says.
 
     more: positive rows and negative ones -> what is added to the variance of each.
     """

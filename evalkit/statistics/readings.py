@@ -73,7 +73,7 @@ class First:
 
     @property
     def scale(self) -> float | None:
-        """What weights are counted in; None where rows count alike."""
+        """The unit that weights are counted in; None for unweighted rows."""
         return self.counting.scale
 
     def bins(self, group: int = 0) -> int:
@@ -82,7 +82,7 @@ class First:
         return min(most, max(most // self.each, LEAST))
 
     def __call__(self, block: Block) -> Counted:
-        """What is kept of a block."""
+        """Summarise a block."""
         block = self.told(block)
         cells, moments, scores = {}, {}, {}
         for group, part in block.groups():
@@ -178,7 +178,7 @@ class ByClass(First):
 
 
 def labelled(block: Block, labels: int) -> Block:
-    """The block with a row for each label, true or not, and of each system a table of one row a label."""
+    """The block with a row for each label, true or not, and of each system a table of one row per label."""
     said = block.said.reshape(-1, labels, len(block))
     return replace(block, truth=block.truth.reshape(labels, -1) == 1, said=said)
 
@@ -316,7 +316,7 @@ class Mean:
 class Moved(Bundle):
     """What the second reading keeps.
 
-    means: of each group and metric moments of how much rows move a mean; powers: of rows that count alike. shared: of
+    means: of each group and metric moments of how much rows move a mean; powers: of unweighted rows. shared: of
     each group and loss that leaves rows out, of every two systems the rows that both have, and the differences on
     these. cells: of two classes, of each group. alone: what is asked of one system.
     """
@@ -350,7 +350,7 @@ class ByMoves:
     alone: Sequence[Terms] = ()
 
     def __call__(self, block: Block) -> Moved:
-        """What is kept of a block."""
+        """Summarise a block."""
         block = self.told(block)
         means: dict[Place, Moments | Parted] = {}
         powers: dict[Place, Total] = {}
@@ -375,7 +375,7 @@ class ByMoves:
         return counted
 
     def _mean(self, part: Block, mean: Mean, found: dict[Any, Ints]) -> tuple[Moments | Parted, Floats]:
-        """The moments of what moves a mean; of rows that count alike also the powers of differences."""
+        """The moments of what moves a mean; of unweighted rows also the powers of differences."""
         powers = np.zeros((len(mean.of) * (len(mean.of) - 1) // 2, mean.strata, 2))
 
         def columns(some: Block) -> Floats:

@@ -89,7 +89,7 @@ def joint_draws(columns: Floats, *, rng: np.random.Generator, draws: int) -> Flo
 
 
 def signs(n: int, rng: np.random.Generator, draws: int) -> Floats:
-    """Random signs of n units from which at least `draws` draws follow, a row a block."""
+    """Random signs of n units from which at least `draws` draws follow, one row per block."""
     return remembered(_signs, n)(random_bits(n, rng, draws), n)
 
 
@@ -113,7 +113,7 @@ def _bytes(rng: np.random.Generator, rows: int, columns: int) -> bytes:
 
 @lru_cache(REMEMBERED)
 def _signs(bits: bytes, n: int) -> Floats:
-    """The random sign of each unit, a row a block; 0 from unit n on, up to a power of two."""
+    """The random sign of each unit, one row per block; 0 from unit n on, up to a power of two."""
     rows = np.frombuffer(bits, np.uint8).reshape(-1, -(-n // 8))
     signs = np.zeros((len(rows), _points(n)))
     signs[:, :n] = 1.0 - 2.0 * np.unpackbits(rows, axis=1, count=n)
@@ -206,7 +206,7 @@ def fair_coin(heads: int, flips: int) -> float:
 
 
 def lattice(differences: Floats) -> Ints | None:
-    """The differences as integer multiples of their common step; None where there is none, or too much work.
+    """The differences as integer multiples of their common step; None if there is none, or too much work.
 
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
@@ -326,7 +326,7 @@ def _backwards(total: Floats) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """Of each draw −1 over the rows of the flipped and 1 over those of the kept units, 0 where there are none.
+    """Of each draw −1 over the rows of the flipped and 1 over those of the kept units, 0 if there are none.
 
     everywhere: the draws that flip nothing or everything, which are as extreme as the data whatever the mean. Beside
     random draws the last of all is the data's own.

@@ -38,7 +38,7 @@ class Spread:
 
     @staticmethod
     def of(moved: Floats, *, kish: float | None = None, times: Floats | None = None) -> Spread:
-        """Of influence values at hand, one a unit. times: how many units have each value."""
+        """From influence values, one per unit. times: how many units have each value."""
         n = float(len(moved) if times is None else times.sum())
         squares = moved**2
         square = float(squares.sum() if times is None else times @ squares)
@@ -92,7 +92,7 @@ def freedom_of(squares: float, fourths: float, n: float, most: float) -> float:
 
 
 def standard_error(effect: ArrayLike) -> float:
-    """The error of the mean of effects l, one a unit, whose mean is 0: √(Σ l² / n(n − 1)). NaN below two units.
+    """The error of the mean of effects l, one per unit, whose mean is 0: √(Σ l² / n(n − 1)). NaN below two units.
 
     >>> round(standard_error([-1, 0, 1]), 6)
     0.57735
@@ -120,7 +120,7 @@ def kish(weight: Floats) -> float:
 
 
 def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
-    """The sum of each unit's rows; the rows themselves where there are no units. A unit with a NaN has NaN.
+    """The sum of each unit's rows; the rows themselves if there are no units. A unit with a NaN has NaN.
 
     >>> by_unit(np.array([1.0, 2.0, np.nan]), np.array(["u", "u", "v"]))
     array([ 3., nan])

@@ -72,7 +72,7 @@ class Statistic:
         return []
 
     def base(self) -> Self:
-        """The statistic of the metric that this one transforms; itself where there is none."""
+        """The statistic of the metric that this one transforms; itself if there is none."""
         original = self.chosen.base
         return self if original is self.chosen else replace(self, chosen=original)
 
@@ -90,7 +90,7 @@ class OfUnits(Statistic):
 
     @property
     def layout(self) -> Layout:
-        """How the units lie."""
+        """The layout of the sample."""
         return self.design if self.unit is None else Layout.CLUSTERED
 
     @cached_property
@@ -204,7 +204,7 @@ class OfRows(Statistic):
 
     @cached_property
     def effects(self) -> Effects:
-        """How much each row moves it."""
+        """The value and the influence of each row."""
         return self.chosen.effects(self.rows)
 
     @cached_property
@@ -238,16 +238,16 @@ class OfRows(Statistic):
 
     @property
     def each(self) -> Floats:
-        """How much each row moves it, or one row of each cell."""
+        """The influence of each row, or of one row of each cell."""
         return self.effects.rows
 
     @cached_property
     def spread(self) -> Spread:
-        """How much each unit moves it."""
+        """The spread of the units' influence values."""
         return self.spread_of(self.each, self)
 
     def spread_from(self, other: OfRows) -> Spread:
-        """How much each unit moves the difference."""
+        """The spread of the units' influence on the difference."""
         return self.spread_of(self.each - other.each, self)
 
     def spread_of(self, moved: Floats, on: OfRows) -> Spread:
@@ -270,7 +270,7 @@ class OfRows(Statistic):
         return int(rows.sum())
 
     def apart_by(self, other: OfRows) -> Floats:
-        """How much each row moves the difference, of rows that count alike.
+        """The influence of each row on the difference, for unweighted rows.
 
         Of systems that pick their rows on the premise that both are equal.
         """
@@ -308,7 +308,7 @@ class OfRows(Statistic):
             yield Piece(part.share, side, moved, kind.of.kind.excess(part.rows))
 
     def of_shares(self) -> Floats | None:
-        """How much each unit moves the mean through the shares of its parts; None where these are fixed."""
+        """The units' influence on the mean through the shares of its parts; None if these are fixed."""
         moved = self.chosen.metric.kind.by_share(self.rows, None, self.value)
         return None if moved is None else by_unit(moved, self.unit)
 
@@ -318,7 +318,7 @@ class OfRows(Statistic):
         return [Piece(1.0, side, by_unit(side.effects.rows, self.unit)) for side in sides]
 
     def moved_by_group(self) -> list[Floats]:
-        """How much each unit moves it, for each group of rows that it takes apart; of rows in units all are one."""
+        """The units' influence, for each group of rows with a variance of its own; clustered rows are one group."""
         if self.layout is not Layout.PLAIN:
             return [by_unit(self.effects.rows, self.unit)]
         return [self.effects.rows[group] for group in self.chosen.metric.kind.groups(self.rows)]
@@ -367,7 +367,7 @@ def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
 
 
 def layout_of(*, units: bool, weights: bool) -> Layout:
-    """How rows lie that have units, or weights, or not."""
+    """The layout of rows with or without units and weights."""
     return Layout.WEIGHTED if weights else Layout.CLUSTERED if units else Layout.PLAIN
 
 

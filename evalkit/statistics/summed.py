@@ -55,7 +55,7 @@ class Formed(Statistic):
 
     @property
     def held(self) -> bool:  # type: ignore[override]
-        """Whether every unit is at hand."""
+        """True if every unit is in memory."""
         return at_hand(self.moments)
 
     @property
@@ -67,14 +67,14 @@ class Formed(Statistic):
 
     @cached_property
     def spread(self) -> Spread:
-        """How much each unit moves it."""
+        """The spread of the units' influence values."""
         this: Any = self
         if self.moments.units is None:
             return Spread(this.n, self.moments.square(this.form), this.freedom + 1, self._power)
         return replace(Spread.of(this.form @ self.moments.units, kish=this.freedom + 1), n=this.n)
 
     def spread_from(self, other: Any) -> Spread:
-        """How much each unit moves the difference."""
+        """The spread of the units' influence on the difference."""
         this: Any = self
         if self.moments.units is None:
             return Spread(this.n, self.moments.square(this.form - other.form), this.freedom + 1)
@@ -100,7 +100,7 @@ class OfMoments(Formed):
 
     @property
     def plain(self) -> bool:
-        """Whether rows are independent and count alike."""
+        """True if rows are independent and unweighted."""
         return self.layout is Layout.PLAIN
 
     @property
@@ -130,7 +130,7 @@ class OfMoments(Formed):
         return self.n - 1.0 if self.plain else self.moments.kish(0) - 1
 
     def _slopes(self, near: Floats | float = 0.0) -> Floats:
-        """How much each unit moves the metric, as multiples of its terms, of which the numbers lie around `near`."""
+        """The units' influence as a linear combination of the terms, whose numbers lie around `near`."""
         if not isinstance(self.kind, OfMeans):
             return np.array(ratio([1.0, -self.of], self.totals[1]))
         means = ratio(self.totals[1:], self.totals[0])
@@ -211,11 +211,11 @@ class OfDrawn(Statistic):
 
     @property
     def spread(self) -> Spread:
-        """How much each unit moves it."""
+        """The spread of the units' influence values."""
         return Spread(self.n, self.sample.square(self.moved)[0], self.freedom + 1)
 
     def spread_from(self, other: OfDrawn) -> Spread:
-        """How much each unit moves the difference."""
+        """The spread of the units' influence on the difference."""
         return Spread(self.n, self.sample.square(self.moved - other.moved)[0], self.freedom + 1)
 
     @property
@@ -244,7 +244,7 @@ class OfSums(Statistic):
 
     @property
     def spread(self) -> Spread:
-        """How much each unit moves it."""
+        """The spread of the units' influence values."""
         return Spread(self.n, self.square, self.freedom + 1, lambda power: self.skew / float(np.sqrt(self.n)))
 
 
@@ -383,7 +383,7 @@ class Summed:
 
     @property
     def held(self) -> bool:
-        """Whether every unit is at hand."""
+        """True if every unit is in memory."""
         return at_hand(self.kept.moments[0].moments)
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:

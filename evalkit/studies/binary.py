@@ -119,7 +119,7 @@ class BinaryStudy(RowStudy):
 
     @property
     def listed_under(self) -> str:  # type: ignore[override]
-        """The heading under which the page lists rows, where they are at hand."""
+        """The heading of the page's list of rows, empty if they are not in memory."""
         return "Row by row" if self.data else ""
 
     @cached_property
@@ -213,7 +213,7 @@ class BinaryStudy(RowStudy):
         return not (c.positives and c.negatives)
 
     def resample(self, system: str) -> list[Counts]:
-        """A system's tables of bootstrap samples of its rows or units, none where these are not at hand."""
+        """A system's tables on bootstrap samples of rows or units; none if these are not in memory."""
         drawn: dict[str, Any] = {"rng": self.rng(3), "resamples": self.settings.limits.bands}
         if self.plain:
             return [*bootstrap.resampled(influence.pooled(self.chances(system)), **drawn)]

@@ -298,7 +298,7 @@ def _needed(differences: Floats, level: float) -> float:
 
 
 def _table(study: Study) -> Floats | None:
-    """Units × systems of the primary metric, the units that all systems have; None where there are no such units."""
+    """Units × systems of the primary metric, the units that all systems have; None if there are no such units."""
     sides = [side for name in study.order for side in study.measure(study.primary, name).shared_means()]
     return complete(sides) if len(sides) == len(study.order) else None
 

@@ -79,7 +79,7 @@ class Experiment(Study):
 
     @property
     def unit_name(self) -> str:
-        """The user, or what the input calls it; the row where there is no such column."""
+        """The user, or what the input calls it; the row if there is no such column."""
         return unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
@@ -193,14 +193,14 @@ class Experiment(Study):
         return self.crossed > MANY_CROSSED * self.users
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
-        """One value a user of the arm."""
+        """One value per user of the arm."""
         own = self._in[system]
         sums = chosen.sums(self.table.numbers).take(own)
         sums = sums if isinstance(member, slice) else sums.take(member[own])  # type: ignore[index]
         return OfUnits(chosen, sums, design=Layout.INDEPENDENT)
 
     def units_held(self) -> Units:
-        """One value a user, in the rows of the user's arm."""
+        """One value per user, in the rows of the user's arm."""
         sums = [(chosen, chosen.sums(self.table.numbers)) for chosen in self.settings.metrics]
         blocks = units.of_arms(self.systems, self.table.assigned.arm, sums, self.listed(self.table.ids))
         return Units(self.users, blocks, self.settings.segments)
@@ -265,7 +265,7 @@ class Experiment(Study):
 
     @cached_property
     def others(self) -> dict[str, int]:
-        """By arm the users without the value that more than half have; nothing where there is no such value."""
+        """By arm the users without the value that more than half have; nothing if there is no such value."""
         levels, counts = np.unique(self._values, return_counts=True)
         if counts.max() <= self._values.size / 2:
             return {}
@@ -304,7 +304,7 @@ def only_without_looks(study: Experiment) -> bool:
 
 
 def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, budget: Budget) -> Experiment:
-    """The study of a table of users; of the bundled RAND health plans where there is none."""
+    """The study of a table of users; of the bundled RAND health plans if there is none."""
     columns, names = o.columns, o.metrics
     if data is None:
         data, columns, names = sources.parts(SAMPLE), SAMPLE_COLUMNS | dict(columns), names or SAMPLE_METRICS

@@ -68,7 +68,7 @@ class Interleaving(Study):
 
     @property
     def unit_name(self) -> str:
-        """The user, or what the input calls it; the session where there is no such column."""
+        """The user, or what the input calls it; the session if there is no such column."""
         return unit_noun(self.table.columns["user"], "user") if self.clustered else "session"
 
     @property
@@ -150,7 +150,7 @@ class Interleaving(Study):
 
     @property
     def users(self) -> int:
-        """How many users the log has, or sessions where there is no such column."""
+        """How many users the log has, or sessions if there is no such column."""
         return len(self.kept.users)
 
     @property
@@ -164,13 +164,13 @@ class Interleaving(Study):
         return self.silent > self.users / 2
 
     def sides(self, member: Member = EVERY) -> tuple[Side, ...]:
-        """Each arm with one row a user, from the sessions that are members."""
+        """Each arm with one row per user, from the sessions that are members."""
         if isinstance(member, slice):
             return self.kept.sides
         return sessions.sides(self.kept.user[member], self.kept.credit[member])
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
-        """One value a user."""
+        """One value per user."""
         design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
         return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
 
@@ -179,7 +179,7 @@ class Interleaving(Study):
         return float(self.measure(lookup.find(name, "interleaving"), self.systems[0]).value)
 
     def units_held(self) -> Units:
-        """One value a user, and the sessions with the credit of each arm, which tell the slices."""
+        """One value per user, and the sessions with the credit of each arm, which tell the slices."""
         users, listed = Listed(self.kept.users), Listed.of(self.kept.names, self.kept.owners, self.slices)
         blocks = chain(units.of_credit(self.systems, self.kept.credit, listed), units.of_each(self, users).blocks)
         return Units(self.sessions, blocks, self.settings.segments)
@@ -251,7 +251,7 @@ class Online(Shown):
         return {name: study for name, study in (("log", self.log), ("users", self.users)) if study is not None}
 
     def write_units(self, path: Path) -> None:
-        """Write the file of the units of both; nothing where there are none to write."""
+        """Write the file of the units of both; nothing if there are none to write."""
         units.write(path, self.report, self.tables_of)
 
     @property
@@ -316,7 +316,7 @@ def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
 
 
 def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleaving, budget: Budget) -> Interleaving:
-    """The study of a log of sessions; of the bundled one where there is none."""
+    """The study of a log of sessions; of the bundled one if there is none."""
     if data is None:
         data, p = sources.parts(SAMPLE["log"]), replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
         shared = replace(shared, segments=shared.segments or ("device",), baseline=shared.baseline or "current")

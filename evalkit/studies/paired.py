@@ -92,13 +92,13 @@ class Significance(Shown, Study):
         return self.units > self.settings.limits.reading.listed
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
-        """One value a row."""
+        """One value per row."""
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         return OfUnits(chosen, self.data.values[chosen.label, system].take(member), clusters, design)  # type: ignore[arg-type]
 
     def units_held(self) -> Units:
-        """One value a row; of an earlier report, which has differences only, the value of each system."""
+        """One value per row; of an earlier report, which has differences only, the value of each system."""
         if self.data.known:
             every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
             of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
@@ -106,7 +106,7 @@ class Significance(Shown, Study):
         return units.of_each(self, Listed(self.data.ids, self.data.of))
 
     def values(self, chosen: Chosen, system: str) -> Sums:
-        """One value a row."""
+        """One value per row."""
         return self.data.values[chosen.label, system]
 
     def sides(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Sums, Sums]:
@@ -202,7 +202,7 @@ class Significance(Shown, Study):
 
     @property
     def test_level(self) -> float:
-        """The level of each look at which all of them together keep the level asked for (Pocock)."""
+        """The level of each interim analysis at which all of them together keep the level asked for (Pocock)."""
         if self.p.looks == 1:
             return self.settings.level
         from scipy.special import ndtr
@@ -219,7 +219,7 @@ class Significance(Shown, Study):
 
     @once
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """The comparison; after several looks its interval held the difference at all of them at the level asked for.
+        """The comparison; with interim analyses, the interval covers at the level asked for over all of them.
 
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989, doi:10.1111/j.2517-6161.1989.tb01432.x.
         """
@@ -286,7 +286,7 @@ class Significance(Shown, Study):
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
 
     def differences(self, pair: tuple[str, str] | None = None, chosen: Chosen | None = None) -> pd.Series:
-        """A metric of the first less that of the second, one a unit (the mean of its rows), smallest first."""
+        """A metric of the first less that of the second, one per unit (the mean of its rows), smallest first."""
         chosen, pair = chosen or self.primary, pair or self.opponents
         total, count = self.summed(pair, chosen)
         keep = both(*self.sides(chosen, pair))
@@ -512,7 +512,7 @@ def estimated_tails(study: Significance) -> int:
 
 
 def false_positives(study: Significance) -> float:
-    """How often the analyses of growing data would find a difference that is not there, each at the level asked for."""
+    """The probability that any interim analysis finds a difference that is not there, each at the level asked for."""
     return multiplicity.false_positive_rate(study.p.looks, level=study.settings.level)
 
 
@@ -578,7 +578,7 @@ class Agreement:
 
 
 def agreement(study: Significance) -> Agreement | None:
-    """The other tests beside the one that decides, before Holm's correction; None where there are none."""
+    """The other tests beside the one that decides, before Holm's correction; None if there are none."""
     tests = other_tests(study)
     if not len(tests):
         return None

@@ -110,7 +110,7 @@ class Resplits:
 
     @property
     def spread_ratios(self) -> tuple[str, dict[str, float]]:
-        """A single holdout, and how many times as much it varies as each k-fold; an empty name where there is none."""
+        """A single holdout, and how many times as much it varies as each k-fold; an empty name if there is none."""
         spread = self.summary.set_index("way")["sd"]
         varying = [name for name in spread.index if spread[name] > 0]
         single = next((name for name in varying if name.startswith("one holdout")), "")

@@ -428,6 +428,6 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
 
 
 def used(study: BinaryStudy, systems: Iterable[str]) -> list[Counts | None]:
-    """The counts of systems at the threshold that each uses; None where there is none."""
+    """The counts of systems at the threshold that each uses; None if there is none."""
     chosen = [(study.table(name), study.thresholds[name]) for name in systems]
     return [None if math.isnan(threshold) else counts.at(c, threshold) for c, threshold in chosen]

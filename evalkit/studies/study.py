@@ -279,7 +279,7 @@ class Study(ABC):
 
     @property
     def design(self) -> Any:
-        """What says how the units lie (`layout`), and whether each is at hand (`held`)."""
+        """The object with the sample's `layout` and whether every unit is in memory (`held`)."""
         return self.measure(self.primary, self.systems[0])
 
     def methods_are(self, metrics: Iterable[Chosen], side: Callable[[inference.Method], str]) -> str:
@@ -295,7 +295,7 @@ class Study(ABC):
 
     @property
     def over(self) -> str:
-        """What varies, in words."""
+        """The unit that varies, in words."""
         return f"; over {plural(self.unit_name, 2)}"
 
     @cached_property
@@ -385,7 +385,7 @@ class Study(ABC):
 
     @property
     def opponents(self) -> tuple[str, str]:
-        """The first pair of the headline; raises InputError where there is none."""
+        """The first pair of the headline; raises InputError if there is none."""
         if not len(self.headline):
             raise InputError("a comparison needs two systems and a metric with a direction")
         row = self.headline.iloc[0]
@@ -429,7 +429,7 @@ class Study(ABC):
 
     @abstractmethod
     def units_held(self) -> Units:
-        """The units; those that are not at hand are read again as the blocks are taken."""
+        """The units; if they are not in memory, the input is read again block by block."""
 
     def units_wanted(self) -> Units | None:
         """The units that are to be written, of very many only if they are asked for."""
@@ -438,7 +438,7 @@ class Study(ABC):
         return every if every is not None and (asked or every.size * len(self.systems) <= units.MOST) else None
 
     def write_units(self, path: Path) -> None:
-        """Write the file of the units of this study; nothing where there are none to write."""
+        """Write the file of the units of this study; nothing if there are none to write."""
         units.write(path, self.report, {"": self})
 
     def listed(self, id: np.ndarray) -> Listed:

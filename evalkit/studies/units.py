@@ -38,7 +38,7 @@ MOST = 10_000_000  # units times systems up to which the file is written where n
 class Listed:
     """The units: the id of each, its cluster if it has one, and its slice by column.
 
-    Ids and clusters are arrays of numpy or of Arrow. cluster: None where there is none. slices: of each column the
+    Ids and clusters are arrays of numpy or of Arrow. cluster: None if there is none. slices: of each column the
     labels, and the number of each unit's label.
     """
 
@@ -260,7 +260,7 @@ def leave(report: str, studies: Mapping[str, Study]) -> None:
 
 
 def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
-    """Write the file. It is the same on the same input; where there are no units to write, there is none."""
+    """Write the file. It is the same on the same input; if there are no units to write, there is none."""
     every = {name: (study, units) for name, study in studies.items() if (units := study.units_wanted()) is not None}
     if not every:
         return

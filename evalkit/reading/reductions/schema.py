@@ -95,7 +95,7 @@ class Schema:
             return values[first]
 
         def each(role: str) -> np.ndarray:
-            """What each system has of its own, a row a system."""
+            """What each system has of its own, one row per system."""
             every = [self._numbers(role, field, columns[own_name(role, i)]) for i, field in enumerate(self.own[role])]
             return np.array(every) if rows is None else every[0][rows].T.copy()
 
