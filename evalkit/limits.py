@@ -1,23 +1,20 @@
-"""Limits: the sizes at which a method or a way of reading gives way to another, and how often is resampled."""
+"""Limits: the sizes at which reading or inference switches to another method, and numbers of resamples."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How many rows reading holds at once, and from where on it goes another way, whatever the memory.
+    """Limits of reading. All are numbers of rows or units, so that a page does not depend on the machine's memory.
 
-    rows: of a table of labels and scores; more are reduced shard by shard: the same page everywhere. held: of
-    out-of-fold predictions, all of which are held; more are refused. lists: rows of ranked lists up to which they are
-    read whole, which is faster, where there is memory for them. collected: rows of a
-    Spark table that are read as a frame; more need an engine. shard: the fewest rows of a shard, however little memory
-    there is. largest: the most rows of a shard, however much there is: more only take longer to be touched. row: bytes
-    that each needs, in DuckDB's hands, in Arrow's and in numpy's, while its shard is reduced.
-    worker: rows that a Spark worker reduces at once, about 300 MB.
-    units: distinct units whose sums are kept side by side; more are sorted, so that each is in one shard.
-    values: distinct values of a column for segments. ids: whose hashes are kept to find one that comes twice; of more
-    the engine is asked. kept: values of units, one a unit, system and metric. listed: units up to which each is listed,
-    resampled, and flipped whatever their number.
+    rows: rows of a table of predictions that are read into memory; larger tables are read in blocks. held: the most
+    rows of out-of-fold predictions; more are rejected. lists: rows of ranked lists that are read into memory.
+    collected: rows of a Spark table that are collected; more need an engine. shard, largest: the fewest and the most
+    rows of a shard. row: bytes per row, in DuckDB, Arrow and numpy together, while a shard is reduced. worker: rows
+    that a Spark worker reduces at once, about 300 MB. units: distinct units whose sums are all kept; more are sorted,
+    so that each is in one shard. values: distinct values of a column for segments. ids: ids whose hashes are kept to
+    find duplicates; with more, the engine is queried. kept: the most values to keep, one per unit, system and metric.
+    listed: up to so many units, each is listed and resampled, and signs can be flipped.
     """
 
     rows: int = 2**20
@@ -37,15 +34,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a study may spend, and from where on it uses other methods.
+    """Limits of a study.
 
-    flipped: units up to which signs are flipped; of more, t is as good, and quicker. resamples: of the lower limit of
-    KS. bands: of a curve, and draws of labels from the scores. held: users or sessions, of which one row each is held.
-    bins, slice_bins: of the scores of all rows, and of a slice of them, where rows are not kept. drawn: rows of a
-    sample of them.
-    holdouts, repeats, samples: how often an estimator's rows are split by holdouts, k-folds and bootstrap samples.
-    averaged: draws of the folds that one repeated k-fold takes the mean of.
-    worth: seconds of fits from which starting a second process pays. reading: of rows.
+    flipped: units up to which sign flips are used; with more, t is as good and faster. resamples: bootstrap samples for
+    the lower limit of KS. bands: resamples for the band of a curve, and draws of labels from the scores. held: the most
+    users or sessions, with one row each in memory. bins, slice_bins: bins of scores in a table read in blocks, over all
+    rows and in a slice. drawn: rows of a random sample. holdouts, repeats, samples: how often an estimator is fitted on
+    random holdouts, repeated k-folds and bootstrap samples. averaged: the draws of the folds that a repeated k-fold
+    averages. worth: seconds of fitting from which a second process is worth starting. reading: see `Reading`.
     """
 
     flipped: int = 20_000

@@ -1,4 +1,4 @@
-"""Kinds of metrics: each carries the functions that intervals and tests need; nobody asks what a metric is called."""
+"""Kinds of metrics: each has the functions that intervals and tests need, so nothing depends on a metric's name."""
 
 from __future__ import annotations
 
@@ -34,13 +34,12 @@ CELLS = (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))  # label and decision
 
 
 class Kind(ABC):
-    """What a metric is to inference.
+    """The kind of a metric, which decides its interval and test.
 
-    apart: tests take the variance that positive and that negative rows add each by itself. decided: a threshold
-    decides the metric, the order of the scores beside it does not matter. joint: value and effects come together.
-    of_rows: the metric is a mean over rows. summed: sums over rows that are read twice tell it. totalled: it follows
-    from `terms` added up. termed: `Termed.sums` gives each row, or unit, terms of its own, whose sums are the metric of
-    any of them.
+    apart: tests estimate the variance of positive and negative rows separately. decided: only the decisions at the
+    threshold matter, not the order of the scores. joint: value and influence are computed together. of_rows: it is a
+    mean over rows. summed: it follows from sums over rows in two readings. totalled: it follows from sums of `terms`.
+    termed: `Termed.sums` gives each row or unit its terms, whose sums over any subset are the metric of that subset.
     """
 
     apart: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""A row of the table of metrics, and the row that a name such as `ndcg@10` chooses."""
+"""`Metric`, a row of the table of metrics, and `Chosen`, a metric at a cut-off, such as `ndcg@10`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from evalkit.metrics.rows import Rows, Sums
 
 @dataclass(frozen=True)
 class Metric:
-    """One row of the table.
+    """A row of the table of metrics.
 
-    kind: what inference needs of it. cut: "may", "must" or "never" carry @k; most: the greatest k.
+    kind: computes it and gives inference what it needs. cut: "may", "must" or "never" carry @k; most: the greatest k.
     best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
     first among equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or
     "scores of units". columns: further columns of the input that it is computed from. plain: what it measures in plain

@@ -1,1 +1,1 @@
-"""What is computed, as figures and tables."""
+"""Figures and tables, and their export."""

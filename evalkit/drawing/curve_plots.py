@@ -1,4 +1,4 @@
-"""Plots of scores and forecasts: curves, confusion tables, reliability, how scores and errors are spread, folds."""
+"""Plots of scores and forecasts: curves, confusion tables, reliability diagrams, histograms, folds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ SMALL = 7.5
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """What stands in one square of a figure of curves: lines, bands, marked points, a reference line, words.
+    """A panel of a figure of curves: lines, bands, marked points, a reference line, labels.
 
     lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating points and others.
     reference: the ends of a dotted line. steps: how the points of a line are joined, straight or in steps.

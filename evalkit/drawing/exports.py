@@ -1,4 +1,4 @@
-"""What leaves the page: text files, and the results as JSON has them."""
+"""Exports: text files, and the results as JSON."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Plots: each function draws what is computed on an `ax` and returns it."""
+"""Plots: each function draws computed numbers on a matplotlib `ax` and returns it."""
 
 import textwrap
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A study shows itself: by the figures and tables of its page, which the page's module names."""
+"""`Shown`: a study's `plot`, `tables` and `save`, from the figures and tables of its page."""
 
 import importlib
 import re

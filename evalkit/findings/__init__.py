@@ -1,1 +1,1 @@
-"""What a report tells of its data and its method: kinds with stable codes, and the findings of one report."""
+"""Findings: statements of a report about its data and methods, by kinds with stable codes."""

@@ -1,4 +1,4 @@
-"""Findings: what a report says of its data and its method. Their kinds are rows of kinds.toml: `kinds.ROWS_READ`."""
+"""Findings: statements about data and methods. Their kinds are the tables of kinds.toml, such as `kinds.ROWS_READ`."""
 
 import html
 import pkgutil
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """severe: the numbers are wrong; warning: they may mislead, look; note: good to know."""
+    """severe: the numbers are wrong; warning: they may mislead; note: good to know."""
 
     SEVERE = "severe"
     WARNING = "warning"

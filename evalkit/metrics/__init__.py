@@ -1,1 +1,1 @@
-"""Structures and the metrics on them: arithmetic only, one value per unit."""
+"""Metrics, and the structures that they are computed from, such as `Counts` and `Rankings`; no statistics."""

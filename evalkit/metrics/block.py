@@ -1,4 +1,4 @@
-"""A block: some rows of a table as typed columns, the same rows under every system, and the hashes that name them."""
+"""A block: some rows of a table as checked numeric columns, with every system's predictions and hashes of the ids."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ Hashes = np.ndarray  # whole numbers of 64 bits without sign
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows that every system has, typed and checked; rows lie along the last axis of every column.
+    """Rows that every system predicts, as checked columns; the last axis of every column is that of the rows.
 
-    truth: what is: a number, 0 or 1, the number of a class, or one row per label. said: what each system says, a row a
-    system, or a table a system of one row per class or label. key: a hash of the unit, else of the id, else of all
-    that the row says, and rows of one key are then `alike`. id: a hash of the id where ids may come twice. clustered:
-    rows of one key are one unit, and lie together unless units are `parted`. slices: of each column for segments the
-    number of the row's slice, from 1 on over all columns. beside, own: further columns of numbers, that systems share
-    or that each has. names: the ids, or the numbers of the rows; None where nothing names them. units: the texts of the
-    units, as Arrow has them.
+    truth: the actual value, 0 or 1, class number, or one row per label. said: the predictions, one row per system, or
+    one table per system with one row per class or label. key: a hash of the unit, else of the id, else of the whole row
+    (`alike`: rows with the same key are then equal). id: a hash of the id, if ids may repeat. clustered: rows with the
+    same key are one unit, and are neighbours unless `parted`. slices: per column for segments, the number of each row's
+    slice, counted from 1 over all columns. beside, own: further numeric columns, shared by the systems or of each.
+    names: the ids, or the row numbers, or None. units: the ids of the units, as Arrow text.
     """
 
     truth: Floats

@@ -1,8 +1,7 @@
-"""What is kept of rows that are read block by block: each has `of` a block and `+`, and nothing else needs an engine.
+"""Mergeable summaries of a table that is read in blocks: `of` makes one from a block, and `+` merges two.
 
-A table that fits is all its blocks, joined. Sums are centred and merged by Chan's formula, counted numbers are exact up
-to a number of bins, and a sample is the rows, or whole units, with the smallest hashes: the same for every order of the
-rows, every engine and every size of blocks.
+Sums are centred and merged by Chan's formula. Counts by value are exact up to a number of bins. A sample is the rows,
+or whole units, with the smallest hashes. None depends on the order of the rows, the engine or the size of the blocks.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ def _added(a: Any, b: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Of m columns over n units: means, sums of products around them, and of the cubes of each.
+    """Moments of m columns over n units: means, centred sums of products, and centred sums of cubes.
 
-    each: the columns themselves while there are at most `few` units, by the hash of the unit, for methods that need
-    every unit, part by part; None of more.
+    each: the columns themselves, with the hashes of the units, for methods that need every unit; None if there are
+    more than `few` units.
     """
 
     n: int
@@ -157,7 +156,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Parted:
-    """The sums of columns over the rows of each of few units, whose rows need not lie together. key: rising."""
+    """Sums of columns per unit, for few units whose rows are spread over the blocks. key: ascending."""
 
     key: Hashes
     sums: Floats
@@ -188,7 +187,7 @@ class Parted:
 
 
 def summed(block: Block, columns: Callable[[Block], Floats], few: int) -> Moments | Parted:
-    """What is kept of columns: their moments, or of units that are parted their sums."""
+    """The moments of columns, or the sums per unit if the rows of a unit are spread over the blocks."""
     return (Parted if block.parted else Moments).of(block, columns, few)
 
 
@@ -269,11 +268,10 @@ class Counts(Tally):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The rows of the units with the smallest hashes, of few all.
+    """A random sample: the rows, or whole units, whose hash is below a border; all rows if there are few.
 
-    A row, or a unit with all its rows, is drawn if its hash is below the border. most: rows at most. blocks: the rows.
-    times: how often each row stands there, where rows without ids that say the same are one. whole: all rows, drawn or
-    not. border: the hash from which on none is drawn, whatever comes; None where all are.
+    most: the most rows. blocks: the rows drawn. times: how many rows of the table each one stands for, because equal
+    rows without ids are one. whole: rows of the table. border: the hash from which on nothing is drawn, None if all is.
     """
 
     most: int
@@ -351,7 +349,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """The rows with the largest sizes, and of equal ones those whose names come first: name, what is, what is said."""
+    """The rows with the largest sizes, ties by name: name, actual value, prediction."""
 
     most: int
     size: Floats
@@ -381,9 +379,9 @@ def _listed(values: Any) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """Which keys come again, by the hashes of all rows: of no more than `most`, of more nothing is known.
+    """Detects duplicate keys by the hashes of all rows, if there are no more than `most`.
 
-    parts: the distinct hashes, rising, of parts that are not merged. again: rows whose hash an earlier row has.
+    parts: sorted distinct hashes, not yet merged. again: the number of rows whose hash an earlier row has.
     """
 
     most: int
@@ -421,7 +419,7 @@ class Distinct:
 
 @dataclass(frozen=True, eq=False)
 class Total:
-    """Numbers that add up."""
+    """Numbers that are added up over blocks."""
 
     sums: Floats
 

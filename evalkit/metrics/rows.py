@@ -1,4 +1,4 @@
-"""Rows: what is, and what one system says of it, row by row; and `Sums`, the values of units."""
+"""`Rows`, actual values and the predictions of one system; and `Sums`, numerators and denominators per unit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,10 +22,10 @@ class Rows:
 
     actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers.
     score: of class 1, one column per class or label, or the forecast; None where only classes are predicted.
-    decision: what is predicted, where no threshold decides. threshold: one for all labels, or one per label.
-    weight: None if rows are unweighted. unit: what varies; None where it is the row. beside: further columns by
-    name, which own metrics are computed from. redraw: where the threshold was chosen on these rows, the counts on
-    bootstrap samples of them on which it is chosen again, an array each; else None, as for some of the rows.
+    decision: the predicted class, if no threshold decides. threshold: one for all labels, or one per label.
+    weight: None if rows are unweighted. unit: the cluster of each row; None if rows are independent. beside: further
+    columns by name, for own metrics. redraw: if the threshold was chosen on these rows, a function that returns the
+    counts on bootstrap samples with the threshold chosen anew on each; else None.
     """
 
     actual: np.ndarray
@@ -204,7 +204,7 @@ def both(first: Sums, second: Sums) -> Bools:
 
 
 class By(Enum):
-    """What a miss is."""
+    """The kind of error by which rows are listed."""
 
     PROBABILITY = auto()
     RANK = auto()
@@ -216,9 +216,9 @@ class By(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Misses:
-    """What rows are, what each system says of them, and how far off that is, at least 0.
+    """Actual values, the predictions of each system, and their error per row (`off`, at least 0).
 
-    truth: text, or numbers. by: what `off` is.
+    truth: text or numbers. by: the kind of error.
     """
 
     truth: np.ndarray

@@ -1,1 +1,1 @@
-"""Splits, their audit, and fitting on them."""
+"""Offline evaluation: splits into folds, their audit for leakage, and fitting estimators on them."""

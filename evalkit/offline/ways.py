@@ -1,4 +1,4 @@
-"""Ways to split the rows of a table: the folds that its columns ask for, and those that they are held against."""
+"""Ways to split a table: the folds that its columns call for, and other splits to compare them with."""
 
 from __future__ import annotations
 

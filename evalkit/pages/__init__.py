@@ -1,1 +1,1 @@
-"""What each page says and draws of its study: words, tables and figures, section by section."""
+"""The pages: one module per report with the texts, tables and figures of its sections."""

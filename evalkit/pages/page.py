@@ -1,4 +1,4 @@
-"""What every study's page shows in the same way: estimates, comparisons, slices, single units, definitions, JSON."""
+"""Sections that all pages share: estimates, comparisons, slices, single units, definitions, JSON."""
 
 import inspect
 import math

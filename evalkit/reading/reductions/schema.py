@@ -35,13 +35,12 @@ class Segment:
 class Schema:
     """The meaning of the columns of a block and their rules, by the roles that a report declares.
 
-    shared: what systems have in common: roles without a prefix, but for the weight, are what is. own: of each role of
-    what systems say the columns, one a system, or one of the row's system. said: the roles that are measured; the other
-    ones stand beside. paired: the systems' rows are joined on the id. coded: of roles of text the number of each text.
-    segments: of each column for segments its texts and their slices. unit: whether rows cluster; parted: there are few
-    `units`, and the rows of one come in any block. id: of the rows. names: the column that names rows; None where
-    they are numbered as they come. numbered: whether they are at all. drawn: whether rows are, by what they say where
-    nothing names them.
+    shared: the columns that all systems share: actual values (roles without a prefix), weight, further columns. own:
+    role of a prediction -> its columns, one per system, or one for the row's system. said: the roles in `own` that
+    metrics read. paired: the systems' rows are joined on the id. coded: role of text -> the code of each text.
+    segments: per column for segments, its texts and their slices. unit: rows are clustered. parted: there are few
+    `units`, whose rows are in any block. id: the id of the rows. names: the column that names rows; None if they are
+    numbered as they are read (`numbered`). drawn: a sample is drawn, by the hash of the whole row if nothing names it.
     """
 
     systems: tuple[str, ...]
