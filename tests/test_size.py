@@ -20,7 +20,7 @@ LINES = {
     "findings": 78,
     "metrics": 1_991,
     "offline": 802,
-    "online": 951,
+    "online": 956,
     "page": 183,
     "pages": 3_378,
     "parameters": 811,

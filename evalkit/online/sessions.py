@@ -26,6 +26,7 @@ from evalkit.statistics.spread import Spread
 NEUTRAL, UNKNOWN = -1, -2
 EMPTY = "must not be empty, got nothing"
 SHOWN = 80  # characters of a value that an error shows
+STEP = 2**15  # sessions looked at together: many would take several times their memory
 LEAST = 1e-14  # of a sum of squares: less is what rounding leaves
 COUNTED = ("sessions with uneven teams", "neutral items", "outcome on neutral items", "sessions without credit")
 
@@ -302,8 +303,12 @@ def beaten(credit: Floats, arm: int) -> Floats:
     >>> beaten(np.array([[2, 1, 0], [1, 1, 3]]), 0)
     array([1.  , 0.25])
     """
-    own, rest = credit[:, [arm]], np.delete(credit, arm, axis=1)
-    return ((own > rest) + (own == rest) / 2).mean(axis=1)
+    share = np.empty(len(credit))
+    for start in range(0, len(credit), STEP):
+        some = credit[start : start + STEP]
+        own, rest = some[:, [arm]], np.delete(some, arm, axis=1)
+        share[start : start + STEP] = ((own > rest) + (own == rest) / 2).mean(axis=1)
+    return share
 
 
 # The outcome at each position ----------------------------------------------------------------------------------------
