@@ -13,7 +13,15 @@ from evalkit.arrays import InputError
 from evalkit.metrics.counts import count
 from evalkit.offline import leakage
 from evalkit.offline.splits import by_column
-from evalkit.pages import binary_page, classes_page, first_screen, labels_page, ranking_page, rating_page
+from evalkit.pages import (
+    binary_page,
+    classes_page,
+    classification_page,
+    first_screen,
+    labels_page,
+    ranking_page,
+    rating_page,
+)
 from evalkit.statistics.consistency import perfect
 from evalkit.studies import reliability, score_curves
 
@@ -100,9 +108,9 @@ def test_a_gain_is_no_share_of_a_value_that_a_constant_reaches(metric, percent):
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = [("q1", "a", 0.9, 1), ("q1", "b", 0.5, 0), ("q2", "a", 0.3, 0), ("q2", "b", 0.2, 1)]
 PAGES = {
-    "binary": (binary_page, lambda: binary(GOOD)),
-    "classes": (classes_page, lambda: several(0.5)),
-    "labels": (labels_page, lambda: labelled(GOOD)),
+    "binary": (classification_page, lambda: binary(GOOD)),
+    "classes": (classification_page, lambda: several(0.5)),
+    "labels": (classification_page, lambda: labelled(GOOD)),
     "forecasts": (rating_page, lambda: forecast(ACTUAL + 0.1)),
     "ranked": (ranking_page, lambda: ek.ranking(pd.DataFrame(RUNS, columns=["query", "item", "score", "grade"]))),
 }

@@ -64,7 +64,7 @@ def test_multiples_share_axes_and_print_n():
 def hostile() -> figures.Figure:
     names = ['<script>"x"', "$\\badcmd$ 0.12345"]
     frame = pd.DataFrame({"name": names, "value": [0.12345, 0.2], "low": [0.0, 0.1], "high": [0.3, 0.4]})
-    return figures.picture(plots.intervals, frame, alt=names[0], caption=names[1], label=names[1], zero=False)
+    return figures.picture(plots.intervals, frame, says=names[0], caption=names[1], label=names[1], zero=False)
 
 
 def test_a_picture_is_the_same_twice_and_loads_nothing():
@@ -87,7 +87,7 @@ def test_names_with_underscores_and_dollars_stand_as_they_are():
     named = pd.DataFrame({"name": ODD, "value": 0.1, "low": 0.0, "high": 0.2, "slice": ODD, "system": ODD, "n": 3})
     points = pd.DataFrame({"system": ODD, "x": 0.5, "y": 0.5, "low": 0.4, "high": 0.6, "rows": 1})
     panel = curve_plots.Panel(frame, "x", "y", "$title_1$", bands=frame)
-    axes, wide = {"xlabel": "$k_1$", "ylabel": "y"}, {"panels": (1, 4), "size": (12, 3)}
+    axes, wide = {"xlabel": "$k_1$", "ylabel": "y"}, {"panels": (1, 4), "width": 12}
     words = {name: ["MCB 0"] for name in ODD}
     drawn = [
         figures.picture(plots.curves, frame, caption="", x="x", y="y", **axes),
