@@ -134,12 +134,10 @@ def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
         present = np.bincount(array) > 0  # no sort where the numbers are dense
         code = array if present.all() else (np.cumsum(present) - 1)[array]
         return code.astype(np.int64, copy=False), np.flatnonzero(present).astype(array.dtype)
-    if array.dtype == object and array.size > SPARSE:
-        from pandas import factorize
-
-        code, names = factorize(array, use_na_sentinel=False)  # only distinct texts are sorted
-        order = np.argsort(names, kind="stable")
-        return np.argsort(order)[code], names[order]
+    if array.dtype == object:
+        texts = array.tolist()
+        place = {text: i for i, text in enumerate(sorted(set(texts)))}  # only distinct texts are sorted
+        return np.fromiter(map(place.__getitem__, texts), np.int64, array.size), np.array(list(place), dtype=object)
     names, code = np.unique(array, return_inverse=True)
     return code.astype(np.int64), names
 

@@ -119,14 +119,10 @@ def page(notebook: Any) -> str:
 def _executed(run: Run) -> str:
     import nbformat
 
-    return str(nbformat.writes(run.notebook)) + "\n"
+    return f"{nbformat.writes(run.notebook)}\n"
 
 
 ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
-
-
-def _results(run: Run) -> str:
-    return lines(run.results) + "\n"
 
 
 def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
@@ -152,7 +148,7 @@ def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
 CONTENTS: dict[str, Callable[[Run], str]] = {
     ".html": lambda run: page(run.notebook),
     ".ipynb": _executed,
-    ".json": _results,
+    ".json": lambda run: f"{lines(run.results)}\n",
 }
 
 
@@ -219,11 +215,8 @@ def replaced(folder: Path, name: str, run: Run) -> str | None:
         return "inputs unknown"
     if before == (run.results or {}).get("inputs"):
         return None
-    return ", ".join(_input_name(source) for source in before or []) or "other inputs"
-
-
-def _input_name(source: Any) -> str:
-    return str(source.get("name")) if isinstance(source, dict) else str(source)
+    names = (source.get("name") if isinstance(source, dict) else source for source in before or [])
+    return ", ".join(map(str, names)) or "other inputs"
 
 
 def discard(folder: Path, name: str, run: Run) -> None:

@@ -374,8 +374,9 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
     ours[REPORTING] = "1"
-    if "MPLCONFIGDIR" not in os.environ and not _home_is_writable():
-        ours["MPLCONFIGDIR"] = str(folder)
+    places = [os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS]
+    if "MPLCONFIGDIR" not in os.environ and not all(_writable(Path(place)) for place in places):
+        ours["MPLCONFIGDIR"] = str(folder)  # where matplotlib could not store its list of fonts in its default folder
     ours |= {UNITS: str(units)} if units is not None else {}
     ours |= remedy(os.environ)
     before = {name: os.environ.get(name) for name in ours}
@@ -386,12 +387,6 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
         for name, value in before.items():
             os.environ.pop(name, None)
             os.environ.update({name: value} if value is not None else {})
-
-
-def _home_is_writable() -> bool:
-    """True if matplotlib can store its list of fonts in its default folder."""
-    places = [os.environ.get(name) or os.path.expanduser(f"~/{usual}") for name, usual in HOME_FOLDERS]
-    return all(_writable(Path(place)) for place in places)
 
 
 def _writable(folder: Path) -> bool:

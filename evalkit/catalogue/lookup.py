@@ -115,18 +115,15 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
     own: Any = chosen.metric
     if structure not in own.structures:
         has = next(source.reads for source in INPUTS if structure in source.structures)
+        near = "".join(did_you_mean(name, has) for name in own.arguments if name not in has)
         raise ParameterError(
             f"metrics: {own.name} takes {', '.join(own.arguments)}, which are not the arguments of a metric of "
-            f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}{_near(own.arguments, has)}"
+            f"{(HEADS | USERS)[structure]}: {', '.join(has) or 'columns of numbers'}{near}"
         )
     if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
         raise ParameterError(f"metrics: {own.name} is a metric of the catalogue; give yours another name")
     _ = _checked(own, chosen.k, chosen.label)
     return chosen
-
-
-def _near(names: Iterable[str], known: Iterable[str]) -> str:
-    return "".join(did_you_mean(name, known) for name in names if name not in known)
 
 
 def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
@@ -185,12 +182,8 @@ def markdown() -> str:
 def _table(metrics: list[Metric]) -> str:
     head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
     at = {"may": "[@k]", "must": "@k", "never": ""}
-    rows = [f"| `{m.name}{at[m.cut]}` | {_cell(m.formula)} | {m.undefined} | {m.equals} |" for m in metrics]
-    return "\n".join([head, *rows])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    cells = ((f"`{m.name}{at[m.cut]}`", m.formula.replace("|", "\\|"), m.undefined, m.equals) for m in metrics)
+    return "\n".join([head, *(f"| {' | '.join(row)} |" for row in cells)])
 
 
 UNCLEAR = {"err", "top"}  # `err` is an error or the expected reciprocal rank

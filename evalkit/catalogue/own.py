@@ -32,6 +32,7 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.own_functions import INPUTS, Function, Input, arguments_of, names_of
 from evalkit.catalogue.score_kinds import Decision
 from evalkit.metrics.counts import Counts
+from evalkit.numbers import plural
 
 Direction = Literal["high", "low", "neither"]
 
@@ -157,7 +158,7 @@ def ratio(**about: Unpack[About]) -> Declared:
 
     def declare(call: Callable[..., Any]) -> OwnMetric:
         function, source = _of_units(call, about)
-        kind, words = source.ratio(function), f"ratio of sums over {_many(source.unit)}"
+        kind, words = source.ratio(function), f"ratio of sums over {plural(source.unit, 2)}"
         return _metric(function, kind, source.structures, about, words, source.cut)
 
     return declare
@@ -286,10 +287,6 @@ def _metric(
         arguments=function.arguments,
         unit="",
     )
-
-
-def _many(unit: str) -> str:
-    return "queries" if unit == "query" else f"{unit}s"
 
 
 def load(file: str, name: str) -> OwnMetric:

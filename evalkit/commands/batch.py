@@ -59,9 +59,9 @@ def _asked(paths: Sequence[Path], inputs: Each | None) -> Iterator[tuple[str, Pa
     for path in paths:
         if inputs is None:
             yield path.stem, path, {}
-            continue
-        for name, file in zip(_names(inputs.files), inputs.files, strict=True):
-            yield f"{path.stem}-{name}", path, {inputs.parameter: file}
+        else:
+            for name, file in zip(_names(inputs.files), inputs.files, strict=True):
+                yield f"{path.stem}-{name}", path, {inputs.parameter: file}
 
 
 def _planned(name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings) -> Planned:
@@ -181,12 +181,9 @@ def _verdict(outcome: Outcome) -> str:
 
 def _comparison(row: dict[str, Any]) -> str:
     """The first comparison of the page, with the digits that its interval deserves."""
-    difference = f"{row['difference']:+.3g} [{row['low']:+.3g}, {row['high']:+.3g}]" if _defined(row) else "undefined"
+    ends = [row[name] for name in ("difference", "low", "high")]
+    difference = "undefined" if None in ends else "{:+.3g} [{:+.3g}, {:+.3g}]".format(*ends)
     return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
-
-
-def _defined(row: dict[str, Any]) -> bool:
-    return all(row[name] is not None for name in ("difference", "low", "high"))
 
 
 def _value(results: dict[str, Any]) -> str:

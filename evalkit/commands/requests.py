@@ -131,11 +131,8 @@ def settings(path: Path | None) -> Settings:
         raise Refused(f"-f: {path} is nested too deep") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Refused(f"-f: {path} is not a TOML file: {error}") from None
-    return Settings({name: _plain(value) for name, value in values.items()}, _origin(path.name, source))
-
-
-def _origin(name: str, source: bytes) -> str:
-    return f"{name}, SHA-256 {hashlib.sha256(source).hexdigest()}"
+    origin = f"{path.name}, SHA-256 {hashlib.sha256(source).hexdigest()}"
+    return Settings({name: _plain(value) for name, value in values.items()}, origin)
 
 
 def _plain(value: Any) -> Any:

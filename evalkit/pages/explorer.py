@@ -127,7 +127,8 @@ def _letters(m: Missed) -> int:
 def _said(m: Missed) -> dict[str, list[Cell | str]]:
     """What rows are and systems say, then the misses of the two that are compared and the difference of these."""
     head = HEADS.get(m.misses.by, "{}")
-    says = {head.format(name): _values(m.misses.says[name][m.rows]) for name in _beside_two(m)}
+    systems = list(dict.fromkeys([*m.pair, *m.study.order]))[:SYSTEMS]
+    says = {head.format(name): _values(m.misses.says[name][m.rows]) for name in systems}
     off = [m.misses.off[name][m.rows] for name in m.pair]
     places = decimals(value for values in off for value in values)
     columns = {m.misses.truth_is: _values(m.misses.truth[m.rows])} | says
@@ -135,10 +136,6 @@ def _said(m: Missed) -> dict[str, list[Cell | str]]:
     if len(off) > 1:
         columns[f"miss {m.pair[0]} − {m.pair[1]}"] = [number_cell(value, places, signed) for value in m.apart]
     return columns
-
-
-def _beside_two(m: Missed) -> list[str]:
-    return list(dict.fromkeys([*m.pair, *m.study.order]))[:SYSTEMS]
 
 
 def _values(values: Any) -> list[Cell | str]:

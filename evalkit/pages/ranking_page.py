@@ -286,7 +286,7 @@ def diversity(study: Ranking) -> Html:
     caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
     names, meaning = dict.fromkeys(frame["metric"]), dict(page.meanings("diversity"))
     table = tables.by_system(caption, frame, "metric", tables.limits("value"), _left_out(study.catalogue, frame))
-    return stack([table, paragraph(" ".join(f"{_capital(name)}: {meaning[name]}." for name in names))])
+    return stack([table, paragraph(" ".join(f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names))])
 
 
 def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:
@@ -295,10 +295,6 @@ def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:
     some = listed(f"{name} up to {n:,}" for name, n in most.items() if n)
     size = f"{counted(len(catalogue), 'item')} in the table."
     return f"{size} Shown items left out for lack of an entry, per system: {some}." if some else size
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 PLACES = 3  # decimals of a limit at most

@@ -32,11 +32,8 @@ def title(study: Rating) -> Html:
 
 def verdict(study: Rating) -> Html:
     """The answer, and below it that a constant forecast is better than all systems, if so."""
-    return tables.stack([first_screen.verdict(study), *map(_alone, _constant_wins(study))])
-
-
-def _alone(finding: Finding) -> Html:
-    return tables.findings([finding])
+    below = [tables.findings([finding]) for finding in _constant_wins(study)]
+    return tables.stack([first_screen.verdict(study), *below])
 
 
 def findings(study: Rating) -> Html:

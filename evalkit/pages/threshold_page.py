@@ -133,7 +133,8 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     decided = {name: c for name, c in zip(moves.tables, used(study, moves.tables), strict=True) if c is not None}
     limits = intervals(study, moves)
     cells = {name: limits.estimates(name, c, study.costs) for name, c in decided.items()}
-    places = [_places([of[metric] for of in cells.values()]) for metric in METRICS]
+    sides = ("value", "low", "high")
+    places = [decimals(*([getattr(of[metric], side) for of in cells.values()] for side in sides)) for metric in METRICS]
     cheapest = study.choices[study.choices["rule"] == LEAST_COST].set_index("system")[["threshold", "cost"]]
     rows: list[list[Cell | str]] = [
         [
@@ -149,7 +150,7 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     caption = f"What a threshold decides{f', with {limits.level:.0%} intervals' if limits.level else ''}"
     piece = tables.table(caption, heads, rows, _moving_note(study, limits, len(moves.tables)))
     controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
-    data = escape(_data(moves, limits, _whole(study), places))
+    data = escape(_data(moves, limits, [2 if study.weighted else 0 for _ in CELLS], places))
     whole = f'<div id="{numbers.SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
@@ -167,17 +168,8 @@ def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
     return f'<div class="tools sweep" hidden>{threshold}{fields}{target}</div>'
 
 
-def _places(of_systems: Sequence[Any]) -> int:
-    return decimals(*([getattr(e, side) for e in of_systems] for side in ("value", "low", "high")))
-
-
 def _cell(e: Any, places: int) -> Cell:
     return with_interval(e.value, e.low, e.high, places=places)
-
-
-def _whole(study: BinaryStudy) -> list[int]:
-    """The decimals of the four counts."""
-    return [2 if study.weighted else 0 for _ in CELLS]
 
 
 def _count_cell(weight: float) -> Cell:

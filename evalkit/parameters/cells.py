@@ -76,13 +76,13 @@ def values() -> dict[str, Any]:
     """
     check()
     variables = sys._getframe(1).f_globals
-    report = max(REPORTS.values(), key=lambda report: _fit(report.options(), variables))
+
+    def fit(report: type[Parameters]) -> int:
+        """Names that are variables, less three times those that are not: a notebook has variables of its own."""
+        return sum(1 if name in variables else -3 for name in report.options())
+
+    report = max(REPORTS.values(), key=fit)
     return {name: variables[name] for name in report.options() if name in variables}
-
-
-def _fit(names: Collection[str], variables: Collection[str]) -> int:
-    """Number of names that are variables, less three times those that are not: a notebook has variables of its own."""
-    return sum(1 if name in variables else -3 for name in names)
 
 
 def check() -> None:
@@ -160,7 +160,8 @@ class Listing:
 
     def help(self) -> str:
         """Two lines for each parameter: name, default and valid values, then the help."""
-        return "\n".join(f"  {_assigned(row)}{_stated(row)}\n      {row.help}".rstrip() for row in self.rows)
+        words = ((row, f"  ({row.kind.words})" if row.kind.words else "") for row in self.rows)
+        return "\n".join(f"  {_assigned(row)}{stated}\n      {row.help}".rstrip() for row, stated in words)
 
     def schema(self) -> str:
         """The JSON schema of an object with the parameters."""
@@ -172,7 +173,9 @@ class Listing:
     def markdown(self) -> str:
         """A table in Markdown."""
         head = "| parameter | what a value is | default | meaning |\n|---|---|---|---|\n"
-        cells = ((f"`{row.name}`", row.kind.words, _default(row), row.help) for row in self.rows)
+        defaults = ("" if row.default is None else f"`{row.default}`" for row in self.rows)
+        rows = zip(self.rows, defaults, strict=True)
+        cells = ((f"`{row.name}`", row.kind.words, default, row.help) for row, default in rows)
         return head + "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in cells)
 
 
@@ -188,14 +191,6 @@ def source(report: type[Parameters]) -> str:
 
 def _assigned(row: Parameter) -> str:
     return f"{row.name} = {row.default!r}"
-
-
-def _stated(row: Parameter) -> str:
-    return f"  ({row.kind.words})" if row.kind.words else ""
-
-
-def _default(row: Parameter) -> str:
-    return "" if row.default is None else f"`{row.default}`"
 
 
 def _property(row: Parameter) -> Schema:

@@ -160,12 +160,15 @@ def _significance(p: Significance, of: Opened) -> Inspection:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _read(of, parts):
         return Inspection("a table of results or of predictions")
-    from evalkit.studies import significance  # which no check of headers needs
-
     given = unit_kinds.Given.of(parts, p)
     if listed and p.qrels is None:
         return Inspection(given.kind.what)
-    values, _ = significance.values_of(given, p, USUAL.reading)
+    if given.name == "ranking":
+        from evalkit.studies import significance  # which nothing else here needs
+
+        values: Any = significance.of_lists(parts, p)[0]
+    else:
+        values = given.values(p, USUAL.reading)[0]
     if isinstance(values, Trials):
         return Inspection(given.kind.what)
     return Inspection(given.kind.what, values.columns, values.systems, counted(len(values), "unit"))

@@ -10,14 +10,13 @@ import pandas as pd
 from evalkit import parameters
 from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import PerUnit, Proportion
-from evalkit.catalogue.lookup import Chosen, Metric
+from evalkit.catalogue.kinds import Proportion
+from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions import units as reading_units
-from evalkit.reading.reductions.unit_kinds import Given
 from evalkit.reading.reductions.units import Trials, UnitValues
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
@@ -41,9 +40,6 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-LOSSES = ("brier", "log_loss")
-
-
 @sources.naming_files
 def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are statistically significant.
@@ -59,7 +55,8 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
     """
     p = p.filled(SAMPLE) if p.preds is None else p
     with unit_kinds.opened(p, limits.reading) as given:
-        data, metrics = values_of(given, p, limits.reading)
+        ranked = given.name == "ranking"
+        data, metrics = of_lists(given.cells.parts, p) if ranked else given.values(p, limits.reading)
     return Shares.of(data, p) if isinstance(data, Trials) else Significance.of(data, metrics, p, limits)
 
 
@@ -69,30 +66,8 @@ read = parameters.reader(parameters.Significance)(study_of)
 # Kinds of input -------------------------------------------------------------------------------------------------------
 
 
-def values_of(
-    given: Given, p: parameters.Significance, reading: Reading
-) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
-    """The values of an input, and their metrics; of trials none."""
-    if given.name == "ranking":
-        return _ranking(given.cells.parts, p)
-    if given.name == "classification":
-        losses = _of_rows(p.metrics)
-    elif own := [name for name in p.metrics if not lookup.of_catalogue(name)]:
-        raise ParameterError(
-            f"metrics: {own[0]} has nothing to be computed from, preds holds {given.kind.what}; "
-            "name the metric of these values"
-        )
-    data = given.read(p, reading)
-    if isinstance(data, Trials):
-        return data, ()
-    if data.label is not None:
-        return data.losses(losses), tuple(Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses)
-    stated = {name: best for part in given.cells.parts for name, best in part.directions.items()}  # by a file
-    stated |= data.directions
-    return data, tuple(Chosen(lookup.named(name, stated.get(name))) for name in data.metrics)
-
-
-def _ranking(parts: Sequence[Part], p: parameters.Significance) -> tuple[UnitValues, tuple[Chosen, ...]]:
+def of_lists(parts: Sequence[Part], p: parameters.Significance) -> tuple[UnitValues, tuple[Chosen, ...]]:
+    """The values of ranked lists, and their metrics."""
     asked = ("columns", "systems", "metrics", "unit", "ranks", "header", "memory", "threads", "spill")
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
     id, cluster = (
@@ -110,26 +85,6 @@ def _ranking(parts: Sequence[Part], p: parameters.Significance) -> tuple[UnitVal
         accounts=lists.runs.accounts,
     )
     return data, lists.settings.metrics
-
-
-def _of_rows(names: Sequence[Any]) -> list[Metric]:
-    """The losses of these names, or the usual ones; raises ParameterError where one is not a mean over rows."""
-    possible = {name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)}
-    for name in names:
-        own = None if lookup.of_catalogue(name) else lookup.chosen([name], "counts", ())[0].metric
-        if own is not None and _is_loss(own):
-            possible[name] = own
-        if name not in possible:
-            has = ", ".join(sorted(map(str, possible)))
-            raise ParameterError(
-                f"metrics: for single rows there are {has}, got {str(name)!r}; the other reports have more"
-            )
-    return [possible[name] for name in names or LOSSES]
-
-
-def _is_loss(metric: Metric) -> bool:
-    """True for a mean over rows with a better direction."""
-    return metric.kind.totalled and metric.kind.of_rows and metric.best != "neither"
 
 
 # Successes of trials --------------------------------------------------------------------------------------------------

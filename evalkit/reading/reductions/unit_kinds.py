@@ -3,10 +3,14 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from evalkit.arrays import ParameterError
+from evalkit.catalogue import lookup
+from evalkit.catalogue.kinds import PerUnit
+from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.parameters import Significance
 from evalkit.reading.engines import backends
@@ -176,6 +180,47 @@ class Given:
         else:
             roles = Roles.of_wide(Columns.of(cells), p.columns, p.unit, p.systems)
         return units.read_table(roles, p.systems, p.metrics, reading)
+
+    def values(self, p: Significance, reading: Reading) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
+        """The values and their metrics; of trials none. Of ranked lists their own reader has both."""
+        if self.name == "classification":
+            losses = _losses(p.metrics)
+        elif own := [name for name in p.metrics if not lookup.of_catalogue(name)]:
+            raise ParameterError(
+                f"metrics: {own[0]} has nothing to be computed from, preds holds {self.kind.what}; "
+                "name the metric of these values"
+            )
+        data = self.read(p, reading)
+        if isinstance(data, Trials):
+            return data, ()
+        if data.label is not None:
+            return data.losses(losses), tuple(Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses)
+        stated = {name: best for part in self.cells.parts for name, best in part.directions.items()}  # by a file
+        stated |= data.directions
+        return data, tuple(Chosen(lookup.named(name, stated.get(name))) for name in data.metrics)
+
+
+LOSSES = ("brier", "log_loss")
+
+
+def _losses(names: Sequence[Any]) -> list[Metric]:
+    """The losses of these names, or the usual ones; raises ParameterError where one is not a mean over rows."""
+    possible = {name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)}
+    for name in names:
+        own = None if lookup.of_catalogue(name) else lookup.chosen([name], "counts", ())[0].metric
+        if own is not None and _is_loss(own):
+            possible[name] = own
+        if name not in possible:
+            has = ", ".join(sorted(map(str, possible)))
+            raise ParameterError(
+                f"metrics: for single rows there are {has}, got {str(name)!r}; the other reports have more"
+            )
+    return [possible[name] for name in names or LOSSES]
+
+
+def _is_loss(metric: Metric) -> bool:
+    """True for a mean over rows with a better direction."""
+    return metric.kind.totalled and metric.kind.of_rows and metric.best != "neither"
 
 
 @contextmanager
