@@ -6,24 +6,14 @@ from typing import Any
 
 import pandas as pd
 
+from evalkit import numbers
 from evalkit.drawing import claim_plots, figures, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pair, value, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import (
-    counted,
-    interval,
-    listed,
-    number,
-    p_value,
-    percent,
-    plural,
-    signed,
-    signed_percent,
-    whole_units,
-)
+from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
 from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages import lessons_page as lesson
 from evalkit.pages.page import also
@@ -429,7 +419,7 @@ def needed(study: Significance) -> Html:
 
 
 def _count(n: float) -> str:
-    return f"{whole_units(n):,}"
+    return f"{numbers.whole_units(n):,}"
 
 
 def teaching(study: Either) -> Html:

@@ -27,19 +27,8 @@ from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
-from evalkit.studies import units
-from evalkit.studies.study import (
-    EVERY,
-    Member,
-    Row,
-    Settings,
-    Study,
-    check_columns,
-    estimate_columns,
-    frame,
-    limits,
-    with_limits,
-)
+from evalkit.studies import study, units
+from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
 from evalkit.studies.units import Units
 
 SAMPLE = "data/interleaving/health_plans.parquet"
@@ -86,7 +75,7 @@ class Experiment(Study):
         """The lift, first over second − 1, with its interval, and the difference that would show."""
         first, second = (self.measure(chosen, name) for name in pair)
         c = inference.lift(first, second, self.inference_options(2))
-        return with_limits({"lift": c.difference}) | {"detectable": self.would_show(chosen, pair)}
+        return study.with_limits({"lift": c.difference}) | {"detectable": self.would_show(chosen, pair)}
 
     # What variance reduction and heavy users do to the answer
 
@@ -118,7 +107,7 @@ class Experiment(Study):
         wide = ways[0][2].difference.high - ways[0][2].difference.low
         for name, estimand, c in ways:
             e = c.difference
-            row = {"way": name, "estimand": estimand} | limits(e, "difference")
+            row = {"way": name, "estimand": estimand} | study.limits(e, "difference")
             users = ((e.high - e.low) / wide) ** 2 if 0 < wide < np.inf else float("nan")
             yield row | {"p": c.p_value, "n": e.n, "users": users}
 
@@ -128,7 +117,7 @@ class Experiment(Study):
         for share in (None, *CAPS) if self.plain else ():
             e = self.means(share).difference
             name = "not capped" if share is None else f"capped at the {share:.1%} quantile, {self.cap(share):.3g}"
-            yield {"name": name} | estimate_columns(e)
+            yield {"name": name} | study.estimate_columns(e)
 
     # The design
 
@@ -330,7 +319,7 @@ def check_metrics(data: list[Part], o: parameters.Interleaving) -> None:
     """Raise ParameterError if no metrics of users are named, or one is of a column that is not there."""
     if not o.metrics:
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
-    check_columns(o.metrics, data)
+    study.check_columns(o.metrics, data)
 
 
 def _numbers(o: parameters.Interleaving) -> list[str]:
