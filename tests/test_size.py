@@ -26,7 +26,7 @@ LINES = {
     "parameters": 810,
     "reading": 6_236,
     "statistics": 4_262,
-    "studies": 5_229,
+    "studies": 5_225,
     "top": 1_008,
 }
 MODULES = 160

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, groupby
@@ -19,7 +19,6 @@ from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import leakage
-from evalkit.offline.fitting import Fit
 from evalkit.offline.splits import Folds
 from evalkit.offline.ways import ONE_OUT
 from evalkit.reading.inputs.folds import Examples
@@ -69,10 +68,10 @@ class Validation(Shown, Study):
     """The study of out-of-fold predictions, or of estimators that evalkit fits.
 
     described: the estimators that are fitted, empty for predictions. threshold: the score from which a given prediction
-    is class 1. split: the folds. scored: system -> its out-of-fold rows, aligned with `rows`. fits: system -> its fits
-    on the folds, empty for predictions. refit: makes the fits on other splits. on_training: system -> the training rows
-    of a holdout. If features were selected, scored also has the system with a new selection on all rows (OUTSIDE) and
-    in each fold (INSIDE).
+    is class 1. split: the folds. scored: system -> its out-of-fold rows, aligned with `rows`. trained: system -> its
+    predictions on the training rows of each fold, where there are any. refit: makes the fits on other splits. If
+    features were selected, scored also has the system with a new selection on all rows (OUTSIDE) and in each fold
+    (INSIDE).
     """
 
     report: ClassVar[str] = "validation"
@@ -82,8 +81,7 @@ class Validation(Shown, Study):
     examples: Examples
     split: Folds
     scored: Mapping[str, Rows]
-    fits: Mapping[str, list[Fit]] = field(default_factory=dict)
-    on_training: Mapping[str, Rows] = field(default_factory=dict)
+    trained: Mapping[str, Sequence[Rows]] = field(default_factory=dict)
     refit: Callable[[], Resplits] | None = None
 
     # What was read
@@ -198,10 +196,6 @@ class Validation(Shown, Study):
         rows = {name: self.scored[name] for name in self.systems}
         return Units(self.rows.size, units.of_rows(rows, self.settings.metrics, listed, labels), ("fold",), labels)
 
-    def trained(self, system: str, fold: int) -> Rows | None:
-        """The rows of a system that trained a fold; None where there are no predictions on them."""
-        return self.fits[system][fold].train if self.fits else self.on_training.get(system)
-
     # Fold by fold
 
     @frame
@@ -221,8 +215,8 @@ class Validation(Shown, Study):
                     }
                     row["label"] = float(own.actual.mean()) if len(self.examples.classes) <= 2 else np.nan
                     row |= {chosen.label: chosen.value(own) for chosen in self.settings.metrics}
-                    side = self.trained(name, i)
-                    yield row if side is None else row | {"on_train": self.primary.value(side)}
+                    sides = self.trained.get(name)
+                    yield row | ({"on_train": self.primary.value(sides[i])} if sides else {})
 
     @cached_property
     def gap(self) -> Floats | None:
@@ -239,9 +233,9 @@ class Validation(Shown, Study):
 
         The interval joins those of the two values, whose rows are independent (MOVER).
         """
-        side, group = self.trained(self.subject, 0) if self.holdout else None, self.examples.group_number
-        if side is None:
+        if not (self.holdout and self.trained):
             return None
+        side, group = self.trained[self.subject][0], self.examples.group_number
         unit = None if group is None else group[self.folds.pairs[0][0]]
         return mover(self.interval(self.primary, replace(side, unit=unit)), self.estimate(self.primary, self.subject))
 
@@ -502,7 +496,7 @@ class Validation(Shown, Study):
         if p.score is None or len(self.examples.classes) != 2:
             return []
         listed = [leakage.score_scale([fold.member for fold in self.tests], p.score)]
-        if not self.fits:
+        if not self.fitted:
             listed.append(leakage.gives_away(p.counts))
         return [
             replace(finding, message=f"{name}: {finding.message}", rows=tuple(int(self.rows[i]) for i in finding.rows))

@@ -102,7 +102,7 @@ def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validatio
         examples=e,
         split=split,
         scored=systems if every else {name: rows.take(split.tested) for name, rows in systems.items()},
-        on_training={name: rows.take(train) for name, rows in systems.items()} if split.holdout else {},
+        trained={name: [rows.take(train)] for name, rows in systems.items()} if split.holdout else {},
     )
 
 
@@ -140,7 +140,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
         examples=e,
         split=setting.folds,
         scored={name: Rows.join([fit.test for fit in own]).take(order) for name, own in together.items()},
-        fits=fits,
+        trained={name: [fit.train for fit in own if fit.train] for name, own in fits.items()},
         refit=partial(resplits.fit_others, setting, learner, shared.metrics[0], first, fits[first], left),
     )
 
