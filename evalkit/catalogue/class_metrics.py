@@ -47,17 +47,12 @@ def _each(rows: Rows, classes: Ints) -> Iterator[Part]:
     return (Part(1 / len(classes), against_rest(rows, c)) for c in classes)
 
 
-def _by_class(rows: Rows) -> list[Bools]:
-    """The rows of each class that has any."""
-    return [rows.actual == c for c in np.unique(rows.actual)]
-
-
 def _all_classes(rows: Rows) -> Iterator[Part]:
     return _each(rows, np.arange(rows.classes))
 
 
 def _one_vs_rest(of: Metric) -> Combined:
-    return Combined(of, _all_classes, _by_class)
+    return Combined(of, _all_classes, classed=True)
 
 
 def _macro(of: Metric) -> Combined:
@@ -66,7 +61,7 @@ def _macro(of: Metric) -> Combined:
     def parts(rows: Rows) -> Iterator[Part]:
         return _each(rows, np.flatnonzero(labels.occurs(labels.one_vs_rest(rows.confusion))))
 
-    return Combined(of, parts, _by_class)
+    return Combined(of, parts, classed=True)
 
 
 def _with_rows(rows: Rows) -> Iterator[Part]:
@@ -104,16 +99,16 @@ CLASSES = rows_of(
         "weighted_f1": _weighted(counts.f_score),
         "weighted_precision": _weighted(counts.precision),
         "weighted_recall": RIGHT,
-        "balanced_accuracy": Combined(RECALL, _with_rows, _by_class),
+        "balanced_accuracy": Combined(RECALL, _with_rows, classed=True),
         "mcc": _table(labels.mcc),
         "kappa": _table(labels.kappa),
         "kappa_quadratic": _table(labels.kappa_quadratic),
         "top": Loss(lambda rows, k: labels.in_top(rows.actual, rows.scores, k)),
         "roc_auc_ovr": _one_vs_rest(ROC_AUC),
-        "roc_auc_hand_till": Combined(ROC_AUC, _pairs, _by_class, whole=False),
-        "roc_auc_ovr_weighted": Weighted(ROC_AUC, _all_classes, _by_class),
+        "roc_auc_hand_till": Combined(ROC_AUC, _pairs, classed=True, whole=False),
+        "roc_auc_ovr_weighted": Weighted(ROC_AUC, _all_classes, classed=True),
         "roc_auc_ovo_weighted": Weighted(
-            ROC_AUC, _pairs, _by_class, whole=False, counted=lambda rows: np.ones(len(rows), dtype=bool)
+            ROC_AUC, _pairs, classed=True, whole=False, counted=lambda rows: np.ones(len(rows), dtype=bool)
         ),
         "map_classes": _one_vs_rest(AVERAGE_PRECISION),
         "log_loss": Loss(lambda rows, k: losses.log_classes(rows.actual, rows.scores), losses.WORST),

@@ -70,9 +70,9 @@ class Kind(ABC):
         label = rows.actual == 1
         return [label, ~label] if self.apart else [np.ones(len(rows), dtype=bool)]
 
-    def strata(self, rows: Rows) -> list[Bools]:
-        """The groups of rows that add to the variance of a difference each by themselves; none where all do alike."""
-        return self.groups(rows) if self.apart else []
+    def strata(self, rows: Rows) -> Any:
+        """Each row's class, if the rows of each add to the variance of a difference by themselves; else None."""
+        return rows.actual != 1 if self.apart else None
 
     def excess(self, rows: Rows) -> float:
         """How much too high the value of so few rows is; what adds up where a metric is a mean of several."""

@@ -168,14 +168,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Combined(Kind):
-    """The mean over classes or labels of the metric `of`. parts: splits the rows into classes; by: into strata.
+    """The mean over classes or labels of the metric `of`. parts: splits the rows into classes.
 
-    whole: each part has all rows.
+    classed: each row has one class. whole: each part has all rows.
     """
 
     of: Metric
     parts: Callable[[Rows], Iterable[Part]]
-    by: Callable[[Rows], list[Bools]] = lambda rows: []
+    classed: bool = False
     whole: bool = True
 
     @property
@@ -188,9 +188,9 @@ class Combined(Kind):
         """Whether sums over rows tell it."""
         return self.whole and self.of.kind.summed
 
-    def strata(self, rows: Rows) -> list[Bools]:
+    def strata(self, rows: Rows) -> Any:
         """The rows of each class, if each row has one class."""
-        return self.by(rows)
+        return rows.actual if self.classed else None
 
     def weighed(self, rows: Rows) -> Iterable[Part]:
         """The parts with their shares in the mean."""
@@ -293,7 +293,7 @@ class Harmonic(Kind):
         """Whether sums over rows tell it."""
         return all(of.kind.summed for of in self.pair)
 
-    def strata(self, rows: Rows) -> list[Bools]:
+    def strata(self, rows: Rows) -> Any:
         """The strata of the first of the two metrics, which both share."""
         return self.pair[0].kind.strata(rows)
 

@@ -124,10 +124,14 @@ def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     if key is None:
         return _count_weights(score, label.astype(np.int64), 1 - label.astype(np.int64))
     key.sort()
-    code = key[::-1] >> 1
-    last = keys.run_ends(code)
-    tp = np.cumsum(key[::-1] & 1)[last]
-    return Counts.of(keys.ordered(code[last]).view(np.float64) * 2.0**exponent, tp, last + 1 - tp)
+    key = key[::-1].copy()
+    tp = np.cumsum(key & 1)
+    key >>= 1
+    last = keys.run_ends(key)
+    if len(last) < len(key):
+        tp, key = tp[last], key[last]
+    score = keys.ordered(key).view(np.float64)
+    return Counts.of(score * 2.0**exponent if exponent else score, tp, last + 1 - tp)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:

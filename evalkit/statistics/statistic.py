@@ -267,7 +267,7 @@ class OfRows(Statistic):
 
     def counted(self, rows: Bools) -> int:
         """How many rows these are."""
-        return int(rows.sum())
+        return int(np.count_nonzero(rows))
 
     def apart_by(self, other: OfRows) -> Floats:
         """The influence of each row on the difference, for unweighted rows.
@@ -285,13 +285,14 @@ class OfRows(Statistic):
 
         A stratum is the rows of a class.
         """
-        if self.layout is not Layout.PLAIN:
+        kind = self.chosen.metric.kind
+        if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
             return np.empty(0), np.empty(0, np.int64)
         a, b, times = self.pair(other)
-        strata = self.chosen.metric.kind.strata(a.rows)
-        moved = times * a.apart_by(b) ** 2 if strata else np.empty(0)
-        squares = [np.sum(moved[stratum]) for stratum in strata]
-        return np.array(squares), np.array([a.counted(stratum) for stratum in strata], np.int64)
+        of = kind.strata(a.rows)
+        squares: Floats = np.bincount(of, times * a.apart_by(b) ** 2).astype(np.float64, copy=False)
+        rows = np.bincount(of, a.rows.weight).astype(np.int64)
+        return squares[rows > 0], rows[rows > 0]
 
     def of_few(self, other: OfRows) -> tuple[float, float]:
         """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
