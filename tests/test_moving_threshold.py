@@ -120,7 +120,7 @@ def test_the_spread_of_costs_is_that_of_units(more, asked):
     moves = moving.moving(study)
     place = len(moves.threshold) // 3
     threshold = moves.threshold[place]
-    cut = MovingCut.of(study.sample.rows["a"], moves.tables["a"])
+    cut = MovingCut.of(study.measured.rows["a"], moves.tables["a"])
     weight = table.get("weight", pd.Series(np.ones(600)))
     alarm, miss = (table["a"] >= threshold) & (table["label"] == 0), (table["a"] < threshold) & (table["label"] == 1)
     loss = 2.0 * alarm + 7.0 * miss

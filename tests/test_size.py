@@ -14,11 +14,11 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_469,
+    "catalogue": 1_467,
     "commands": 441,
     "drawing": 1_385,
     "findings": 78,
-    "metrics": 1_991,
+    "metrics": 1_995,
     "offline": 802,
     "online": 956,
     "page": 183,
@@ -26,7 +26,7 @@ LINES = {
     "parameters": 810,
     "reading": 6_236,
     "statistics": 4_262,
-    "studies": 5_225,
+    "studies": 5_216,
     "top": 1_008,
 }
 MODULES = 160

@@ -133,6 +133,6 @@ def _scores(study: LabelsStudy) -> Iterator[Finding]:
 
 
 def _added_up(study: LabelsStudy) -> Iterator[Finding]:
-    if not study.sample.held:
+    if not study.measured.held:
         varied = "" if study.plain else " Tests of averages over labels take Kish's degrees of freedom."
         yield kinds.ROWS_ADDED_UP.note(most=study.settings.limits.reading.rows, varied=varied)

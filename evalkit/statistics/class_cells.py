@@ -236,9 +236,6 @@ class OfCells(OfRows):
         parts, of = list(self.chosen.metric.kind.weighed(self.rows)), Chosen(self.chosen.metric.kind.of)
         yield from self._pieces([self.of(of, part.rows) for part in parts], [part.share for part in parts])
 
-    def of_shares(self) -> None:
-        """The shares are fixed."""
-
     def both(self) -> list[Piece]:
         """The two metrics that this one is the harmonic mean of."""
         return self._pieces([self.of(Chosen(of), self.rows) for of in self.chosen.metric.kind.pair], [1.0, 1.0])

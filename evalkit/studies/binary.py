@@ -6,7 +6,7 @@ class, then to add up the influence of the rows on the metrics.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from evalkit.statistics.classes import SummedRows
 from evalkit.statistics.consistency import UNKNOWN
 from evalkit.statistics.forms import Binned
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.statistic import HeldRows, Known, Statistic
+from evalkit.statistics.statistic import Known, Statistic
 from evalkit.studies import score_curves
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.row_study import RowStudy
@@ -101,9 +101,9 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 class BinaryStudy(RowStudy):
     """The study of a table of labels and scores; the units are rows, or those that the parameter `unit` names.
 
-    measured: for rows in memory without thresholds, which the rows choose. positive, negative: the classes. positives:
-    the number of positive rows, unweighted. outside, wrong: per system, scores outside 0..1, and scores of 0 or 1 that
-    are wrong. precision: the float type of each system's scores.
+    positive, negative: the classes. positives: the number of positive rows, unweighted. outside, wrong: per system,
+    scores outside 0..1, and scores of 0 or 1 that are wrong. precision: the float type of each system's scores.
+    thresholds: of every system, by the rule, in this type; NaN if no threshold satisfies the rule.
     """
 
     rule: Rule
@@ -114,6 +114,7 @@ class BinaryStudy(RowStudy):
     outside: Mapping[str, int]
     wrong: Mapping[str, int]
     precision: Mapping[str, Precision]
+    thresholds: Mapping[str, float]
 
     report: ClassVar[str] = "classification"
 
@@ -122,33 +123,17 @@ class BinaryStudy(RowStudy):
         """The heading of the page's list of rows, empty if they are not in memory."""
         return "Row by row" if self.data else ""
 
-    @cached_property
-    def sample(self) -> HeldRows | SummedRows:
-        """Every system's scores with its threshold."""
-        if isinstance(self.measured, SummedRows):
-            return self.measured
-        each = self.measured.rows.items()
-        return HeldRows(
-            {name: rows.at(self.thresholds[name], self._redraw(rows)) for name, rows in each}, self.measured.ids
-        )
-
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
         """The metric of a system on the rows that are members; undefined at a threshold that none reaches."""
         if chosen.decided and np.isnan(self.thresholds[system]):
             level = self.settings.level
             return Known(chosen, Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED))
-        return self.sample.measure(chosen, system, member)  # type: ignore[arg-type]
+        return self.measured.measure(chosen, system, member)  # type: ignore[arg-type]
 
     @property
     def rechosen(self) -> bool:  # type: ignore[override]
         """Whether a rule chooses the threshold, and again on bootstrap samples of the rows."""
         return self.data is not None and self.rule.fixed is None
-
-    def _redraw(self, rows: Rows) -> Callable[[], Counts] | None:
-        """What is decided on bootstrap samples, which are those of all systems."""
-        drawn = self.settings.limits.bands
-        redrawn = partial(bootstrap.redrawn, rows, self.rule.choose, rng=self.rng(7), samples=drawn)
-        return cache(redrawn) if self.rechosen else None
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block with the threshold of a system."""
@@ -217,9 +202,9 @@ class BinaryStudy(RowStudy):
         drawn: dict[str, Any] = {"rng": self.rng(3), "resamples": self.settings.limits.bands}
         if self.plain:
             return [*bootstrap.resampled(influence.pooled(self.chances(system)), **drawn)]
-        if isinstance(self.sample, SummedRows):
+        if isinstance(self.measured, SummedRows):
             return []
-        return [*bootstrap.resampled_units(self.sample.rows[system], **drawn)]
+        return [*bootstrap.resampled_units(self.measured.rows[system], **drawn)]
 
     @property
     def banded(self) -> bool:
@@ -234,13 +219,6 @@ class BinaryStudy(RowStudy):
             return f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may leave them"
         varied = f"rows vary by {self.unit_name} or weight, and resampling them would take the rows again and again"
         return f"none, nor limits of calibration, gains and other base rates: {varied}"
-
-    @cached_property
-    def thresholds(self) -> dict[str, float]:
-        """The threshold of every system, by the rule, in the precision of its scores; NaN where none keeps it."""
-        if isinstance(self.measured, SummedRows):
-            return self.measured.thresholds
-        return {name: self.rule.at(self.table(name), self.precision[name]) for name in self.systems}
 
     @property
     def probabilities(self) -> bool:
@@ -444,7 +422,7 @@ class BinaryStudy(RowStudy):
             within: Any = self.measure(chosen, self.systems[0])
             return 0.5 if np.isfinite(within.value) else np.nan  # all rows of a unit tie
         if not chosen.base.metric.tabled:
-            sample: Any = self.sample
+            sample: Any = self.measured
             changed = {"threshold": threshold} if chosen.decided else {"score": np.full(len(self.account), score)}
             return chosen.value(replace(sample.rows[self.systems[0]], **changed))
         if chosen.decided:

@@ -7,6 +7,7 @@ The last part computes what the findings of the report state.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache, partial
 from itertools import compress
 from typing import Any
 
@@ -21,6 +22,7 @@ from evalkit.catalogue.row_metrics import GAUC, ROC_AUC
 from evalkit.catalogue.score_kinds import Curve
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, counts, curves, grid
+from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
@@ -31,6 +33,7 @@ from evalkit.reading.reductions.scores import Scores
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
+from evalkit.statistics.bootstrap import redrawn
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.classes import UNITS, ByScore, SummedRows
 from evalkit.statistics.forms import ranked
@@ -65,6 +68,11 @@ class Asked:
         """What is asked of decisions."""
         return {"rule": self.rule, "costs": self.costs}
 
+    def redraw(self, rows: Rows) -> Callable[[], Counts] | None:
+        """What is decided on bootstrap samples, which are those of all systems; None at a threshold that is fixed."""
+        drawn: Any = {"rng": study.random(self.settings.seed, 7), "samples": self.settings.limits.bands}
+        return None if self.rule.fixed is not None else cache(partial(redrawn, rows, self.rule.choose, **drawn))
+
 
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
     """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
@@ -85,7 +93,10 @@ def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> B
     """The study of rows in memory."""
     a = asked(data.rows.systems, data.outside, p, limits)
     fields, shared = row_study.of_rows(data, a.settings, p)
-    held = {name: Rows(data.label, score, **shared) for name, score in data.score.items()}
+    precision = {name: own["score"] for name, own in data.rows.precision.items()}
+    rows = {name: Rows(data.label, score, **shared) for name, score in data.score.items()}
+    thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
+    held = {name: own.at(thresholds[name], a.redraw(own)) for name, own in rows.items()}
     return BinaryStudy(
         **fields,
         **a.rules,
@@ -95,7 +106,8 @@ def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> B
         positives=int(data.label.sum()),
         outside={name: int(((score < 0) | (score > 1)).sum()) for name, score in data.score.items()},
         wrong={name: _wrong(data, name) for name in held},
-        precision={name: own["score"] for name, own in data.rows.precision.items()},
+        precision=precision,
+        thresholds=thresholds,
     )
 
 
@@ -144,6 +156,7 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
         outside=dict(zip(t.systems, odd[::2], strict=True)),
         wrong=dict(zip(t.systems, odd[1::2], strict=True)),
         precision=of.precision,
+        thresholds=measured.thresholds,
     )
 
 

@@ -313,9 +313,6 @@ class Rating(RowStudy):
     def _of_constant(self, chosen: Chosen, value: float) -> float:
         """The metric of one forecast for all rows; of a further column from the rows drawn."""
         c, kind, drawn = self.target, chosen.metric.kind, self.kept.sample.rows
-        if isinstance(self.sample, HeldRows):
-            rows = self.sample.rows[self.leader]
-            return chosen.value(replace(rows, score=np.full(len(rows), value), unit=None))
         if isinstance(kind, Quantile):
             table = replace(c, values=c.values - value).sizes()
             return kind.middle(table, float(c.rows.sum()), weighted=self.weighted).value
@@ -348,7 +345,7 @@ class Rating(RowStudy):
                 continue
             of, forecast, mean, skew = self.asked.centre(i) + float(ratio(wd, w)), float(ratio(wf, w)), wd / w, 0.0
             square, freedom, unsure = (wwdd - 2 * mean * wwd + mean**2 * ww) / w**2, w * w / ww - 1, 0.0
-            layout = self.sample.layout
+            layout = self.measured.layout
             if sample.is_whole:
                 yield tenth + 1, int(n), forecast, OfRows(IN_TENTH, error.take(drawn == tenth))
                 continue

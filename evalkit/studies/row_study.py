@@ -117,14 +117,9 @@ class RowStudy(Shown, Study):
     names: tuple[str, ...] = ()
 
     @property
-    def sample(self) -> Any:
-        """All systems on the same rows."""
-        return self.measured
-
-    @property
     def design(self) -> Any:
         """What says how the rows lie, and whether they are at hand."""
-        return self.sample
+        return self.measured
 
     @cached_property
     def slices(self) -> list[Slice]:
@@ -136,8 +131,8 @@ class RowStudy(Shown, Study):
     def units_held(self) -> Units:
         """The rows; those that are not at hand are read again as they are taken, of which one block is held at once."""
         if self.blocks is None:
-            listed = self.listed(self.sample.ids())
-            blocks = units.of_rows(self.sample.rows, self.settings.metrics, listed, self.names)
+            listed = self.listed(self.measured.ids())
+            blocks = units.of_rows(self.measured.rows, self.settings.metrics, listed, self.names)
         else:
             blocks = self._read_again(self.blocks)
         return Units(len(self.account), blocks, self.settings.segments, self.names)
@@ -175,7 +170,7 @@ class RowStudy(Shown, Study):
     @property
     def plain(self) -> bool:
         """True if rows are independent and unweighted."""
-        return self.sample.layout is Layout.PLAIN
+        return self.measured.layout is Layout.PLAIN
 
     @property
     def unit_name(self) -> str:
@@ -184,7 +179,7 @@ class RowStudy(Shown, Study):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
         """The metric of a system on the rows that are members."""
-        return self.sample.measure(chosen, system, member)
+        return self.measured.measure(chosen, system, member)
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The difference that so many rows would show."""

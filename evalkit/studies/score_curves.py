@@ -228,7 +228,7 @@ def excluding(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_pair(study: BinaryStudy, first: str, second: str) -> Differences:
-    match study.sample:
+    match study.measured:
         case HeldRows(rows):
             return differences(rows[first], rows[second], COARSE, level=study.settings.level)
     value = net_benefit(study.table(first), COARSE) - net_benefit(study.table(second), COARSE)
@@ -416,10 +416,10 @@ def _limits(e: Estimate, places: int) -> list[float]:
 
 def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
     """The intervals of the decisions of a study; none of sums over rows that vary by unit or weight."""
-    if study.plain or not isinstance(study.sample, HeldRows):
+    if study.plain or not isinstance(study.measured, HeldRows):
         return Plain(study.settings.level if study.plain else None)
     options, chosen = study.inference_options(1), [lookup.find(name, "counts") for name in METRICS]
-    cuts = {name: MovingCut.of(study.sample.rows[name], c) for name, c in moves.tables.items()}
+    cuts = {name: MovingCut.of(study.measured.rows[name], c) for name, c in moves.tables.items()}
     limits = {
         name: [[cut.estimate(metric, place, options) for metric in chosen] for place in range(moves.last + 1)]
         for name, cut in cuts.items()

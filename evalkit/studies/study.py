@@ -169,6 +169,11 @@ def _seeds(*key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(key)
 
 
+def random(*key: int) -> np.random.Generator:
+    """Random numbers of their own for each key, which begins with the seed."""
+    return np.random.Generator(np.random.PCG64(_seeds(*key)))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(ABC):
     """An evaluation of several systems on the same units. Data frames have one row per result.
@@ -261,7 +266,7 @@ class Study(ABC):
 
     def rng(self, *key: int) -> np.random.Generator:
         """Random numbers of its own for each result, so that none depends on what else was asked."""
-        return np.random.Generator(np.random.PCG64(_seeds(self.settings.seed, *key)))
+        return random(self.settings.seed, *key)
 
     @property
     def primary(self) -> Chosen:
