@@ -164,9 +164,9 @@ def test_p_does_not_depend_on_the_unit_of_the_numbers():
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """120,000 rows with ties, text ids, whole weights, groups, in three Parquet files."""
+    """40,000 rows with ties, text ids, whole weights, groups, in three Parquet files."""
     folder = tmp_path_factory.mktemp("table")
-    data = binary(120_000, seed=5, ties=4, units=30_000)
+    data = binary(40_000, seed=5, ties=4, units=10_000)
     for i, part in enumerate(np.array_split(np.arange(len(data)), 3)):
         data.iloc[part].to_parquet(folder / f"part{i}.parquet")
     return folder, data
@@ -207,7 +207,7 @@ def test_the_page_is_the_same_at_every_limit(table):
     folder, _ = table
     pages = []
     for memory, size in (("1GB", USUAL.reading.shard), ("250MB", 9_000)):
-        limits = replace(LESS, bins=2**12, reading=Reading(rows=100_000, shard=size, row=10**9))
+        limits = replace(LESS, bins=2**12, reading=Reading(rows=30_000, shard=size, row=10**9, units=2**12))
         asked = {"segments": "country", "unit": "user_id", "metrics": "roc_auc,average_precision,brier,f1"}
         pages.append(words("classification", classified(str(folder), limits, memory=memory, **asked)))
     assert pages[0] == pages[1]

@@ -143,8 +143,8 @@ def engine():
 
 def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(monkeypatch):
     monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
-    notebook = report.read(ROOT / "notebooks" / "interleaving.ipynb")
-    given = {"parameters": {"metrics": ["visits"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
+    notebook = report.read(ROOT / "notebooks" / "rating.ipynb")
+    given = {"parameters": {"metrics": ["mae"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
     here, kernel = (running.execute(notebook, **given, here=here) for here in (True, False))
     assert here == kernel
     assert here.failure is None
