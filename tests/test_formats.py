@@ -47,7 +47,7 @@ def test_a_format_of_its_own_is_read_like_any_other(folder):
     (folder / "out/lang=de").mkdir(parents=True)
     RATED.to_feather("out/lang=de/b.feather")
     assert outcomes.read_ratings("a.feather").forecast["system"].tolist() == [1.5, 2.5, 3.0]
-    assert outcomes.read_ratings("out", attributes=["lang"]).rows.text["attribute lang"].tolist() == ["de"] * 3
+    assert outcomes.read_ratings("out", attributes=["lang"]).rows.text["attribute lang"].texts.tolist() == ["de"] * 3
 
 
 def test_a_format_of_its_own_is_refused_like_any_other(folder):

@@ -33,7 +33,7 @@ def test_long_tables_are_joined_on_the_id():
     assert data.rows.id.tolist() == ["a", "b", "c"]
     assert data.label.tolist() == [0, 1, 0]
     assert data.score["y"].tolist() == [0.3, 0.8, 0.1]
-    assert data.rows.text["attribute team"].tolist() == ["s", "r", "(none)"]
+    assert data.rows.text["attribute team"].texts.tolist() == ["s", "r", "(none)"]
     assert (data.rows.read, data.rows.alone) == (6, 0)
     assert data.rows.columns == {"id": "id", "system": "model", "label": "y_true", "score": "y_score"}
 
@@ -120,7 +120,7 @@ def test_a_label_with_truth_and_no_score_is_refused_and_does_not_vanish():
     with pytest.raises(InputError, match="got no y_d beside 'p_d', p_b beside 'y_b', p_c beside 'y_c'; add or remove"):
         outcomes.read(frame)
     with pytest.raises(InputError, match=r"got none \(it has 'a', 'b'\)"):
-        outcomes.read(pd.DataFrame({"a": [1], "b": [0]}), kind="multi-label")
+        outcomes.read(pd.DataFrame({"a": [1], "b": [0]}), asked="multi-label")
 
 
 def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
@@ -135,7 +135,7 @@ def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
 def test_the_kind_can_be_named():
     frame = pd.DataFrame({"label": [1, 0], "score": [0.9, 0.1], "predicted": [1, 0]})
     assert isinstance(outcomes.read(frame), Binary)
-    assert isinstance(outcomes.read(frame, kind="multi-class"), MultiClass)
+    assert isinstance(outcomes.read(frame, asked="multi-class"), MultiClass)
 
 
 def test_forecasts():

@@ -16,11 +16,11 @@ from evalkit.online import experiments
 from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.reading.engines.backends import AtHand
-from evalkit.reading.engines.base import Engine, Query, streamed, typed
+from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, rules, sources, table
-from evalkit.reading.tables.parts import Part, Selection, Source, explained, names
+from evalkit.reading.tables.parts import Part, Selection, Source, names
 from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
 from evalkit.reading.tables.table import Coded, Table
 
@@ -151,12 +151,8 @@ def _kept(
 def _teams(engine: Engine, selection: Selection) -> list[dict[str, Any]]:
     """The rows n of each team of a part, and the sessions that begin with it; raises InputError for no row."""
     team, position = map(engine.dialect.quote, ("team", "position"))
-    cells = f"{team} AS team, count(*) AS n, count(*) FILTER (WHERE {position} = 1) AS sessions"
-    with explained(selection):
-        rows: list[dict[str, Any]] = engine.table(Query.of(selection, cells, f"GROUP BY {team}")).to_pylist()
-    if not rows:
-        raise selection.part.no_rows()
-    return rows
+    cells = [f"{team} AS team", f"count(*) FILTER (WHERE {position} = 1) AS sessions"]
+    return profile(engine, selection, cells, f"GROUP BY {team}")
 
 
 def _refusal(

@@ -13,7 +13,6 @@ from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Stock
-from evalkit.reading.inputs.runs import Runs
 from evalkit.statistics import independent, interval_methods, intervals
 from evalkit.statistics.intervals import Estimate
 from evalkit.studies.ranking import Ranking
@@ -32,7 +31,7 @@ def bounds(study: Ranking) -> pd.DataFrame:
     there are in all lists. value, low, high: means over the n queries on which the metric is defined now. Empty where
     all items are judged, and where the lists are not at hand or there are too many.
     """
-    if not isinstance(study.runs, Runs):
+    if not study.runs.rankings:
         return pd.DataFrame(columns=BOUNDS)
     rows = [
         {"metric": chosen.label, "system": name} | limits

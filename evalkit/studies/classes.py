@@ -25,7 +25,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs.outcomes import MultiClass
-from evalkit.reading.reductions.scores import Classes
+from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, inference
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.classes import SHARE, HeldClasses, SummedClasses
@@ -333,7 +333,7 @@ def _study(
 # Blocks ---------------------------------------------------------------------------------------------------------------
 
 
-def of_blocks(of: Classes, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
+def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of a table that is read once or twice. Raises ParameterError for a metric that needs the rows."""
     settings = asked(p, of.table.systems, limits, scored=of.scored, outside=of.outside)
     for chosen in settings.metrics:
@@ -357,7 +357,7 @@ def _seen(measured: SummedClasses, c: int) -> bool:
     return bool(measured.sizes()[c] or any(measured.said(name)[c] for name in measured.systems))
 
 
-def _whole_units(of: Classes) -> Classes:
+def _whole_units(of: Predictions) -> Predictions:
     """The table, its units side by side only where their cells are few; raises ParameterError for too many cells."""
     t = of.table
     systems, classes = len(t.systems), len(of.names)
@@ -372,7 +372,7 @@ def _whole_units(of: Classes) -> Classes:
     return of
 
 
-def _counted(of: Classes, settings: Settings) -> SummedClasses:
+def _counted(of: Predictions, settings: Settings) -> SummedClasses:
     """The first reading; raises InputError for ids that do not pair."""
     t, first = of.table, _first(of, settings)
     counted = row_study.counted(t, first)
@@ -386,7 +386,7 @@ def _counted(of: Classes, settings: Settings) -> SummedClasses:
     return measured
 
 
-def _first(of: Classes, settings: Settings) -> ByClass:
+def _first(of: Predictions, settings: Settings) -> ByClass:
     t, k, limits, primary = of.table, len(of.names), settings.limits, settings.metrics[0].base
     systems, sliced, few = len(t.systems), primary.metric.kind.totalled, row_study.few_units(t, limits)
     tops = [lookup.find(f"top@{n}", "classes") for n in TOPS if n <= k] if of.scored else []
@@ -404,7 +404,7 @@ def _first(of: Classes, settings: Settings) -> ByClass:
     )
 
 
-def _second(of: Classes, measured: SummedClasses, settings: Settings) -> ByMoves | None:
+def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:
     """What the second reading needs to know of the first; None where all is known."""
     systems, k, means = range(len(of.table.systems)), len(of.names), {}
     for group in measured.groups:

@@ -29,7 +29,7 @@ from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Binary, Predicted
 from evalkit.reading.reductions import scores
-from evalkit.reading.reductions.scores import Scores
+from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
@@ -120,7 +120,7 @@ def _wrong(d: Binary, name: str) -> int:
 # Blocks ---------------------------------------------------------------------------------------------------------------
 
 
-def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+def binary_of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
     """The study of a table that is read twice: what moves a metric depends on all scores."""
     t = of.table
     a = asked(t.systems, of.outside, p, limits)
@@ -140,7 +140,8 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
         of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
     design = layout_of(units=t.schema.unit, weights=of.scale is not None)
-    measured = SummedRows(t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, of.precision[name]))
+    precision = {name: own for name in t.systems for own in of.precision(name)}
+    measured = SummedRows(t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, precision[name]))
     measured.refuse_left_out()
     if not t.paired:
         nameless = replace(nameless, schema=replace(nameless.schema, id=None))
@@ -150,29 +151,29 @@ def binary_of_blocks(of: Scores, p: Classification, limits: Limits = USUAL) -> B
         **row_study.of_blocks(t, rows, a.settings, p, weighted=of.scale is not None),
         **a.rules,
         measured=measured,
-        positive=of.positive,
-        negative=of.negative,
+        positive=of.names[1],
+        negative=of.names[0],
         positives=positives,
         outside=dict(zip(t.systems, odd[::2], strict=True)),
         wrong=dict(zip(t.systems, odd[1::2], strict=True)),
-        precision=of.precision,
+        precision=precision,
         thresholds=measured.thresholds,
     )
 
 
-def _first(of: Scores, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
+def _first(of: Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
     systems, primary = of.table.systems, a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
     counting = Counting(2, of.scale, of.squares, FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
-    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision[name]) for name in systems]
+    cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
     more: Any = {"limits": limits, "ids": of.table.ids_held, "cuts": cuts, "within": within}
     more |= {"sliced": primary.base in losses, "within_slices": primary in within}
     return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few), **more)
 
 
-def _second(of: Scores, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
+def _second(of: Predictions, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
     """The second reading; None where tables and losses tell everything."""
     systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
     if measured.plain and len(systems) == 1:
@@ -224,9 +225,9 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     ([0.778, 0.556], ['a', 'b'])
     """
     p = p.filled(SAMPLE) if p.preds is None else p
-    predicted = Predicted.of(
+    predicted = Predicted(
         sources.parts(p.preds, p.header, limits.reading),
-        kind=p.kind,
+        asked=p.kind,
         positive=p.positive,
         columns=p.columns,
         systems=p.systems,

@@ -19,7 +19,7 @@ from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
-from evalkit.reading.inputs.aligned import Aligned, Layout
+from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import Ranked
 from evalkit.reading.inputs.unit_columns import Cells
@@ -104,29 +104,19 @@ def _ranking(p: Ranking, of: Opened) -> Inspection:
         return Inspection()
     asked: dict[str, Any] = {"systems": p.systems, "attributes": attributes(p), "unit": p.unit, "ranks": p.ranks}
     ranked = Ranked.of(run, judged or None, queries=queries or None, columns=columns, **asked)
-    plans = _planned(ranked)
-    printed = rows.printed(run[0], plans[0])
+    first = ranked.pieces[0]
     if _read(of, run):
         read = runs.of(ranked)
-        return Inspection("ranked lists", printed, read.systems, counted(len(read.query), "query"))
-    named = [name for name in plans[0].scores if name is not None]
-    return Inspection("ranked lists", printed, named or rows.names(run))
-
-
-def _planned(ranked: Ranked) -> list[rows.Plan]:
-    """The columns of ranked lists; those of their judgements and queries are looked for too."""
-    plans = [ranked.plan_run(part) for part in ranked.run]
-    for parts, plan in ((ranked.judged, ranked.plan_judgements), (ranked.queries, ranked.plan_queries)):
-        for part in parts or ():
-            plan(part)
-    return plans
+        return Inspection("ranked lists", first.printed, read.systems, counted(len(read.query), "query"))
+    named = [name for name in first.scores if name is not None]
+    return Inspection("ranked lists", first.printed, named or rows.names(run))
 
 
 def _classification(p: Classification, of: Opened) -> Inspection:
     if not (parts := _opened(p, of, "preds")[0]):
         return Inspection()
-    asked: dict[str, Any] = {"kind": p.kind, "positive": p.positive, "columns": p.columns, "systems": p.systems}
-    predicted = Predicted.of(parts, **asked, attributes=attributes(p))
+    asked: dict[str, Any] = {"asked": p.kind, "positive": p.positive, "columns": p.columns, "systems": p.systems}
+    predicted = Predicted(parts, **asked, attributes=attributes(p))
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
 
@@ -134,9 +124,9 @@ def _classification(p: Classification, of: Opened) -> Inspection:
 def _rating(p: Rating, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
-    given = aligned.given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes(p))
+    given = Given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes(p))
     what, layout = "actual values and forecasts", given.layouts[0]
-    return _of_rows(what, layout, outcomes.ratings_of(given.read()).rows if _read(of, parts) else None)
+    return _of_rows(what, layout, outcomes.ratings_of(given.rows()).rows if _read(of, parts) else None)
 
 
 def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
@@ -155,7 +145,7 @@ def _significance(p: Significance, of: Opened) -> Inspection:
     if listed or (header.is_ranking and not header.is_output):
         if judged or (p.qrels is None and not listed):
             asked: dict[str, Any] = {"systems": p.systems, "attributes": distinct((p.unit,))}
-            _planned(Ranked.of(parts, judged or None, columns=p.columns, **asked))
+            _ = Ranked.of(parts, judged or None, columns=p.columns, **asked).pieces
     elif not header.is_output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _read(of, parts):

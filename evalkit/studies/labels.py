@@ -24,7 +24,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs.outcomes import MultiLabel
-from evalkit.reading.reductions.scores import Labels
+from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.class_cells import Counting
@@ -191,14 +191,15 @@ def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> Labe
 # Blocks ---------------------------------------------------------------------------------------------------------------
 
 
-def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
+def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
     """The study of a table that is read twice. Raises ParameterError for a metric that needs the rows."""
     t = of.table
     settings = asked(p, t.systems, limits)
     for chosen in settings.metrics:
         if not _summed(chosen):
             raise ParameterError(f"metrics: {chosen.label} needs all rows in memory, got {t.rows:,} rows")
-    threshold = threshold_of(p, probabilities=of.sure)
+    sure = not of.outside
+    threshold = threshold_of(p, probabilities=sure)
     each = len(of.names) * (8 * len(t.systems) + 1) + (STEPS + 1) * (len(of.names) + BESIDE_LABELS)
     if t.schema.units * each > BESIDE:  # too many numbers to keep those of each unit side by side
         t = replace(t, schema=replace(t.schema, parted=False))
@@ -209,14 +210,14 @@ def of_blocks(of: Labels, p: Classification, limits: Limits = USUAL) -> LabelsSt
     metrics, primary = settings.metrics, settings.metrics[0]
     every: dict[str, Any] = {name: measured.measure(primary, name, EVERY) for name in t.systems}
     leader = study.leading(study.ranked({name: one.value for name, one in every.items()}, primary), settings.baseline)
-    asked_again = second(measured, metrics, leader, sure=of.sure)
+    asked_again = second(measured, metrics, leader, sure=sure)
     return LabelsStudy(
         **row_study.of_blocks(t, rows, settings, p, weighted=of.scale is not None),
         measured=replace(measured, second=asked_again, moved=row_study.nameless(t).total(asked_again)),
         names=of.names,
-        probabilities=of.sure,
+        probabilities=sure,
         threshold=threshold,
-        precision=of.precision,
+        precision={name: of.precision(name) for name in t.systems},
     )
 
 
@@ -227,9 +228,9 @@ def _summed(chosen: Chosen) -> bool:
     return known and not metric.columns and not (isinstance(metric.kind, Share) and metric.kind.picks)
 
 
-def _first(of: Labels, settings: Settings, threshold: float) -> ByLabel:
+def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
     k, s, limits, primary = len(of.names), len(of.table.systems), settings.limits, settings.metrics[0].base
-    cuts = [cuts_of(threshold, of.precision[name]) for name in of.table.systems]
+    cuts = [cuts_of(threshold, of.precision(name)) for name in of.table.systems]
     few = row_study.few_units(of.table, limits)
     losses = tuple(dict.fromkeys(c.base for c in settings.metrics if c.base.metric.kind.totalled))
     hits = {chosen.label: _hits(chosen) for chosen in settings.metrics if isinstance(chosen.metric.kind, Share)}

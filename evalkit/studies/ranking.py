@@ -24,7 +24,7 @@ from evalkit.reading.inputs import rows
 from evalkit.reading.inputs.lists import DEEPEST, Stock
 from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.reductions import sharded
-from evalkit.reading.reductions.sharded import Depth, InterpolatedPrecision, Measured, PerQuery, Unjudged
+from evalkit.reading.reductions.sharded import Depth, InterpolatedPrecision, PerQuery, Unjudged
 from evalkit.reading.tables import rules, sources
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
@@ -70,16 +70,7 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     catalogue, columns = listed.read_stock(items, p.columns), listed.other_columns(p.columns)
     relevant = rules.rounded(p.relevance_level, rules.of_role(judged or run or (), "grade", p.columns))
     cuts = p.ks or KS
-    ranked = rows.Ranked.of(
-        run,
-        judged,
-        columns=columns,
-        systems=p.systems,
-        attributes=shared.attributes,
-        unit=shared.unit,
-        queries=queries,
-        ranks=p.ranks,
-    )
+    ranked = rows.Ranked(run or (), judged, queries, columns, p.systems, shared.attributes, shared.unit, p.ranks)
     asks, reading = _asks(shared, cuts, relevant), limits.reading
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     study.check_systems(shared, data.systems)
@@ -124,7 +115,7 @@ class Ranking(Shown, Study):
     report: ClassVar[str] = "ranking"
     listed_under: ClassVar[str] = "Query by query"
 
-    runs: Runs | Measured
+    runs: Runs
     ks: tuple[int, ...]
     relevance_level: float
     catalogue: Stock | None = None
@@ -227,7 +218,7 @@ class Ranking(Shown, Study):
 
     def top(self, name: str, query: int, k: int) -> list[tuple[str, float]]:
         """Item and grade of the first k rows of a list, NaN of an item without judgement; of no items nothing."""
-        if not isinstance(self.runs, Runs) or self.runs.retrieved is None:
+        if self.runs.retrieved is None:
             return []
         lists, items = self.runs.rankings[name].retrieved, self.runs.retrieved.first(name, query, k)
         grades = lists.grade[lists.offset[query] : lists.offset[query] + len(items)]

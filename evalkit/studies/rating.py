@@ -27,7 +27,8 @@ from evalkit.metrics.grid import Counted
 from evalkit.metrics.kept import Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.rows import Rows
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import aligned, outcomes
+from evalkit.reading.inputs import outcomes
+from evalkit.reading.inputs.aligned import Given
 from evalkit.reading.inputs.outcomes import Ratings
 from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks
@@ -69,11 +70,11 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     settings = study.settings(
         p, lookup.chosen(p.metrics, "forecasts", METRICS), unit=p.unit, segments=p.segments, limits=limits
     )
-    named = {"systems": p.systems, "attributes": settings.attributes, "beside": settings.columns, "unit": p.unit}
-    given = aligned.given(p.preds, outcomes.FORECASTS, p.columns, p.header, limits.reading, **named)
+    parts, named = sources.parts(p.preds, p.header, limits.reading), (settings.attributes, settings.columns, p.unit)
+    given = Given(parts, outcomes.FORECASTS, p.columns, p.systems, *named)
     budget, groups = backends.budget(p.memory, p.threads, p.spill, limits.reading), (settings.segments, p.unit)
     with backends.needed(given.parts, budget) as engine:
-        data = blocks.table(engine, given, *groups, said=("forecast",)) if engine else outcomes.ratings_of(given.read())
+        data = blocks.table(engine, given, *groups, said=("forecast",)) if engine else outcomes.ratings_of(given.rows())
         study.check_systems(settings, data.systems)
         if isinstance(data, Blocks):
             return _of_blocks(data.grouped(*groups), settings, p)

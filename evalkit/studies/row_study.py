@@ -66,7 +66,7 @@ class Account:
 def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What every study of rows at hand has, and what the rows of all its systems share."""
     rows = data.rows
-    attributes = {name: rows.text[f"attribute {name}"] for name in settings.attributes}
+    attributes = {name: rows.text[f"attribute {name}"].texts for name in settings.attributes}
     unit = attributes[settings.unit] if settings.unit else None
     beside = {name: rows.numbers[f"beside {name}"] for name in settings.columns}
     fields = {"settings": settings, "systems": rows.systems, "attributes": attributes, "p": p, "data": data}

@@ -27,10 +27,10 @@ def frame(session, rows: pd.DataFrame):
     return session.createDataFrame(pa.Table.from_pandas(rows, preserve_index=False))
 
 
-def from_spark(*given, asks=ASKS, **options) -> sharded.Measured:
+def from_spark(*given, asks=ASKS, **options) -> runs.Runs:
     tables = (sources.parts(data, reading=READING) for data in given)
     found = sharded.read(Ranked.of(*tables, **options), asks, backends.budget(reading=READING))
-    assert isinstance(found, sharded.Measured)
+    assert not found.rankings
     return found
 
 

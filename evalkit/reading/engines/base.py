@@ -97,6 +97,15 @@ def added(whole: Any, part: Any) -> Any:
     return whole if part is None else part if whole is None else whole + part
 
 
+def profile(engine: Engine, selection: Selection, cells: Sequence[str], rest: str = "") -> list[dict[str, Any]]:
+    """The rows of a selection, as n, and cells, SQL; of each group, if any; raises InputError where there is no row."""
+    with explained(selection):
+        every = engine.table(Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)).to_pylist()
+    if not (rows := [row for row in every if row["n"]]):
+        raise selection.part.no_rows()
+    return rows
+
+
 def checked(
     engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), by: str | None = None
 ) -> list[dict[str, Any]]:
@@ -108,11 +117,7 @@ def checked(
     every = [(role, own.column, rule) for role, own in fields.items() for rule in own.rules]
     wrong = [rule.wrong(role, engine.dialect) for role, _, rule in every]
     counts = [f"count(*) FILTER (WHERE {condition}) AS wrong{i}" for i, condition in enumerate(wrong)]
-    query = Query.of(selection, ", ".join(["count(*) AS n", *cells, *counts]), f"GROUP BY {by}" if by else "")
-    with explained(selection):
-        rows: list[dict[str, Any]] = engine.table(query).to_pylist()
-    if not any(row["n"] for row in rows):
-        raise selection.part.no_rows()
+    rows = profile(engine, selection, [*cells, *counts], f"GROUP BY {by}" if by else "")
     for i, (role, column, rule) in enumerate(every):
         if any(row[f"wrong{i}"] for row in rows):
             number, value = engine.first(selection, wrong[i], role)

@@ -6,22 +6,21 @@ lacks are counted.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, codes
-from evalkit.limits import USUAL, Reading
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import formats, rules, table
 from evalkit.reading.tables import sources as folders
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import ANY, NUMBER, Field, Precision, Role
-from evalkit.reading.tables.table import Block, Coded, Table, Texts
+from evalkit.reading.tables.table import Block, Coded, Table
 
 
 def nothing_shared(names: Sequence[str]) -> InputError:
@@ -39,16 +38,12 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
     return InputError(f"{place}: {column} must have one value for id {id!r}, got {str(a)!r} and {str(b)!r}")
 
 
-def other_folds(place: str, id: str, folds: Sequence[str], name: str, other: str) -> InputError:
-    """The error for an id that two systems have in different parts of the table, such as folds."""
-    return InputError(
-        f"{place}: id {id!r} must be in the same folds in every system, got fold {', '.join(map(repr, folds))} only "
-        f"in system {name!r} and other folds in system {other!r}"
-    )
-
-
 def joined_on_id(
-    rows: list[Ints], id: np.ndarray, parts: list[np.ndarray], names: list[str], place: Callable[[int], str]
+    rows: list[Ints],
+    id: np.ndarray,
+    parts: list[np.ndarray],
+    names: Sequence[str | None],
+    place: Callable[[int], str],
 ) -> list[Ints]:
     """For each system its rows of the ids that all have, in the order of the ids, then of the parts they stand in."""
     of_id = codes(id)[0]
@@ -71,7 +66,7 @@ def _same_parts(
     of_id: Ints,
     parts: list[np.ndarray],
     id: np.ndarray,
-    names: list[str],
+    names: Sequence[str | None],
     place: Callable[[int], str],
 ) -> None:
     """Raise InputError if systems share an id and hold it in different parts, such as folds."""
@@ -81,7 +76,11 @@ def _same_parts(
             odd = alone[np.isin(of_id[alone], of_id[theirs])] if other != name else alone[:0]
             if odd.size:
                 row = int(odd[0])
-                raise other_folds(place(row), id[row], [str(part[row]) for part in parts], name, other)
+                folds = ", ".join(repr(str(part[row])) for part in parts)
+                raise InputError(
+                    f"{place(row)}: id {id[row]!r} must be in the same folds in every system, got fold {folds} only in "
+                    f"system {name!r} and other folds in system {other!r}"
+                )
 
 
 def repeated(code: Ints, at: Ints) -> int | None:
@@ -106,19 +105,13 @@ def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
     return [at[count[code[at]] == len(rows)] for at in ordered]
 
 
-def differing(values: np.ndarray, rows: Sequence[Ints]) -> tuple[int, int] | None:
-    """A row of the first system and one of another, paired, whose values differ; None where all agree."""
+def agree(column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]) -> None:
+    """Raise InputError if two systems give one row different values of what they share. rows: of each system."""
     for at in rows[1:]:
         differs = np.flatnonzero(values[at] != values[rows[0]])
         if differs.size:
-            return int(rows[0][differs[0]]), int(at[differs[0]])
-    return None
-
-
-def agree(column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise InputError if two systems give one row different values of what they share."""
-    if pair := differing(values, rows):
-        raise not_one(place(pair[1]), column, id[pair[1]], values[pair[0]], values[pair[1]])
+            first, other = int(rows[0][differs[0]]), int(at[differs[0]])
+            raise not_one(place(other), column, id[other], values[first], values[other])
 
 
 # Rows side by side ----------------------------------------------------------------------------------------------------
@@ -157,11 +150,6 @@ class Layout:
         return fields | {own_key(system, role, field): field for system, role, field in own}
 
     @property
-    def columns(self) -> tuple[dict[str, str], dict[str, str]]:
-        """The columns of text and of numbers by that role."""
-        return rules.split(self.fields)
-
-    @property
     def wide(self) -> bool:
         """True if each system has columns of its own."""
         return None not in self.own
@@ -192,10 +180,10 @@ class Aligned:
     systems: tuple[str, ...]
     rows: int
     ids: Callable[[], Any]
-    text: Texts
+    text: Mapping[str, Coded]
     numbers: Mapping[str, Floats]
     own: Mapping[str, Mapping[str, Floats]]
-    words: Mapping[str, Texts]
+    words: Mapping[str, Mapping[str, Coded]]
     locate: Callable[..., tuple[Part, int]]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
@@ -228,8 +216,8 @@ def read(
     """
     fields, first = [own.fields for own in every], every[0]
     rows = table.read(parts, fields)
-    joined = _wide(rows, first) if first.wide else _long(rows, first, systems)
-    if unit is not None and (without := np.flatnonzero(joined.text[f"attribute {unit}"] == NONE)).size:
+    joined = _aligned(rows, first, systems)
+    if unit is not None and (without := np.flatnonzero(joined.text[f"attribute {unit}"].texts == NONE)).size:
         raise no_unit(joined.place(int(without[0])), unit, without.size)
     return joined
 
@@ -244,34 +232,67 @@ class Given:
 
     parts: Sequence[Part]
     roles: Sequence[Role]
-    columns: Mapping[str, str]
+    columns: Mapping[str, str] = field(default_factory=dict)
     systems: Sequence[str] = ()
     attributes: Sequence[str] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
     unit: str | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ParameterError for an unknown role."""
+        roles_of.check_roles(self.columns, [role.name for role in self.roles])
+
+    @classmethod
+    def of(cls, data: Any, **chosen: Any) -> Self:
+        """From a file, folder, glob pattern, frame or list of these."""
+        return cls(folders.parts(data), **chosen)
+
     @cached_property
     def layouts(self) -> list[Layout]:
         """The columns of each part by role; raises InputError for all that are missing or unclear at once."""
-        chosen = self.roles, self.columns, self.systems, self.attributes, self.beside
-        return layouts(self.parts, lambda part: layout_of(part, *chosen))
+        return layouts(self.parts, self.layout)
 
-    def read(self) -> Aligned:
+    @property
+    def taken(self) -> dict[str, str]:
+        """The columns that have another use, each with the parameter that names it."""
+        return dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
+
+    def layout(self, part: Part) -> Layout:
+        """The columns of a part by role."""
+        return self.by_system(part, self.roles)
+
+    def by_system(self, part: Part, roles: Sequence[Role]) -> Layout:
+        """The columns of a part by role, of which each system has its own: in a long table or a wide one.
+
+        The first of the roles that systems have of their own must be there; the others may be, of all systems.
+        Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
+        """
+        own, *further = [role for role in roles if role.own]
+        names, taken = [role.name for role in roles], self.taken
+        matches = roles_of.match(part.columns, names, self.columns, part.name, taken, taken)
+        wide = {} if matches.has(own.name) else roles_of.wide(part.columns, f"{own.name}_", self.systems, part.name)
+        needed = [role.name for role in roles if role.required and not (role.own and wide)]
+        columns = matches.resolved(needed, matches.each_system(own.name, needed))
+        free = [name for name in part.columns if name not in taken]
+        roles_of.one_way(own.name, free, columns, self.columns, part.name)
+        own_columns: Mapping[Any, str] = wide or {None: columns[own.name]}
+        fields = {name: {own.name: Field(column, own.rules)} for name, column in own_columns.items()}
+        for role in further:
+            each = {name: f"{role.name}_{name}" if wide else columns.get(role.name) for name in fields}
+            if all(column in part.columns for column in each.values()):
+                for name, column in each.items():
+                    fields[name][role.name] = Field(str(column), role.rules, role.plain)
+        system = None if wide else columns.get("system")
+        return Layout(self.shared(roles, columns), fields, id=columns.get("id"), system=system)
+
+    def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
+        """The columns for segments and unit, those that metrics are computed from, and those that systems share."""
+        attributes = {f"attribute {name}": Field(name, ANY) for name in self.attributes}
+        return attributes | {f"beside {name}": Field(name, NUMBER) for name in self.beside} | shared_of(roles, columns)
+
+    def rows(self) -> Aligned:
         """Every row; raises InputError with file, column, row and value for what cannot be meant."""
         return read(self.parts, self.layouts, self.systems, self.unit)
-
-
-def given(
-    data: Any,
-    roles: Sequence[Role],
-    columns: Mapping[str, str] | None = None,
-    header: str | None = None,
-    reading: Reading = USUAL.reading,
-    **more: Any,
-) -> Given:
-    """A file, folder, glob pattern, frame or list of these; ParameterError for an unknown role."""
-    roles_of.check_roles(columns or {}, [role.name for role in roles])
-    return Given(folders.parts(data, header, reading), roles, columns or {}, **more)
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:
@@ -282,42 +303,6 @@ def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Lay
             raise InputError(f"{parts[0].name} and {part.name} must name the same systems in their columns")
     table.same_columns(parts, [own.fields for own in every])
     return every
-
-
-def layout_of(
-    part: Part,
-    roles: Sequence[Role],
-    chosen: Mapping[str, str],
-    systems: Sequence[str],
-    attributes: Sequence[str],
-    beside: Mapping[str, str] | None = None,
-) -> Layout:
-    """The columns of a part by role, of which each system has its own: in a long table or a wide one.
-
-    The first of the roles that systems have of their own must be there; the others may be, of all systems.
-    Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
-    """
-    own, *further = [role for role in roles if role.own]
-    names, taken = [role.name for role in roles], dict.fromkeys(attributes, ATTRIBUTE) | dict(beside or {})
-    matches = roles_of.match(part.columns, names, chosen, part.name, taken, taken)
-    wide = {} if matches.has(own.name) else roles_of.wide(part.columns, f"{own.name}_", systems, part.name)
-    needed = [role.name for role in roles if role.required and not (role.own and wide)]
-    columns = matches.resolved(needed, matches.each_system(own.name, needed))
-    free = [name for name in part.columns if name not in taken]
-    roles_of.one_way(own.name, free, columns, chosen, part.name)
-    own_columns: Mapping[Any, str] = wide or {None: columns[own.name]}
-    fields = {name: {own.name: Field(column, own.rules)} for name, column in own_columns.items()}
-    for role in further:
-        each = {name: f"{role.name}_{name}" if wide else columns.get(role.name) for name in fields}
-        if all(column in part.columns for column in each.values()):
-            for name, column in each.items():
-                fields[name][role.name] = Field(str(column), role.rules, role.plain)
-    return Layout(
-        attributes_by_role(attributes, beside or {}) | shared_of(roles, columns),
-        fields,
-        id=columns.get("id"),
-        system=None if wide else columns.get("system"),
-    )
 
 
 def shared_of(roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
@@ -331,79 +316,69 @@ def shared_of(roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Fi
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """A system, its key among a layout's own columns, its rows in the order of the result, and the blocks with some."""
+    """A system: its key among a layout's own columns, its rows as they come, and those that all have in their order."""
 
-    name: str
     key: str | None
+    read: Ints
     rows: Ints
-    blocks: Sequence[Block]
 
-    def precision(self, own: Mapping[str, Field]) -> dict[str, Precision]:
-        """The precision of each role of its own numbers: the widest of all parts."""
+    def precision(self, blocks: Sequence[Block], own: Mapping[str, Field]) -> dict[str, Precision]:
+        """The precision of each role of its own numbers: the widest of all parts that hold a row of it."""
         keys = {role: own_key(self.key, role, field) for role, field in own.items() if field.is_number}
-        return {
-            role: rules.widest(rules.of(block.part, block.fields[key].column) for block in self.blocks)
-            for role, key in keys.items()
-        }
+        place = np.searchsorted(self.read, np.cumsum([0, *(block.rows for block in blocks)]))
+        there = [block for block, a, b in zip(blocks, place, place[1:], strict=False) if a < b]
+        return {role: rules.widest(rules.of(b.part, b.fields[key].column) for b in there) for role, key in keys.items()}
 
 
-def _wide(rows: Table, layout: Layout) -> Aligned:
-    """One row a unit already: the systems are columns."""
-    id, order = rows.texts("id") if layout.id else None, np.arange(len(rows))
+def _side_by_side(rows: Table, layout: Layout, wanted: Sequence[str], id: np.ndarray | None) -> dict[str, _System]:
+    """The systems that are wanted: of a wide table columns, with one row a unit already; else joined on the id."""
+    keys: dict[str, str | None] = {str(name): name for name in layout.own}
+    read = [np.arange(len(rows))]
+    if not layout.wide:
+        every, code = _systems(rows, layout)
+        kept = kept_systems(every, wanted, layout, rows.blocks[0].part)
+        keys, read = {every[i]: None for i in kept}, [np.flatnonzero(code == i) for i in kept]
+    of = read
     if id is not None:
-        order = np.argsort(id, kind="stable")
-        again = np.flatnonzero(id[order][1:] == id[order][:-1])
-        if again.size:
-            row = int(order[again[0] + 1])
-            raise twice(rows.place(row), id[row])
-    systems = [_System(str(name), name, order, rows.blocks) for name in layout.own]
-    return _aligned(rows, layout, id, systems, len(rows))
-
-
-def _long(rows: Table, layout: Layout, systems: Sequence[str]) -> Aligned:
-    """One row a unit and system: the rows of the systems are joined on the id."""
-    every, code = _systems(rows, layout)
-    kept = kept_systems(every, systems, layout, rows.blocks[0].part)
-    names, of = [every[i] for i in kept], [np.flatnonzero(code == i) for i in kept]
-    wanted, id = sum(map(len, of)), rows.texts("id") if layout.id else None
-    if id is not None:
-        of = joined_on_id(of, id, [rows.texts(f"text {role}") for role in layout.within], names, rows.place)
+        parts = [rows.texts(f"text {role}") for role in layout.within]
+        of = joined_on_id(read, id, parts, [None] if layout.wide else [*keys], rows.place)
         if not len(of[0]):
-            raise nothing_shared(names)
-    blocks = [_with_rows(rows.blocks, code == i) for i in kept]
-    joined = [_System(name, None, at, some) for name, at, some in zip(names, of, blocks, strict=True)]
-    return _aligned(rows, layout, id, joined, wanted)
+            raise nothing_shared([*keys])
+    each = [(read[0], of[0])] * len(keys) if layout.wide else zip(read, of, strict=True)
+    return {name: _System(key, *own) for (name, key), own in zip(keys.items(), each, strict=True)}
 
 
-def _aligned(rows: Table, layout: Layout, id: np.ndarray | None, systems: Sequence[_System], wanted: int) -> Aligned:
-    """The systems' rows side by side; wanted: how many rows they have, those included that another one lacks."""
-    first = systems[0].rows
+def _aligned(rows: Table, layout: Layout, wanted: Sequence[str]) -> Aligned:
+    """The systems' rows side by side."""
+    id = rows.texts("id") if layout.id else None
+    systems = _side_by_side(rows, layout, wanted, id)
+    at = {name: system.rows for name, system in systems.items()}
+    main, first = next(iter(at.items()))
     shared = {role: _column(rows, key(role, field), field) for role, field in layout.shared.items()}
     if id is not None and not layout.wide:
         for role, values in shared.items():
             column = values.texts if isinstance(values, Coded) else values
-            agree(layout.shared[role].column, column, [system.rows for system in systems], id, rows.place)
+            agree(layout.shared[role].column, column, [*at.values()], id, rows.place)
     own = {
         name: {role: _column(rows, own_key(name, role, field), field) for role, field in fields.items()}
         for name, fields in layout.own.items()
     }
     text, numbers = _parted(shared, first, ordered=id is None)
-    rows_of = {system.name: system.rows for system in systems}
-    each = {system.name: _parted(own[system.key], system.rows, ordered=id is None) for system in systems}
+    each = {name: _parted(own[system.key], system.rows, ordered=id is None) for name, system in systems.items()}
     return Aligned(
-        systems=tuple(each),
+        systems=tuple(systems),
         rows=len(first),
         ids=lambda: rows.column(LISTED) if layout.listed else _numbered(first) if id is None else id[first],
         text=text,
         numbers=numbers,
         own={name: numbers for name, (_, numbers) in each.items()},
         words={name: text for name, (text, _) in each.items()},
-        locate=lambda row, system=systems[0].name: rows.locate(int(rows_of[system][row])),
+        locate=lambda row, system=main: rows.locate(int(at[system][row])),
         columns=printed(layout),
         sources=rows.sources,
         read=len(rows),
-        alone=wanted - len(first) * (1 if layout.wide else len(systems)),
-        precision={system.name: system.precision(layout.own[system.key]) for system in systems},
+        alone=sum(len(system.read) - len(system.rows) for system in systems.values()),
+        precision={name: of.precision(rows.blocks, layout.own[of.key]) for name, of in systems.items()},
         others=unread(rows.blocks[0].part, layout),
     )
 
@@ -419,24 +394,20 @@ def _column(rows: Table, key: str, field: Field) -> Coded | Floats:
     return rows.numbers(key) if field.is_number else rows.coded(key, field.plain, NONE)
 
 
-def _parted(columns: Mapping[str, Coded | Floats], rows: Ints, *, ordered: bool) -> tuple[Texts, dict[str, Floats]]:
+def _parted(
+    columns: Mapping[str, Coded | Floats], rows: Ints, *, ordered: bool
+) -> tuple[dict[str, Coded], dict[str, Floats]]:
     """These rows of the columns of text, and of those of numbers. ordered: the rows are in the order of the columns."""
     text = {role: column for role, column in columns.items() if isinstance(column, Coded)}
     numbers = {role: column for role, column in columns.items() if not isinstance(column, Coded)}
     if ordered and all(len(rows) == len(column) for column in columns.values()):
-        return Texts(text), numbers  # all rows, as they are
+        return text, numbers  # all rows, as they are
     taken = {role: column.take(rows) for role, column in text.items()}
-    return Texts(taken), {role: column[rows] for role, column in numbers.items()}
+    return taken, {role: column[rows] for role, column in numbers.items()}
 
 
 def _numbered(rows: Ints) -> np.ndarray:
     return (rows + 1).astype(str).astype(object)
-
-
-def _with_rows(blocks: Sequence[Block], member: Bools) -> list[Block]:
-    """The blocks that hold at least one of the rows."""
-    start = np.cumsum([0, *(block.rows for block in blocks)])
-    return [block for block, a, b in zip(blocks, start, start[1:], strict=False) if member[a:b].any()]
 
 
 def _systems(rows: Table, layout: Layout) -> tuple[list[str], Ints]:
@@ -479,12 +450,6 @@ def printed(layout: Layout) -> dict[str, str]:
         for role, column in fields.items():
             own.setdefault(role.split(" ")[0], []).append(column.column)
     return named | shared | {role: ", ".join(columns) for role, columns in own.items()}
-
-
-def attributes_by_role(names: Iterable[str], beside: Iterable[str] = ()) -> dict[str, Field]:
-    """The layout's columns for segments and unit, and those of numbers that metrics are computed from."""
-    numbers = {f"beside {name}": Field(name, NUMBER) for name in beside}
-    return {f"attribute {name}": Field(name, ANY) for name in names} | numbers
 
 
 def no_unit(place: str, unit: str, rows: int) -> InputError:

@@ -178,7 +178,7 @@ def predictions(parts: Sequence[Part], p: parameters.Validation, reading: Readin
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
     found = _examples(
         rows,
-        rows.text.coded,
+        rows.text,
         _classes(rows.numbers["label"], p.task),
         rows.columns,
         id=tables.Ids.of(rows.id) if "id" in rows.columns else None,
@@ -245,7 +245,7 @@ def _repeats_agree(rows: Aligned, e: Examples) -> None:
             raise aligned.not_one(rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row])
     key = e.id.code
     for role in ("repeat", "fold"):
-        column = rows.text.coded[role]
+        column = rows.text[role]
         key = key * len(column.names) + column.code
     if (again := aligned.repeated(key, np.arange(key.size))) is not None:
         raise InputError(

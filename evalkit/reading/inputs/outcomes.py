@@ -15,10 +15,9 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics import counts
 from evalkit.metrics.rows import By, Misses
-from evalkit.reading.inputs import aligned
-from evalkit.reading.inputs.aligned import Aligned, Layout
+from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables import rules
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
@@ -154,39 +153,16 @@ Outcomes = Binary | MultiClass | MultiLabel
 
 
 @dataclass(frozen=True, eq=False)
-class Predicted:
+class Predicted(Given):
     """A table of predictions before it is read, with the parameters about its columns.
 
     asked: the kind, where it is set. positive: the label that counts as 1, of labels other than 0 and 1, -1 and 1,
-    false and true. columns: role -> column. systems: those wanted. attributes: columns for segments and unit. beside:
-    columns of numbers that metrics are computed from, with the parameter that names each.
+    false and true.
     """
 
-    parts: Sequence[Part]
-    asked: str | None
-    positive: str | None
-    columns: Mapping[str, str]
-    systems: Sequence[str]
-    attributes: Sequence[str]
-    beside: Mapping[str, str]
-    unit: str | None
-
-    @classmethod
-    def of(
-        cls,
-        data: Any,
-        *,
-        kind: str | None = None,
-        positive: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        systems: Sequence[str] = (),
-        attributes: Sequence[str] = (),
-        beside: Mapping[str, str] | None = None,
-        unit: str | None = None,
-    ) -> "Predicted":
-        """From a file, folder, glob pattern, frame or list of these; ParameterError for an unknown role."""
-        roles_of.check_roles(columns or {}, NAMES)
-        return cls(sources.parts(data), kind, positive, columns or {}, systems, attributes, beside or {}, unit)
+    roles: Sequence[Role] = ROLES
+    asked: str | None = None
+    positive: str | None = None
 
     @cached_property
     def kind(self) -> str:
@@ -203,31 +179,25 @@ class Predicted:
             return "multi-class"
         return "multi-class" if "predicted" in roles and "score" not in roles and not wide else "binary"
 
-    @cached_property
-    def layouts(self) -> list[Layout]:
-        """The columns of each part by role; raises InputError for all that are missing or unclear at once."""
-        return aligned.layouts(self.parts, self._layout)
-
-    def _layout(self, part: Part) -> Layout:
+    def layout(self, part: Part) -> Layout:
         if self.kind == "binary":
-            return aligned.layout_of(part, BINARY, self.columns, self.systems, self.attributes, self.beside)
+            return self.by_system(part, BINARY)
         scores = _scores(part)
         needed = ["label", *([] if scores else ["predicted"])] if self.kind == "multi-class" else []
-        taken = dict.fromkeys(self.attributes, aligned.ATTRIBUTE) | dict(self.beside)
-        roles = roles_of.match(part.columns, NAMES, self.columns, part.name, taken, taken).resolved(needed)
-        shared = aligned.attributes_by_role(self.attributes, self.beside) | aligned.shared_of((LABEL, WEIGHT), roles)
+        roles = roles_of.match(part.columns, NAMES, self.columns, part.name, self.taken, self.taken).resolved(needed)
+        shared = self.shared((LABEL, WEIGHT), roles)
         own = {f"p {name[2:]}": Field(name, rules.NUMBER) for name in scores}
         if self.kind == "multi-class":
             own = ({"predicted": Field(roles["predicted"], plain=canonical)} if "predicted" in roles else {}) | own
         else:
-            _both_columns(part, scores, {*roles.values(), *taken})
+            _both_columns(part, scores, {*roles.values(), *self.taken})
             shared |= {f"true {name[2:]}": Field(f"y_{name[2:]}", rules.FLAGS) for name in scores}
             shared.pop("label", None)
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
     def read(self) -> Outcomes:
         """Every row; raises InputError with file, column, row and value for what cannot be meant."""
-        rows, first = aligned.read(self.parts, self.layouts, self.systems, self.unit), self.parts[0]
+        rows, first = self.rows(), self.parts[0]
         check_positive(self.positive, self.kind)
         if self.kind == "binary":
             return _binary(rows, self.positive, first)
@@ -241,7 +211,7 @@ def check_positive(positive: str | None, kind: str) -> None:
 
 
 def read(data: Any, **chosen: Any) -> Outcomes:
-    """The outcomes of a file, folder, glob pattern, frame or list of these; `chosen` as `Predicted.of` takes it."""
+    """The outcomes of a file, folder, glob pattern, frame or list of these; `chosen` as `Predicted` has it."""
     return Predicted.of(data, **chosen).read()
 
 
@@ -285,7 +255,7 @@ def no_weight(where: str, column: str) -> InputError:
 
 
 def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
-    coded, column = rows.text.coded["label"], rows.columns["label"]
+    coded, column = rows.text["label"], rows.columns["label"]
     if len(coded.names) > 2:
         rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
         raise too_many_labels(rows.place(coded.first(rare)), column, coded.names)
@@ -346,7 +316,7 @@ def _opposite(positive: str) -> str:
 
 
 def _multi_class(rows: Aligned, part: Part) -> MultiClass:
-    label, words = rows.text.coded["label"], {n: own.coded["predicted"] for n, own in rows.words.items() if own}
+    label, words = rows.text["label"], {n: own["predicted"] for n, own in rows.words.items() if own}
     roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]]}
     said = [name for predicted in words.values() for name in predicted.names]
     classes = classes_of([*roles], label.names, said, f"{part.name}: {rows.columns.get('predicted')}")
@@ -485,5 +455,5 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
 
 
 def read_ratings(data: Any, **chosen: Any) -> Ratings:
-    """The ratings of a file, folder, glob pattern, frame or list of these; `chosen` as `aligned.given` takes it."""
-    return ratings_of(aligned.given(data, FORECASTS, **chosen).read())
+    """The ratings of a file, folder, glob pattern, frame or list of these; `chosen` as `Given` has it."""
+    return ratings_of(Given.of(data, roles=FORECASTS, **chosen).rows())

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,11 +32,41 @@ ATTRIBUTE = "segments or unit"  # the parameters that name attributes
 LABELS, UNIT = (rules.SHORT,), (rules.PRESENT, rules.SHORT)
 LISTED = ("query", "item")  # what a row of a list is about
 ORDER = ("score", "rank")  # one of these orders a list, the first that is there
+NO_SCORE: Mapping[str | None, str] = {None: ""}
+
+
+RUN, JUDGED, BESIDE = "run", "judged", "beside"
+
+
+class Piece(NamedTuple):
+    """A part of ranked lists: a run, judgements or a table of queries, and the columns to read by role.
+
+    scores: for each system of a wide table the role of its score; one, under None, of another part. name: the system of
+    a run that does not say.
+    """
+
+    kind: str
+    part: Part
+    fields: dict[str, Field]
+    scores: Mapping[str | None, str]
+    name: str = ""
+
+    @property
+    def printed(self) -> dict[str, str]:
+        """Role -> column as the page prints it; TREC files have no columns to choose from."""
+        if self.part.layout is trec.RUN:
+            return {}
+        if self.part.layout:
+            return {name: f"field {i}" for i, name in enumerate(self.part.columns, start=1)}
+        columns = {role: field.column for role, field in self.fields.items() if " " not in role}
+        if None not in self.scores:
+            columns["score"] = ", ".join(self.fields[role].column for role in self.scores.values())
+        return columns | ({"not used": "rank"} if "score" in self.fields and "rank" in self.part.columns else {})
 
 
 @dataclass
 class Rows:
-    """Rows while they are read: Arrow text, doubles, and the part that each run of rows came from.
+    """Rows of one kind while they are read: Arrow text, doubles, and the part that each run of rows came from.
 
     score: a rank negated where rows have no score. ranked: whether that rank is the row's place in its list.
     """
@@ -51,18 +82,27 @@ class Rows:
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
+    def add(self, piece: Piece, block: Block, *, in_place: bool) -> None:
+        """Append what was read of a piece, once for each system of a wide table. in_place: as `Ranked.in_place`."""
+        columns, n = block.columns, block.rows
+        self.sources.append(block.source)
+        self.columns.update(piece.printed)
+        for system, role in piece.scores.items():
+            name = piece.name if system is None else system
+            self.system.append(says(piece.part, columns.get("system")) or (name, n))
+            self.query.append(columns["query"])
+            self.item.append(columns.get("item"))
+            self.score.append(-columns[role] if role == "rank" else columns.get(role))
+            self.ranked.append(np.broadcast_to(in_place and role == "rank", n))
+            self.grade.append(columns.get("grade"))
+            beside = {r.removeprefix("attribute "): c for r, c in columns.items() if r.startswith("attribute ")}
+            self.attributes.append(beside)
+            self.stretches.append((piece.part, n))
+
     def place(self, row: int) -> str:
         """The file and row, from 1, that a row of the whole came from."""
         part, number = table.located(self.stretches, row)
         return part.place(number)
-
-
-class Plan(NamedTuple):
-    """Which columns of a run to read, by role, and for each system the role of its score."""
-
-    fields: dict[str, Field]
-    scores: dict[str | None, str]
-    wide: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,31 +115,22 @@ class Ranked:
     """
 
     run: Sequence[Part]
-    judged: Sequence[Part] | None
-    queries: Sequence[Part] | None
-    columns: Mapping[str, str]
-    systems: Sequence[str]
-    attributes: Sequence[str]
-    unit: str | None
-    ranks: str
+    judged: Sequence[Part] | None = None
+    queries: Sequence[Part] | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    systems: Sequence[str] = ()
+    attributes: Sequence[str] = ()
+    unit: str | None = None
+    ranks: str = AS_GIVEN
+
+    def __post_init__(self) -> None:
+        """Raises ParameterError for an unknown role."""
+        roles_of.check_roles(self.columns, RULES)
 
     @classmethod
-    def of(
-        cls,
-        preds: Any,
-        qrels: Any = None,
-        *,
-        columns: Mapping[str, str] | None = None,
-        systems: Sequence[str] = (),
-        attributes: Sequence[str] = (),
-        unit: str | None = None,
-        queries: Any = None,
-        ranks: str = AS_GIVEN,
-    ) -> "Ranked":
-        """From files, folders, glob patterns, frames or lists of these; ParameterError for an unknown role."""
-        roles_of.check_roles(columns or {}, RULES)
-        judged, table = (None if data is None else folders.parts(data) for data in (qrels, queries))
-        return cls(folders.parts(preds), judged, table, columns or {}, systems, attributes, unit, ranks)
+    def of(cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any) -> "Ranked":
+        """From files, folders, glob patterns, frames or lists of these."""
+        return cls(folders.parts(preds), folders.given(qrels), folders.given(queries), **chosen)
 
     @property
     def graded(self) -> bool:
@@ -116,14 +147,21 @@ class Ranked:
         """The columns with one value a query, by role; rows without a unit would be one unit."""
         return {f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS) for name in self.attributes}
 
-    def in_place(self, role: str) -> bool:
-        """Whether rows ordered by this role keep their ranks as places in the list."""
-        return role == "rank" and self.ranks == AS_GIVEN
+    @property
+    def in_place(self) -> bool:
+        """Whether rows ordered by ranks keep these as places in the list."""
+        return self.ranks == AS_GIVEN
 
     # Which columns to read
 
-    def plan_run(self, part: Part) -> Plan:
-        """The columns of a run; raises InputError for all roles that have none."""
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """Every part with its columns; raises InputError for all roles of a part that have none."""
+        runs = [self._run(part, name) for part, name in zip(self.run, names(self.run), strict=True)]
+        return [*runs, *map(self._judgements, self.judged or ()), *map(self._query_table, self.queries or ())]
+
+    def _run(self, part: Part, name: str) -> Piece:
+        """The columns of a run, and those with one value a query where it holds them."""
         if part.layout is trec.QRELS:
             raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
         matches = self._matches(part)
@@ -134,17 +172,18 @@ class Ranked:
             raise _no_grade(part)
         roles = matches.resolved(needed, matches.each_system("score", needed))
         _no_role(part, roles, self.beside)
-        if wide:
-            scores = {f"score {name}": Field(column, RULES["score"]) for name, column in wide.items()}
-            own = {role: Field(roles[role], RULES[role]) for role in (*LISTED, *grade)}
-            return Plan(own | scores, dict(zip(wide, scores, strict=True)), wide=True)
-        order = next(role for role in ORDER if role in roles)
-        kept = (role for role in (*LISTED, "system", order, *grade) if role in roles)
-        return Plan({role: Field(roles[role], RULES[role]) for role in kept}, {None: order}, wide=False)
-
-    def fields_of(self, plan: Plan) -> dict[str, Field]:
-        """The columns of a run, and those with one value a query where it holds them."""
-        return plan.fields | (self.attribute_fields if self.queries is None else {})
+        order = [] if wide else [next(role for role in ORDER if role in roles)]
+        kept = [role for role in (*LISTED, *([] if wide else ["system"]), *order, *grade) if role in roles]
+        fields = {role: Field(roles[role], RULES[role]) for role in kept}
+        fields |= {f"score {system}": Field(column, RULES["score"]) for system, column in wide.items()}
+        scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
+        return Piece(
+            RUN,
+            part,
+            fields | (self.attribute_fields if self.queries is None else {}),
+            scores or {None: order[0]},
+            name,
+        )
 
     def _matches(self, part: Part) -> Matches:
         """The columns by role; a column may be the query and the unit or a segment at once."""
@@ -156,8 +195,7 @@ class Ranked:
             matches.columns.update(roles_of.match(part.columns, ["query"], chosen, part.name).columns)
         return matches
 
-    def plan_judgements(self, part: Part) -> dict[str, Field]:
-        """The columns of a part of judgements by role; raises InputError where it is none."""
+    def _judgements(self, part: Part) -> Piece:
         if part.layout and part.layout is not trec.QRELS:
             raise InputError(
                 f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds"
@@ -166,70 +204,25 @@ class Ranked:
         chosen = self._given(part, wanted)
         here = {role: name for role, name in chosen.items() if role == "grade" or name in part.columns}
         roles = roles_of.match(part.columns, wanted, here, part.name).resolved(wanted)
-        return {role: Field(roles[role], RULES[role]) for role in wanted}
+        return Piece(JUDGED, part, {role: Field(roles[role], RULES[role]) for role in wanted}, NO_SCORE)
 
-    def plan_queries(self, part: Part) -> dict[str, Field]:
-        """The columns of a part of the table with one row a query; raises InputError where it has no query."""
+    def _query_table(self, part: Part) -> Piece:
         chosen = {"query": self.columns["query"]} if self.columns.get("query") in part.columns else {}
         named = dict.fromkeys(self.attributes, ATTRIBUTE)
         roles = roles_of.match(part.columns, ["query"], chosen, part.name, named, named).resolved(["query"])
-        return {"query": Field(roles["query"])} | self.attribute_fields
+        return Piece(BESIDE, part, {"query": Field(roles["query"])} | self.attribute_fields, NO_SCORE)
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
         return {} if part.layout else {role: self.columns[role] for role in roles if role in self.columns}
 
-    # Reading them
-
-    def runs(self) -> Rows:
-        """The rows of the runs, once for each system of a wide table."""
+    def rows(self, kind: str) -> Rows:
+        """The rows of all parts of one kind."""
         rows = Rows()
-        for part, name in zip(self.run, names(self.run), strict=True):
-            self._add_run(rows, part, name)
+        for piece in self.pieces:
+            if piece.kind == kind:
+                rows.add(piece, table.block(piece.part, piece.fields), in_place=self.in_place)
         return rows
-
-    def _add_run(self, rows: Rows, part: Part, name: str) -> None:
-        """Read one part and append its rows; `name` is its system where the part does not say."""
-        plan = self.plan_run(part)
-        fields = self.fields_of(plan)
-        block = table.block(part, fields)
-        columns, n = block.columns, block.rows
-        rows.sources.append(block.source)
-        rows.columns.update(printed(part, plan))
-        for system, role in plan.scores.items():
-            rows.system.append((system, n) if system is not None else says(part, columns.get("system")) or (name, n))
-            rows.query.append(columns["query"])
-            rows.item.append(columns["item"])
-            rows.score.append(-columns[role] if role == "rank" else columns[role])
-            rows.ranked.append(np.broadcast_to(self.in_place(role), n))
-            rows.grade.append(columns["grade"] if self.graded else np.broadcast_to(np.nan, n))
-            rows.attributes.append({attribute: columns[f"attribute {attribute}"] for attribute in self.beside})
-            rows.stretches.append((part, n))
-
-    def judgements(self) -> Rows:
-        """The rows of the judgements."""
-        rows = Rows()
-        for part in self.judged or ():
-            columns = _add(rows, table.block(part, self.plan_judgements(part)))
-            rows.item.append(columns["item"])
-            rows.grade.append(columns["grade"])
-        return rows
-
-    def query_table(self) -> Rows:
-        """The table with one row a query."""
-        rows = Rows()
-        for part in self.queries or ():
-            columns = _add(rows, table.block(part, self.plan_queries(part)))
-            rows.attributes.append({name: columns[f"attribute {name}"] for name in self.attributes})
-        return rows
-
-
-def _add(rows: Rows, block: Block) -> Mapping[str, Any]:
-    """The columns of a block whose query and place are added to the rows."""
-    rows.sources.append(block.source)
-    rows.query.append(block.columns["query"])
-    rows.stretches.append((block.part, block.rows))
-    return block.columns
 
 
 def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
@@ -241,18 +234,6 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
                 raise ParameterError(
                     f"{ATTRIBUTE}: {name!r} is the {role} column of {part.name}, with one value per row"
                 )
-
-
-def printed(part: Part, plan: Plan) -> dict[str, str]:
-    """Role -> column as the page prints it; TREC files have no columns to choose from."""
-    if part.layout is trec.RUN:
-        return {}
-    if part.layout:
-        return {name: f"field {i}" for i, name in enumerate(part.columns, start=1)}
-    columns = {role: field.column for role, field in plan.fields.items() if not role.startswith("score ")}
-    if plan.wide:
-        columns["score"] = ", ".join(plan.fields[role].column for role in plan.scores.values())
-    return columns | ({"not used": "rank"} if "score" in plan.fields and "rank" in part.columns else {})
 
 
 def _no_grade(part: Part) -> InputError:
@@ -313,32 +294,3 @@ def _stem(name: str) -> str:
     while (suffix := "." + name.rsplit(".", 1)[-1]) in known and len(suffix) < len(name):
         name = name.removesuffix(suffix)
     return name
-
-
-# What is said of an input as a whole --------------------------------------------------------------------------------
-
-
-def no_judgement(where: str) -> InputError:
-    """The grade column is empty throughout."""
-    return InputError(f"{where}: the grade column holds no judgement")
-
-
-def nothing_in_common(system: str, has: str, judged: str) -> InputError:
-    """A system without a judged query."""
-    return InputError(
-        f"system {system!r} and the judgements must share queries, got none: the run has {has!r}, "
-        f"the judgements {judged!r}"
-    )
-
-
-def no_judged_item(system: str) -> InputError:
-    """A system all of whose items are unjudged."""
-    return InputError(
-        f"system {system!r} must return judged items, got none of its items in the judgements of its queries; write "
-        "item ids in the same way in both: upper and lower case, suffixes such as .jpg"
-    )
-
-
-def no_shared_table(where: str, has: str, judged: str) -> InputError:
-    """A table of queries without a judged one."""
-    return InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")

@@ -5,7 +5,7 @@ Queries: those with a judgement, in the order of their ids. A query that a syste
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -15,80 +15,153 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import lists as listed
-from evalkit.reading.inputs import rows as reading
 from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved
-from evalkit.reading.inputs.rows import Ranked, Rows
+from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, Ranked, Rows
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import ids
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")
 Ask = Callable[[Rankings], Sums]  # one value a query; where shards are measured, hashable and fit to be pickled
+NOTHING = Account(0, 0, 0, 0, 0, 0, 0)
 NONE = "(none)"  # the value of a query that has none in a column beside it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Runs:
     """Every system's rankings over the same queries, the attributes of each query, and the accounts of the rows.
 
-    attributes: text a query by column name. pooled_ideal: no judgement file, so the ideal knows returned rows only.
-    negative: judgements below 0, which count as not judged. retrieved: the items of the first rows of each list; None
-    where these are too many to keep.
+    query: the population's ids. top_grade: the highest grade of a judged query. attributes: text a query by column
+    name. pooled_ideal: no judgement file, so the ideal knows returned rows only. negative: judgements below 0, which
+    count as not judged. rankings: of each system, where they are at hand; else values: of each system what was asked
+    for. retrieved: the items of the first rows of each list; None where these are too many to keep.
     """
 
     systems: tuple[str, ...]
-    rankings: Mapping[str, Rankings]
     accounts: Mapping[str, Account]
     attributes: Mapping[str, np.ndarray]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
     pooled_ideal: bool
     negative: int
+    query: np.ndarray
+    top_grade: float
+    values: Mapping[tuple[str, Ask], Sums] = field(default_factory=dict)
+    rankings: Mapping[str, Rankings] = field(default_factory=dict)
     retrieved: Retrieved | None = None
 
-    @property
-    def query(self) -> np.ndarray:
-        """The population's ids."""
-        return self.rankings[self.systems[0]].query
-
-    @property
-    def top_grade(self) -> float:
-        """The highest grade of a judged query."""
-        return max(r.top_grade for r in self.rankings.values())
-
     def measure(self, system: str, ask: Ask) -> Sums:
-        """One value a query of a system's rankings."""
-        return ask(self.rankings[system])
+        """One value a query of a system's rankings; where these are not at hand, one of those that were asked for."""
+        return ask(self.rankings[system]) if self.rankings else self.values[system, ask]
 
 
-def read(
-    preds: Any,
-    qrels: Any = None,
-    *,
-    columns: Mapping[str, str] | None = None,
-    systems: Sequence[str] = (),
-    attributes: Sequence[str] = (),
-    queries: Any = None,
-    ranks: str = reading.AS_GIVEN,
-) -> Runs:
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The lists of some queries measured: one value a judged query.
+
+    first, beside: of each system none of whose queries is judged one of these, and one of the table of queries. values:
+    of each system by its name, and of each ask by its number, as asks need not be fit to be sent back.
+    """
+
+    query: Any
+    first: dict[str, str]
+    beside: list[str]
+    attributes: dict[str, np.ndarray]
+    negative: int
+    shared: bool
+    accounts: Mapping[str, Account]
+    values: dict[tuple[str, int], Sums]
+
+
+def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
     """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the judgements.
 
     preds: a long table (system, query, item, score or rank, grade), a wide one (a column of scores for each system) or
-    TREC runs. systems: which systems, or which columns of a wide table. attributes: columns with one value a query,
-    for segments and units, in `preds` or in `queries`, a table with one row a query. ranks: of lists without scores,
-    "as given" or "renumber", which closes gaps.
-    Raises InputError, with file, column, row and value, for whatever cannot be meant.
+    TREC runs. chosen: as `Ranked` has it. Raises InputError, with file, column, row and value, for whatever cannot be
+    meant.
     """
-    options = {"columns": columns, "systems": systems, "attributes": attributes, "queries": queries, "ranks": ranks}
-    return of(Ranked.of(preds, qrels, **options))
+    return of(Ranked.of(preds, qrels, **chosen))
 
 
 def of(ranked: Ranked) -> Runs:
     """As `read`."""
-    run = ranked.runs()
-    judged = run if ranked.graded else ranked.judgements()
-    beside = run if ranked.queries is None else ranked.query_table()
-    return built(Build(run, judged, beside, tuple(ranked.systems)), lambda build: build.runs(ranked.attributes))
+    run = ranked.rows(RUN)
+    judged = run if ranked.graded else ranked.rows(JUDGED)
+    beside = run if ranked.queries is None else ranked.rows(BESIDE)
+    return built(Build(run, judged, beside, tuple(ranked.systems)), partial(_whole, ranked=ranked))
+
+
+def _whole(build: "Build", ranked: Ranked) -> Runs:
+    """All lists at hand."""
+    names = build.systems
+    lists = build.built(names)
+    sources = [source for rows in build.parts for source in rows.sources]
+    top = max(rankings.top_grade for rankings, _ in lists.values())
+    runs = gathered([build.measured(lists, ranked.attributes)], ranked, (), build.run.columns, sources, top)
+    rankings = {name: rankings for name, (rankings, _) in lists.items()}
+    return replace(runs, rankings=rankings, retrieved=build.retrieved(names))
+
+
+def gathered(
+    shards: Sequence[Measured],
+    ranked: Ranked,
+    asks: Sequence[Ask],
+    columns: Mapping[str, str],
+    sources: Sequence[Source],
+    top: float,
+) -> Runs:
+    """The shards' lists end to end, in the order of the queries' ids; raises what concerns the input as a whole."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts, systems = pa.chunked_array([shard.query for shard in shards]), tuple(shards[0].accounts)
+    if not len(texts):
+        raise InputError(f"{sources[0].name}: the grade column holds no judgement")
+    order = pc.sort_indices(texts).to_numpy()
+    query = np.array(texts.take(order).to_pylist(), dtype=object)
+    accounts = {name: sum((shard.accounts[name] for shard in shards), NOTHING) for name in systems}
+    _check(accounts, shards, query[0], ranked)
+
+    def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(np.concatenate(parts)[order])
+
+    values: dict[tuple[str, Ask], Sums] = {}
+    for name, i in [*shards[0].values]:
+        parts = [shard.values.pop((name, i)) for shard in shards]  # one by one, as two copies of all need not fit
+        bottom = [part.denominator for part in parts if part.denominator is not None]
+        values[name, asks[i]] = Sums(joined([part.numerator for part in parts]), *([joined(bottom)] if bottom else []))
+    return Runs(
+        systems=systems,
+        accounts=accounts,
+        attributes={name: joined([shard.attributes[name] for shard in shards]) for name in ranked.attributes},
+        columns=columns,
+        sources=tuple(sources),
+        pooled_ideal=ranked.graded,
+        negative=sum(shard.negative for shard in shards),
+        query=query,
+        top_grade=top,
+        values=values,
+    )
+
+
+def _check(accounts: Mapping[str, Account], shards: Sequence[Measured], judged: str, ranked: Ranked) -> None:
+    """Raises InputError for a system or a table of queries that shares no query with the judgements."""
+    for name, account in accounts.items():
+        if not account.used:
+            has = next(shard.first[name] for shard in shards if name in shard.first)
+            raise InputError(
+                f"system {name!r} and the judgements must share queries, got none: the run has {has!r}, the judgements "
+                f"{judged!r}"
+            )
+        if account.unjudged == account.used and not ranked.graded:
+            raise InputError(
+                f"system {name!r} must return judged items, got none of its items in the judgements of its queries; "
+                "write item ids in the same way in both: upper and lower case, suffixes such as .jpg"
+            )
+    if ranked.queries and not any(shard.shared for shard in shards):
+        has = next(id for shard in shards for id in shard.beside)
+        where = ranked.queries[0].name
+        raise InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")
 
 
 def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
@@ -112,13 +185,14 @@ class Build:
     @cached_property
     def _queries(self) -> tuple[np.ndarray, list[Ints]]:
         """All query ids in the order of their bytes, and the codes of the run's, the judgements', the table's rows."""
-        parts = list({id(rows): rows for rows in (self.run, self.judged, self.beside)}.values())
-        names, codes = ids.sorted_codes(*(rows.query for rows in parts))
-        return names, [codes[next(i for i, part in enumerate(parts) if part is rows)] for rows in self._three]
+        names, codes = ids.sorted_codes(*(rows.query for rows in self.parts))
+        code = dict(zip(map(id, self.parts), codes, strict=True))
+        return names, [code[id(rows)] for rows in (self.run, self.judged, self.beside)]
 
     @property
-    def _three(self) -> tuple[Rows, Rows, Rows]:
-        return self.run, self.judged, self.beside
+    def parts(self) -> list[Rows]:
+        """The rows of the runs, the judgements and the table of queries, each once."""
+        return list({id(rows): rows for rows in (self.run, self.judged, self.beside)}.values())
 
     @cached_property
     def _items(self) -> ListedItems:
@@ -210,35 +284,33 @@ class Build:
             hint = "; no column names the system (system, model, run)" if unnamed and self.run.columns else ""
             raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
 
-    def runs(self, attributes: Sequence[str]) -> Runs:
-        """Everything put together; raises InputError where a system has no query in common with the judgements."""
-        if not len(self._population):
-            raise reading.no_judgement(self.run.stretches[0][0].name)
-        names = [name for name in self._systems[0] if not self.wanted or name in self.wanted]
-        built = self.built(names)
-        for name, (_, account) in built.items():
-            if not account.used:
-                raise self._nothing_in_common(name)
-            if account.unjudged == account.used and self.judged is not self.run:
-                raise reading.no_judged_item(name)
-        if self.beside is not self.run and not self.shared:
-            has = self._queries[0][self._queries[1][2][0]]
-            raise reading.no_shared_table(self.beside.stretches[0][0].name, has, self.population[0])
-        shared = () if self.judged is self.run else self.judged.sources
-        table = () if self.beside is self.run else self.beside.sources
-        return Runs(
-            systems=tuple(names),
-            rankings={name: rankings for name, (rankings, _) in built.items()},
-            accounts={name: account for name, (_, account) in built.items()},
+    @property
+    def systems(self) -> list[str]:
+        """The systems that are wanted, in order."""
+        return [name for name in self._systems[0] if not self.wanted or name in self.wanted]
+
+    def measured(
+        self, of: Mapping[str, tuple[Rankings, Account]], attributes: Sequence[str], asks: Sequence[Ask] = ()
+    ) -> Measured:
+        """The lists of each system, from what `built` gives, measured."""
+        import pyarrow as pa
+
+        alone = [name for name, (_, account) in of.items() if account.rows and not account.used]
+        first = {
+            name: int((self._systems[1] == np.flatnonzero(self._systems[0] == name)[0]).argmax()) for name in alone
+        }
+        return Measured(
+            query=pa.array(self._queries[0][self._population], pa.large_string()),
+            first={name: self._queries[0][self._queries[1][0][row]] for name, row in first.items()},
+            beside=self.beside.query[0].slice(0, 1).to_pylist(),
             attributes={name: self.attribute(name) for name in attributes},
-            columns=self.run.columns,
-            sources=(*self.run.sources, *shared, *table),
-            pooled_ideal=self.judged is self.run,
-            negative=self.negative,
-            retrieved=self._retrieved(names),
+            negative=self._judgements[2],
+            shared=bool(np.isin(self._population, self._queries[1][2]).any()),
+            accounts={name: account for name, (_, account) in of.items()},
+            values={(name, i): ask(rankings) for name, (rankings, _) in of.items() for i, ask in enumerate(asks)},
         )
 
-    def _retrieved(self, names: Sequence[str]) -> Retrieved | None:
+    def retrieved(self, names: Sequence[str]) -> Retrieved | None:
         """The items of the first rows of each list of these systems."""
         depth = listed.depth(len(names) * len(self._population))
         if not depth:
@@ -259,11 +331,6 @@ class Build:
         """Where each list begins among the ranked rows, and where the last one ends."""
         lists = len(self._systems[0]) * len(self._queries[0])
         return np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
-
-    @property
-    def negative(self) -> int:
-        """Judgements below 0."""
-        return self._judgements[2]
 
     def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
         """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
@@ -333,21 +400,7 @@ class Build:
             late=late,
             gaps=gaps,
         )
-        return Rankings(self.population, retrieved, ideal, top), account
-
-    @property
-    def population(self) -> np.ndarray:
-        """The ids of the judged queries."""
-        return self._queries[0][self._population]
-
-    def _nothing_in_common(self, name: str) -> InputError:
-        row = int(np.flatnonzero(self._systems[0][self._systems[1]] == name)[0])
-        return reading.nothing_in_common(name, self._queries[0][self._queries[1][0][row]], self.population[0])
-
-    @property
-    def shared(self) -> bool:
-        """Whether the table of queries has one of the judged ones."""
-        return bool(np.isin(self._population, self._queries[1][2]).any())
+        return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
 
     def attribute(self, name: str) -> np.ndarray:
         """One text a query of the population; raises InputError where a query has two."""

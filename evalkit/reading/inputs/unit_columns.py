@@ -19,11 +19,11 @@ import numpy as np
 from evalkit.arrays import Floats, InputError
 from evalkit.catalogue import lookup
 from evalkit.reading.engines.backends import AtHand
-from evalkit.reading.engines.base import Engine, Query, checked
+from evalkit.reading.engines.base import Engine, Query, checked, profile
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, rules
 from evalkit.reading.tables.duck import NUMBER
-from evalkit.reading.tables.parts import Part, Selection, at, explained
+from evalkit.reading.tables.parts import Part, Selection, at
 from evalkit.reading.tables.rules import Field
 
 _NAMES = tomllib.loads((pkgutil.get_data("evalkit.reading", "unit_names.toml") or b"").decode())  # also in a worker
@@ -310,10 +310,7 @@ class Cells:
         profiles = []
         for selection in self.selections:
             counts = [cell for i, name in enumerate(self._names) for cell in self._counts(selection, i, name)]
-            with explained(selection):
-                profiles += self.engine.table(Query.of(selection, ", ".join(["count(*) AS n", *counts]))).to_pylist()
-            if not profiles[-1]["n"]:
-                raise selection.part.no_rows()
+            profiles += profile(self.engine, selection, counts)
         return profiles
 
     def _counts(self, selection: Selection, i: int, name: str) -> list[str]:

@@ -13,14 +13,14 @@ import numpy as np
 
 from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.metrics.block import Block
-from evalkit.reading.engines.base import Engine, Query, typed
+from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import NONE, Aligned, Given, Layout
 from evalkit.reading.reductions.schema import ATTRIBUTE, WEIGHT, Reduced, Schema, Segment, own_name
 from evalkit.reading.tables import duck
 from evalkit.reading.tables import table as tables
-from evalkit.reading.tables.parts import Part, Selection, Source, explained
-from evalkit.reading.tables.rules import Field, Refused
+from evalkit.reading.tables.parts import Part, Selection, Source
+from evalkit.reading.tables.rules import Field, Refused, split
 from evalkit.system import progress
 
 Kept = TypeVar("Kept")
@@ -320,7 +320,7 @@ def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) 
     pieces, several = [], len(parts) > 1
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         name = aligned.stem(part) if several else aligned.SYSTEM
-        pieces.append(Piece(part, layout, part.select(*layout.columns, engine.dialect, frame=f"frame{i}"), name))
+        pieces.append(Piece(part, layout, part.select(*split(layout.fields), engine.dialect, frame=f"frame{i}"), name))
     return pieces
 
 
@@ -414,11 +414,7 @@ def laid(
 def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
     """The rows of each system of a part; raises InputError where there are none, or one has no system."""
     system = piece.system_in(engine)
-    with explained(piece.chosen):
-        rows = engine.table(Query.of(piece.chosen, f"{system} AS system, count(*) AS n", "GROUP BY 1")).to_pylist()
-    size = {row["system"]: row["n"] for row in rows if row["n"]}
-    if not size:
-        raise piece.part.no_rows()
+    size = {row["system"]: row["n"] for row in profile(engine, piece.chosen, [f"{system} AS system"], "GROUP BY 2")}
     if None in size or any(len(name.encode()) > duck.LONGEST for name in size):
         refuse_first(engine, piece)
     return size

@@ -18,32 +18,34 @@ from evalkit.limits import Reading
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
-from evalkit.reading.engines.base import Engine, Query
+from evalkit.reading.engines.base import Engine, profile
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks, Piece
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.parts import explained
 from evalkit.reading.tables.rules import MOST_WEIGHT, Field, Precision
 
-LABELS = 10_000  # distinct labels that are looked at: two are right
+LABELS, GROUPS = 10_000, 2**20  # of a system and a label that are looked at: of two classes and labels, of several
 LABEL, WEIGHT = "text label", "number weight"
 Row = Mapping[str, Any]  # rows of one system and label, and what is told of them
 
 
 @dataclass(frozen=True, eq=False)
-class Profiled:
-    """A table in an engine, and the counts of each part."""
+class Predictions:
+    """A table of labels and predictions in an engine, and the counts of each part.
+
+    names: the classes in order, of two the positive one last and "" for one that is never seen; or the labels.
+    """
 
     table: Blocks
     profiles: Sequence[Sequence[Row]]
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None, most: int = LABELS
-    ) -> "Profiled":
-        """By one query for each part, of so many systems and labels; InputError for what cannot be meant."""
+    def of(cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None) -> "Predictions":
+        """By one query for each part; raises InputError for what cannot be meant."""
+        most = GROUPS if predicted.kind == "multi-class" else LABELS
         pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
         profiles = [_profile(engine, piece, most) for piece in pieces]
         outcomes.check_positive(predicted.positive, predicted.kind)
@@ -51,6 +53,9 @@ class Profiled:
         for size, row in ((size, row) for size, rows in zip(sizes, profiles, strict=True) for row in rows):
             size[row["system"]] += row["n"]
         table = blocks.laid(engine, pieces, predicted.systems, segments, unit, sizes=sizes).grouped(segments, unit)
+        weight = table.schema.shared.get("weight")
+        if weight and max(row[f"max {WEIGHT}"] for rows in profiles for row in rows) <= 0:
+            raise outcomes.no_weight(pieces[0].part.name, weight.column)
         return cls(table, profiles)
 
     @property
@@ -75,36 +80,38 @@ class Profiled:
     def _key(self, system: str, role: str) -> str:
         return aligned.own_key(system if self.table.wide else None, role, self.table.schema.own[role][0])
 
-    def outside(self, roles: Sequence[str]) -> tuple[str, str, float, str] | None:
-        """Role, system, value and place of the first score that is no probability; None where there is none."""
-        t = self.table
-        for role, name in ((role, name) for role in roles for name in t.systems):
+    @property
+    def scored(self) -> bool:
+        """Whether systems give scores, and not a predicted class alone."""
+        return "predicted" not in self.table.schema.said
+
+    @cached_property
+    def outside(self) -> str:
+        """The first score that is no probability, in words; "" where there is none."""
+        t, said = self.table, self.table.schema.said if self.scored else ()
+        for role, name in ((role, name) for role in said for name in t.systems):
             low, high = self.ends(name, role)
             if low < 0 or high > 1:
                 at = t.engine.dialect.quote(self._key(name, role))
                 _, place, value = t.where(f"({at} < 0 OR {at} > 1)", at, 1, None if t.wide else name)[0]
-                return role, name, value, place
-        return None
+                return outcomes.outside(name, value, place, t.schema.own[role][0].column if len(said) > 1 else "")
+        return ""
 
-    def precision(self, system: str, role: str) -> Precision:
-        """The precision of a role of a system: the widest of the parts that hold some."""
-        parts = (
-            (piece.part, piece.layout.own[system if self.table.wide else None][role].column)
-            for piece, rows in zip(self.table.pieces, self.profiles, strict=True)
-            if self.table.wide or any(row["system"] == system for row in rows)
-        )
-        return rules.widest(rules.of(part, column) for part, column in parts)
+    def precision(self, system: str) -> list[Precision]:
+        """The precision of each role of a system that is measured: the widest of the parts that hold some."""
+        key, each = system if self.table.wide else None, zip(self.table.pieces, self.profiles, strict=True)
+        held = [piece for piece, rows in each if self.table.wide or any(row["system"] == system for row in rows)]
+        roles = self.table.schema.said
+        return [rules.widest(rules.of(p.part, p.layout.own[key][role].column) for p in held) for role in roles]
 
     @cached_property
     def scale(self) -> float | None:
         """Of what size weights are counted; None where there are none."""
-        weight, every = self.table.schema.shared.get("weight"), [row for rows in self.profiles for row in rows]
-        if weight is None:
+        if "weight" not in self.table.schema.shared:
             return None
-        most = max(row[f"max {WEIGHT}"] for row in every)
-        if most <= 0:
-            raise outcomes.no_weight(self.where, weight.column)
-        return grid.scale_of(most, sum(row["n"] for row in every), whole=not any(row["parted"] for row in every))
+        every = [row for rows in self.profiles for row in rows]
+        most, n = max(row[f"max {WEIGHT}"] for row in every), sum(row["n"] for row in every)
+        return grid.scale_of(most, n, whole=not any(row["parted"] for row in every))
 
     @property
     def squares(self) -> float:
@@ -114,8 +121,18 @@ class Profiled:
         most, n = max(row[f"max {WEIGHT}"] for _, row in self.wanted), sum(row["n"] for _, row in self.wanted)
         return grid.scale_of(most**2, n, whole=self.scale == 1 and n * most**2 < 2**62)
 
+    def only(self, kept: Sequence[int]) -> "Predictions":
+        """The table of some of the classes, of which alone there are rows that count."""
+        t, names = self.table, tuple(self.names[i] for i in kept)
+        if len(names) < 2:
+            raise outcomes.one_class(t.pieces[0].part.name, t.columns["label"], names[0])
+        number = np.zeros(len(self.names), np.int64)
+        number[list(kept)] = np.arange(len(kept))
+        coded = {role: replace(of, of=number[of.of]) for role, of in t.schema.coded.items()}
+        return replace(self, table=replace(t, schema=replace(t.schema, coded=coded)), names=names)
 
-def _profile(engine: Engine, piece: Piece, most: int) -> list[Row]:
+
+def _profile(engine: Engine, piece: Piece, most: int) -> Sequence[Row]:
     """Rows by system, and by label where there is one, with the ends of each number; InputError for a wrong value.
 
     most: of systems and labels that are looked at.
@@ -129,16 +146,12 @@ def _profile(engine: Engine, piece: Piece, most: int) -> list[Row]:
     cells += [f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted"] if WEIGHT in fields else []
     label = [quote(LABEL)] if LABEL in fields else []
     by = [*label, *([system] if piece.layout.system else [])]
-    cells = [f"{system} AS system", *(f"{at} AS label" for at in label), "count(*) AS n", *cells]
+    cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *cells]
     group = f" GROUP BY {', '.join(by)}" if by else ""
-    with explained(piece.chosen):
-        rows = engine.table(Query.of(piece.chosen, ", ".join(cells), f"{group} LIMIT {most}")).to_pylist()
-    rows = [row for row in rows if row["n"]]
-    if not rows:
-        raise piece.part.no_rows()
+    rows = profile(engine, piece.chosen, cells, f"{group} LIMIT {most}")
     if not all(_sound(row) for row in rows):
         blocks.refuse_first(engine, piece)
-    return list(rows)
+    return rows
 
 
 def _sound(row: Row) -> bool:
@@ -151,65 +164,44 @@ def _sound(row: Row) -> bool:
     )
 
 
+def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Predictions:
+    """The table; raises InputError where its labels, classes, systems, groups or units cannot be meant."""
+    found = Predictions.of(engine, predicted, segments, unit)
+    return KINDS[predicted.kind](found, predicted)
+
+
 # Two classes ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """A table of two classes that an engine holds. outside: says of a score that is no probability which it is.
-
-    scale, squares: what weights and their squares are counted in, None and 1 without weights. precision: what each
-    system's scores were stored in.
-    """
-
-    table: Blocks
-    positive: str
-    negative: str
-    outside: str
-    scale: float | None
-    squares: float
-    precision: Mapping[str, Precision]
-
-
-def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Scores:
-    """The table; raises InputError where its labels, systems, groups or units cannot be meant."""
-    profiled = Profiled.of(engine, predicted, segments, unit)
-    t, label = profiled.table, profiled.table.schema.shared["label"]
-    ends = {name: profiled.ends(name, "score") for name in t.systems}
+def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
+    t, label = found.table, found.table.schema.shared["label"]
+    ends = {name: found.ends(name, "score") for name in t.systems}
     sure = [name for name, (low, high) in ends.items() if low >= 0.5 and high <= 1]
-    outcomes.refuse_confidence(sure, t.others, profiled.where)
-    positive, negative = _labels(profiled, predicted.positive)
-    hits = sorted({row["label"] for _, row in profiled.wanted if label.plain(row["label"]) == positive})
-    hit = f"label IN ({', '.join(map(engine.dialect.literal, hits))})" if hits else "false"
+    outcomes.refuse_confidence(sure, t.others, found.where)
+    positive, negative = _labels(found, predicted.positive)
+    hits = sorted({row["label"] for _, row in found.wanted if label.plain(row["label"]) == positive})
+    hit = f"label IN ({', '.join(map(t.engine.dialect.literal, hits))})" if hits else "false"
     shared = {"hit": Field(label.column, rules.NUMBER)}
     shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
     query = t.query.around(f"*, CASE WHEN {hit} THEN 1e0 ELSE 0e0 END AS hit")
-    first = profiled.outside(["score"])
-    return Scores(
-        table=replace(t, query=query, schema=replace(t.schema, shared=shared)),
-        positive=positive,
-        negative=negative,
-        outside=outcomes.outside(*first[1:]) if first else "",
-        scale=profiled.scale,
-        squares=profiled.squares,
-        precision={name: profiled.precision(name, "score") for name in t.systems},
-    )
+    t = replace(t, query=query, schema=replace(t.schema, shared=shared))
+    return replace(found, table=t, names=(negative, positive))
 
 
-def _labels(profiled: Profiled, positive: str | None) -> tuple[str, str]:
+def _labels(found: Predictions, positive: str | None) -> tuple[str, str]:
     """The positive and the negative label."""
-    t, total = profiled.table, Counter[str]()
+    t, total = found.table, Counter[str]()
     field = t.schema.shared["label"]
-    for _, row in profiled.wanted:
+    for _, row in found.wanted:
         total[field.plain(row["label"])] += row["n"]
     names = sorted(total)
     if len(names) > 2:
         rare = outcomes.rarest({name: total[name] for name in names})
-        piece, label = next((p, row["label"]) for p, row in profiled.wanted if field.plain(row["label"]) == rare)
+        piece, label = next((p, row["label"]) for p, row in found.wanted if field.plain(row["label"]) == rare)
         same = f"{t.engine.dialect.quote(LABEL)} = {t.engine.dialect.literal(label)}"
         number, _ = t.engine.first(piece.chosen, same, LABEL)
         raise outcomes.too_many_labels(piece.part.place(number), field.column, names)
-    return outcomes.two_labels(names, positive, profiled.where, field.column)
+    return outcomes.two_labels(names, positive, found.where, field.column)
 
 
 # Several classes ------------------------------------------------------------------------------------------------------
@@ -217,33 +209,6 @@ def _labels(profiled: Profiled, positive: str | None) -> tuple[str, str]:
 
 SCORE = 64  # bytes that a score needs while its block is reduced
 MOST = 4_096  # distinct texts of a column of classes
-GROUPS = 2**20  # of a system and a label that are looked at
-
-
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """A table of several classes that an engine holds. names: the classes, in order.
-
-    scored: whether each class has a score. outside: the first score that is no probability, in words, "" where there is
-    none. scale, squares: what weights and their squares are counted in, None and 1 without weights.
-    """
-
-    table: Blocks
-    names: tuple[str, ...]
-    scored: bool
-    outside: str
-    scale: float | None
-    squares: float
-
-    def only(self, kept: Sequence[int]) -> "Classes":
-        """The table of some of the classes, of which alone there are rows that count."""
-        t, names = self.table, tuple(self.names[i] for i in kept)
-        if len(names) < 2:
-            raise outcomes.one_class(t.pieces[0].part.name, t.columns["label"], names[0])
-        number = np.zeros(len(self.names), np.int64)
-        number[list(kept)] = np.arange(len(kept))
-        coded = {role: replace(of, of=number[of.of]) for role, of in t.schema.coded.items()}
-        return replace(self, table=replace(t, schema=replace(t.schema, coded=coded)), names=names)
 
 
 def wide(reading: Reading, columns: int) -> Reading:
@@ -254,28 +219,15 @@ def wide(reading: Reading, columns: int) -> Reading:
     )
 
 
-def read_classes(
-    engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None
-) -> Classes:
-    """The table; raises InputError where its labels, classes, systems, groups or units cannot be meant."""
-    profiled = Profiled.of(engine, predicted, segments, unit, GROUPS)
-    t, texts = profiled.table, {"label": sorted({row["label"] for _, row in profiled.wanted})}
+def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
+    t, texts = found.table, {"label": sorted({row["label"] for _, row in found.wanted})}
     texts |= {"predicted": list(t.texts("predicted"))} if "predicted" in t.schema.own else {}
     roles = {outcomes.canonical(role[2:]): role for role in t.schema.own if role != "predicted"}
     names = _classes(t, texts, roles)
     for role, every in texts.items():
         t = t.coded(role, {text: names.index(_field(t, role).plain(text)) for text in every})
-    said = [roles[name] for name in names] if roles else ["predicted"]
-    first = profiled.outside(said) if roles else None
-    column = t.schema.own[first[0]][0].column if first else ""
-    return Classes(
-        table=replace(t, schema=replace(t.schema, said=tuple(said))),
-        names=names,
-        scored=bool(roles),
-        outside=outcomes.outside(*first[1:], column) if first else "",
-        scale=profiled.scale,
-        squares=profiled.squares,
-    )
+    said = tuple(roles[name] for name in names) if roles else ("predicted",)
+    return replace(found, table=replace(t, schema=replace(t.schema, said=said)), names=names)
 
 
 def _field(t: Blocks, role: str) -> Field:
@@ -312,56 +264,27 @@ def _other(t: Blocks, role: str, texts: Sequence[str], names: Sequence[str]) -> 
     return place, text
 
 
-# Several labels -------------------------------------------------------------------------------------------------------
+# Several labels, and any of them --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """A table of several labels that an engine holds. names: the labels, in the order of the columns.
-
-    sure: whether every score lies in 0..1. scale, squares: what weights and their squares are counted in, None and 1
-    without weights. precision: what the scores of each label were stored in, by system.
-    """
-
-    table: Blocks
-    names: tuple[str, ...]
-    sure: bool
-    scale: float | None
-    squares: float
-    precision: Mapping[str, list[Precision]]
+def _of_labels(found: Predictions, predicted: Predicted) -> Predictions:
+    return replace(found, names=tuple(role.removeprefix("p ") for role in found.table.schema.said))
 
 
-def read_labels(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Labels:
-    """The table; raises InputError where its systems, groups or units cannot be meant."""
-    profiled = Profiled.of(engine, predicted, segments, unit)
-    t, said = profiled.table, profiled.table.schema.said
-    return Labels(
-        table=t,
-        names=tuple(role.removeprefix("p ") for role in said),
-        sure=profiled.outside(said) is None,
-        scale=profiled.scale,
-        squares=profiled.squares,
-        precision={name: [profiled.precision(name, role) for role in said] for name in t.systems},
-    )
-
-
-# Any of them --------------------------------------------------------------------------------------------------------
-
-READERS: Mapping[str, Callable[..., Scores | Classes | Labels]] = {
-    "binary": read,
-    "multi-class": read_classes,
-    "multi-label": read_labels,
+KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
+    "binary": _of_two,
+    "multi-class": _of_classes,
+    "multi-label": _of_labels,
 }
 
 
 @contextmanager
 def opened(
     predicted: Predicted, budget: Budget, segments: Sequence[str], unit: str | None
-) -> Iterator[Scores | Classes | Labels | None]:
+) -> Iterator[Predictions | None]:
     """The table in an engine where it has more rows than are kept; None where it is to be kept."""
     reading = budget.reading
     if predicted.kind != "binary":
         reading = wide(reading, sum(field.is_number for field in predicted.layouts[0].fields.values()))
     with backends.needed(predicted.parts, replace(budget, reading=reading)) as engine:
-        reader = READERS[predicted.kind]
-        yield reader(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None
+        yield read(engine, predicted, list(dict.fromkeys(segments)), unit) if engine else None

@@ -8,7 +8,7 @@ the last bit, however the shards are cut and on any machine.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,37 +21,10 @@ from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
 from evalkit.reading.engines.base import Engine, Query, checked
 from evalkit.reading.inputs import rows, runs
-from evalkit.reading.inputs import rows as reading
-from evalkit.reading.inputs import runs as whole
-from evalkit.reading.inputs.rows import Ranked, Rows
-from evalkit.reading.inputs.runs import Account, Ask, Build, Runs
-from evalkit.reading.tables.parts import Part, Selection, Source
-from evalkit.reading.tables.rules import Fields, split
-
-NONE = Account(0, 0, 0, 0, 0, 0, 0)
-RUN, JUDGED, BESIDE = "run", "judged", "beside"
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What `Runs` has except the lists: for each system the values per query that were asked for."""
-
-    systems: tuple[str, ...]
-    accounts: Mapping[str, Account]
-    attributes: Mapping[str, np.ndarray]
-    columns: Mapping[str, str]
-    sources: tuple[Source, ...]
-    pooled_ideal: bool
-    negative: int
-    query: np.ndarray
-    top_grade: float
-    found: Mapping[tuple[str, Ask], Sums]
-
-    retrieved: ClassVar[None] = None
-
-    def measure(self, system: str, ask: Ask) -> Sums:
-        """One value a query of a system; one of those that were asked for."""
-        return self.found[system, ask]
+from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, Piece, Ranked, Rows
+from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
+from evalkit.reading.tables.parts import Selection
+from evalkit.reading.tables.rules import split
 
 
 class Read(NamedTuple):
@@ -102,46 +75,16 @@ class _Shard(Rows):
         return self.reads[self.parts[row]].name
 
 
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """The lists of some queries measured: one value a judged query.
-
-    first, beside: one query of the runs, and of the table of queries, for the error of rows that share none. values:
-    of each system by its name, and of each ask by its number, as asks need not be fit to be sent back.
-    """
-
-    query: Any
-    first: list[str]
-    beside: list[str]
-    attributes: dict[str, np.ndarray]
-    negative: int
-    shared: bool
-    accounts: Mapping[str, Account]
-    values: dict[tuple[str, int], Sums]
-
-
-def measure(table: Any, before: int = 0, *, task: Task) -> list[Lists]:
+def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
     """Whole queries measured."""
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
     beside = _shard(table, BESIDE, task) if task.beside else run
-    return [whole.built(Build(run, judged, beside, ()), partial(_measured, task=task))]
+    return [runs.built(Build(run, judged, beside, ()), partial(_measured, task=task))]
 
 
-def _measured(build: Build, task: Task) -> Lists:
-    import pyarrow as pa
-
-    lists = build.built(task.systems, task.top)
-    return Lists(
-        query=pa.array(build.population, pa.large_string()),
-        first=build.run.query[0].slice(0, 1).to_pylist(),
-        beside=build.beside.query[0].slice(0, 1).to_pylist(),
-        attributes={name: build.attribute(name) for name in task.attributes},
-        negative=build.negative,
-        shared=build.shared,
-        accounts={name: account for name, (_, account) in lists.items()},
-        values={(name, i): ask(rankings) for name, (rankings, _) in lists.items() for i, ask in enumerate(task.asks)},
-    )
+def _measured(build: Build, task: Task) -> Measured:
+    return build.measured(build.built(task.systems, task.top), task.attributes, task.asks)
 
 
 def _shard(table: Any, role: str, task: Task) -> _Shard:
@@ -180,58 +123,6 @@ def _systems_of(part: np.ndarray, said: Any, task: Task) -> Any:
         return stated[0].as_py(), len(part)
     own = stated.take(pa.array(part))
     return own if said is None else pc.coalesce(own, said)
-
-
-# All shards ---------------------------------------------------------------------------------------------------------
-
-
-def gathered(shards: Sequence[Lists], task: Task, columns: Mapping[str, str], sources: tuple[Source, ...]) -> Measured:
-    """The shards' lists end to end, in the order of the queries' ids; raises what concerns the input as a whole."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    texts = pa.chunked_array([shard.query for shard in shards])
-    if not len(texts):
-        raise reading.no_judgement(sources[0].name)
-    order = pc.sort_indices(texts).to_numpy()
-    query = np.array(texts.take(order).to_pylist(), dtype=object)
-    accounts = {name: sum((shard.accounts[name] for shard in shards), NONE) for name in task.systems}
-    _check(accounts, shards, query[0], task)
-
-    def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-        return np.asarray(np.concatenate(parts)[order])
-
-    values: dict[tuple[str, Ask], Sums] = {}
-    for name, i in [*shards[0].values]:
-        parts = [shard.values.pop((name, i)) for shard in shards]  # one by one, as two copies of all need not fit
-        bottom = [part.denominator for part in parts if part.denominator is not None]
-        values[name, task.asks[i]] = Sums(
-            joined([part.numerator for part in parts]), *([joined(bottom)] if bottom else [])
-        )
-    return Measured(
-        systems=task.systems,
-        accounts=accounts,
-        attributes={name: joined([shard.attributes[name] for shard in shards]) for name in task.attributes},
-        columns=columns,
-        sources=sources,
-        pooled_ideal=not task.judged,
-        negative=sum(shard.negative for shard in shards),
-        query=query,
-        top_grade=task.top,
-        found=values,
-    )
-
-
-def _check(accounts: Mapping[str, Account], shards: Sequence[Lists], judged: str, task: Task) -> None:
-    """Raises InputError for a system or a table of queries that shares no query with the judgements."""
-    for name, account in accounts.items():
-        if not account.used:
-            raise reading.nothing_in_common(name, next(id for shard in shards for id in shard.first), judged)
-        if account.unjudged == account.used and task.judged:
-            raise reading.no_judged_item(name)
-    if task.beside and not any(shard.shared for shard in shards):
-        where = next(read.name for read in task.reads if read.role == BESIDE)
-        raise reading.no_shared_table(where, next(id for shard in shards for id in shard.beside), judged)
 
 
 # What is asked of rankings: one value a query each, as values that can be compared and sent ---------------------------
@@ -294,26 +185,20 @@ NO_TEXT, NO_NUMBER = "NULLIF('', '')", "CAST(NULL AS DOUBLE)"
 IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
 
 
-class _Piece(NamedTuple):
-    """A part as rows of the sorted whole: what it is, its columns, and of a run its systems and their scores.
+class _Chosen(NamedTuple):
+    """A piece, and what the engine reads of it. says: whether its rows say their system."""
 
-    says: whether its rows say their system. name: the system of a part that does not say.
-    """
-
-    role: str
+    piece: Piece
     chosen: Selection
-    fields: Fields
-    scores: Mapping[str | None, str]
-    name: str = ""
-    says: bool = False
+    says: bool
 
 
-def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs | Measured:
+def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs:
     """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
     lists = [*ranked.run, *(ranked.judged or ())]
     every = [*lists, *(ranked.queries or ())]
     if _fits(sum(part.rows for part in lists), budget) and all(part.cluster is None for part in every):
-        data: Runs | Measured = runs.of(ranked)
+        data = runs.of(ranked)
     else:
         with backends.opened(budget, every) as engine:
             data = measured(engine, ranked, asks)
@@ -332,72 +217,56 @@ def _fits(count: int, budget: Budget) -> bool:
     return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
 
 
-def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Measured:
+def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
     """The values of `asks` for every system, from the input that `runs.read` takes, rows sorted by the engine.
 
     asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; where two rows contradict
     each other it names the query and the item, not the row.
     """
-    pieces, printed = _pieces(engine, ranked)
-    profiles = [_profile(engine, piece) for piece in pieces]
-    says = any(piece.says for piece in pieces)
+    several = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.pieces)]
+    profiles = [_profile(engine, of) for of in several]
+    says = any(of.says for of in several)
     task = Task(
-        systems=_systems(pieces, profiles, ranked.systems),
+        systems=tuple(_systems(several, profiles, ranked.systems)),
         asks=tuple(asks),
         attributes=tuple(ranked.attributes),
-        reads=tuple(read for piece in pieces for read in _reads(piece, ranked)),
+        reads=tuple(read for of in several for read in _reads(of, in_place=ranked.in_place)),
         says=says,
         beside=ranked.queries is not None,
         top=max(p["top"] for p in profiles),
     )
-    selects = [select for piece in pieces for select in _rows(engine, piece, ranked.attributes, says=says)]
+    selects = [select for of in several for select in _rows(engine, of, ranked.attributes, says=says)]
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
-    asked = Query.over([piece.chosen for piece in pieces], ["*"] * len(pieces))
-    total = sum(p["n"] * max(len(piece.scores), 1) for piece, p in zip(pieces, profiles, strict=True))
-    query = replace(asked, sql=union, by="query", rows=total)
-    shards = engine.total(query, partial(measure, task=task))
-    sources = tuple(piece.chosen.part.fingerprint(p["n"]) for piece, p in zip(pieces, profiles, strict=True))
-    return gathered(shards, task, printed, sources)
+    asked = Query.over([of.chosen for of in several], ["*"] * len(several))
+    each = list(zip([of.piece for of in several], [p["n"] for p in profiles], strict=True))
+    total = sum(n * len(piece.scores) for piece, n in each)
+    shards = engine.total(replace(asked, sql=union, by="query", rows=total), partial(measure, task=task))
+    columns = {role: name for piece, _ in each if piece.kind == RUN for role, name in piece.printed.items()}
+    sources = [piece.part.fingerprint(n) for piece, n in each]
+    return runs.gathered(shards, ranked, task.asks, columns, sources, task.top)
 
 
 # The rows -----------------------------------------------------------------------------------------------------------
 
 
-def _pieces(engine: Engine, ranked: Ranked) -> tuple[list[_Piece], dict[str, str]]:
-    """Every part with its columns, and the columns as the page prints them."""
-    pieces: list[_Piece] = []
-    printed: dict[str, str] = {}
-
-    def select(part: Part, fields: Fields) -> Selection:
-        return part.select(*split(fields), engine.dialect, frame=f"frame{len(pieces)}")
-
-    for part, name in zip(ranked.run, rows.names(ranked.run), strict=True):
-        plan = ranked.plan_run(part)
-        fields = ranked.fields_of(plan)
-        chosen = select(part, fields)
-        system = next(iter(chosen.frames.values())) if part.layout and "system" in fields else fields
-        says = rows.says(part, system["system"] if "system" in fields else None) is not None
-        pieces.append(_Piece(RUN, chosen, fields, plan.scores, name, says))
-        printed |= rows.printed(part, plan)
-    for role, parts, plan_of in (
-        (JUDGED, ranked.judged, ranked.plan_judgements),
-        (BESIDE, ranked.queries, ranked.plan_queries),
-    ):
-        for part in parts or ():
-            fields = plan_of(part)
-            pieces.append(_Piece(role, select(part, fields), fields, {}))
-    return pieces, printed
+def _chosen(engine: Engine, piece: Piece, i: int) -> _Chosen:
+    """What the engine reads of a piece."""
+    chosen = piece.part.select(*split(piece.fields), engine.dialect, frame=f"frame{i}")
+    if "system" not in piece.fields:
+        return _Chosen(piece, chosen, says=False)
+    column = next(iter(chosen.frames.values()))["system"] if piece.part.layout else piece.fields["system"]
+    return _Chosen(piece, chosen, rows.says(piece.part, column) is not None)
 
 
-def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
+def _profile(engine: Engine, of: _Chosen) -> dict[str, Any]:
     """Rows, the highest grade and the systems that rows name; raises InputError for the first value that breaks a rule.
 
     By one query: a table on a cluster may take long to be made.
     """
-    cells = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in piece.fields else []
-    system = engine.dialect.quote("system") if piece.says else None
+    cells = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in of.piece.fields else []
+    system = engine.dialect.quote("system") if of.says else None
     cells += [f"{system} AS system"] if system else []
-    rows = checked(engine, piece.chosen, piece.fields, cells, system)
+    rows = checked(engine, of.chosen, of.piece.fields, cells, system)
     return {
         "n": sum(row["n"] for row in rows),
         "top": max(0.0, *(row.get("top") or 0.0 for row in rows)),
@@ -405,28 +274,26 @@ def _profile(engine: Engine, piece: _Piece) -> dict[str, Any]:
     }
 
 
-def _reads(piece: _Piece, ranked: Ranked) -> list[Read]:
+def _reads(of: _Chosen, *, in_place: bool) -> list[Read]:
     """How a part is read: once, or a wide table once for each of its systems."""
-    where, scores = piece.chosen.part.name, piece.scores or {None: ""}
+    kind, part, _, scores, name = of.piece
     return [
-        Read(piece.role, where, None if piece.says else system or piece.name, ranked.in_place(role))
+        Read(kind, part.name, None if of.says else system or name, in_place and role == "rank")
         for system, role in scores.items()
     ]
 
 
-def _rows(engine: Engine, piece: _Piece, attributes: Sequence[str], *, says: bool) -> list[str]:
+def _rows(engine: Engine, of: _Chosen, attributes: Sequence[str], *, says: bool) -> list[str]:
     """The SQL of each read of a part, with the columns that all have: query, item, score, grade, attributes."""
     here = engine.dialect.quote
 
     def cell(role: str, nothing: str) -> str:
-        return f"{here(role) if role in piece.fields else nothing} AS {here(role)}"
+        return f"{here(role) if role in of.piece.fields else nothing} AS {here(role)}"
 
     text = [f"attribute {name}" for name in attributes] + (["system"] if says else [])
     shared = [here("query"), cell("item", NO_TEXT), cell("grade", NO_NUMBER), *(cell(role, NO_TEXT) for role in text)]
-    source = f"FROM ({piece.chosen.query}) AS s"
-    return [
-        f"{_score(role, here)} AS score, {', '.join(shared)} {source}" for role in (piece.scores or {None: ""}).values()
-    ]
+    source = f"FROM ({of.chosen.query}) AS s"
+    return [f"{_score(role, here)} AS score, {', '.join(shared)} {source}" for role in of.piece.scores.values()]
 
 
 def _score(role: str, here: Callable[[str], str]) -> str:
@@ -436,15 +303,15 @@ def _score(role: str, here: Callable[[str], str]) -> str:
     return f"-{here(role)}" if role == "rank" else f"{here(role)} + 0.0"
 
 
-def _systems(pieces: Sequence[_Piece], profiles: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> tuple[str, ...]:
+def _systems(several: Sequence[_Chosen], profiles: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> list[str]:
     """The systems in the order of their names' bytes; raises ParameterError for a wanted one that is not there."""
     present: set[str] = set()
-    for piece, profile in zip(pieces, profiles, strict=True):
+    for of, profile in zip(several, profiles, strict=True):
         present |= profile["systems"]
-        if piece.role == RUN and not piece.says:
-            present |= {piece.name if name is None else name for name in piece.scores}
+        if of.piece.kind == RUN and not of.says:
+            present |= {of.piece.name if name is None else name for name in of.piece.scores}
     names = sorted(present, key=lambda name: name.encode())
     unknown = [name for name in wanted if name not in present]
     if unknown:
         raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
-    return tuple(name for name in names if not wanted or name in wanted)
+    return [name for name in names if not wanted or name in wanted]

@@ -409,9 +409,9 @@ def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -
         if {*own} != {*columns}:
             got = f"{', '.join(columns)} for {first}, {', '.join(own)} for {name}"
             raise InputError(f"every system must have the same columns, got {got}")
-    tables = []
-    for name, columns in systems.items():
-        rows = _of_columns({**shared, **columns})
-        tables.append(rows.append_column("id", pa.array(range(len(rows)))))
-        tables[-1] = tables[-1].append_column("system", pa.array([name] * len(rows)))
+    rows = len(next(iter(shared.values())))
+    tables = [
+        _of_columns({**shared, **columns, "id": np.arange(rows), "system": [name] * rows})
+        for name, columns in systems.items()
+    ]
     return pa.concat_tables(tables)

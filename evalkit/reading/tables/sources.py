@@ -19,6 +19,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import Parameters
 from evalkit.reading.tables import formats, frames, spark_tables
+from evalkit.reading.tables.columns import listed
 from evalkit.reading.tables.formats import PARTITION, shown
 from evalkit.reading.tables.parts import Part
 
@@ -217,7 +218,7 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
             names = [name for table in p.tables for name in _names(table)]
             if not names or str(error).startswith(tuple(names)):
                 raise
-            raise InputError(f"{listed(names)}: {error}") from None
+            raise InputError(f"{listed(dict.fromkeys(names), SHOWN)}: {error}") from None
 
     return located
 
@@ -232,14 +233,3 @@ def _names(data: Any) -> list[str]:
     except InputError:
         return []
     return [shown(path) if isinstance(path, Path) else path for some in files for path in some]
-
-
-def listed(names: Iterable[str]) -> str:
-    """The distinct names of files, joined by commas; of many the first ones and the number of the others.
-
-    >>> listed(["a.csv", "b.csv", "a.csv"]), listed("abcde")
-    ('a.csv, b.csv', 'a, b, c and 2 more')
-    """
-    distinct = list(dict.fromkeys(names))
-    more = f" and {len(distinct) - SHOWN} more" if len(distinct) > SHOWN else ""
-    return ", ".join(distinct[:SHOWN]) + more

@@ -5,7 +5,7 @@ a numeric column with many values is cut into quartiles.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -76,22 +76,6 @@ def joined(columns: Sequence[Coded]) -> Coded:
     before = np.cumsum([0, *(len(column.names) for column in columns)])
     codes = [column.code + start for column, start in zip(columns, before.tolist(), strict=False)]
     return Coded.of([name for column in columns for name in column.names], np.concatenate(codes))
-
-
-@dataclass(frozen=True, eq=False)
-class Texts(Mapping[str, np.ndarray]):
-    """Columns of text by role; the texts of the rows are laid out where they are asked for."""
-
-    coded: Mapping[str, Coded]
-
-    def __getitem__(self, role: str) -> np.ndarray:
-        return self.coded[role].texts
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.coded)
-
-    def __len__(self) -> int:
-        return len(self.coded)
 
 
 def repeated(column: Any) -> Ints:
