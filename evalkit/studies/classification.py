@@ -140,7 +140,7 @@ def binary_of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL)
         of_each = f"the value of each {a.settings.unit}, of {UNITS:,} at most"
         raise ParameterError(f"metrics: {within[0].label} needs {of_each}, got {n:,}")
     design = layout_of(units=t.schema.unit, weights=of.scale is not None)
-    precision = {name: own for name in t.systems for own in of.precision(name)}
+    precision = {name: of.precision(name)[0] for name in t.systems}
     measured = SummedRows(t.systems, first, scored, design, cut=lambda name, c: a.rule.at(c, precision[name]))
     measured.refuse_left_out()
     if not t.paired:

@@ -219,7 +219,7 @@ class Study(ABC):
         """first − second; raises InputError where units have their own values and none has both."""
         first, second = (self.measure(chosen, name, member) for name in pair)
         if not first.meets(second):
-            where = sources.listed(source.name for source in self.sources)
+            where = roles_of.listed(dict.fromkeys(source.name for source in self.sources), sources.SHOWN)
             raise InputError(
                 f"{where}: {chosen.label}: no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
             )

@@ -23,6 +23,7 @@ from evalkit.parameters.reports import LEAST_MEMORY
 from evalkit.reading.engines import base, spark_worker
 from evalkit.reading.engines.base import Engine, Query, added
 from evalkit.reading.tables import duck, spark_tables
+from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.formats import TextFile
 from evalkit.reading.tables.parts import Part, Selection, explained
@@ -166,13 +167,9 @@ class DuckDB(Engine):
     def _refused(self, message: str, where: str) -> InputError:
         low = message.lower()
         if "no space left" in low or "max_temp_directory_size" in low or "offload data block" in low:
-            return InputError(
-                f"{where}: no space is left in {self.budget.spill} for data that do not fit into memory; "
-                "set spill=FOLDER to another disk, or memory to more"
-            )
+            return refused(where, "no_space", spill=self.budget.spill)
         if "out of memory" in low:
-            had = f"{self.budget.memory / 10**6:,.0f} MB"
-            return InputError(f"{where}: {had} of memory is not enough for this input; set memory to more")
+            return refused(where, "no_memory", megabytes=self.budget.memory / 10**6)
         return InputError(f"{where}: {duck.tidy(message)}")
 
 

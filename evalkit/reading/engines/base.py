@@ -107,17 +107,17 @@ def profile(engine: Engine, selection: Selection, cells: Sequence[str], rest: st
 
 
 def checked(
-    engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), by: str | None = None
+    engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), rest: str = ""
 ) -> list[dict[str, Any]]:
     """The number of rows, as n, and the cells, SQL, of a selection that keeps the rules.
 
-    by: a column, SQL, for each of whose values that is told; None for all rows together. Raises InputError where there
-    is no row, or for the first value that breaks the first rule that any value breaks.
+    rest: what follows the FROM clause, as of `profile`. Raises InputError where there is no row, or for the first value
+    that breaks the first rule that any value breaks.
     """
     every = [(role, own.column, rule) for role, own in fields.items() for rule in own.rules]
     wrong = [rule.wrong(role, engine.dialect) for role, _, rule in every]
     counts = [f"count(*) FILTER (WHERE {condition}) AS wrong{i}" for i, condition in enumerate(wrong)]
-    rows = profile(engine, selection, [*cells, *counts], f"GROUP BY {by}" if by else "")
+    rows = profile(engine, selection, [*cells, *counts], rest)
     for i, (role, column, rule) in enumerate(every):
         if any(row[f"wrong{i}"] for row in rows):
             number, value = engine.first(selection, wrong[i], role)

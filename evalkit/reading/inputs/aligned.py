@@ -17,6 +17,7 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import formats, rules, table
 from evalkit.reading.tables import sources as folders
+from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import ANY, NUMBER, Field, Precision, Role
@@ -77,10 +78,7 @@ def _same_parts(
             if odd.size:
                 row = int(odd[0])
                 folds = ", ".join(repr(str(part[row])) for part in parts)
-                raise InputError(
-                    f"{place(row)}: id {id[row]!r} must be in the same folds in every system, got fold {folds} only in "
-                    f"system {name!r} and other folds in system {other!r}"
-                )
+                raise refused(place(row), "other_folds", id=id[row], folds=folds, system=name, other=other)
 
 
 def repeated(code: Ints, at: Ints) -> int | None:
@@ -433,11 +431,7 @@ def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, p
     if layout.system and not systems:
         roles_of.refuse_names(names, f"{part.name}: {layout.system}", "systems")
     if layout.id is None and len(kept) > 1:
-        has = ", ".join(map(repr, part.columns))
-        raise InputError(
-            f"{part.name}: rows of {len(kept)} systems can be paired only by an id, got none (it has {has}); "
-            "set columns='id=NAME'"
-        )
+        raise refused(part.name, "no_id", systems=len(kept), columns=", ".join(map(repr, part.columns)))
     return kept
 
 

@@ -224,7 +224,7 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
 
 def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
     """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
-    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.Use.DRAWN_AGAIN.value]
+    names = [name for name in part.columns if unit_columns.key(name) in unit_columns.USES["drawn_again"]]
     if names and np.bincount(id.code).min() > 1:
         raise InputError(
             f"{part.name}: every id has several rows, and {names[0]} may number repeated draws of the folds; set "

@@ -269,10 +269,7 @@ class Stock:
         place = pc.index_in(texts, value_set=pa.array(self.item, pa.large_string()))
         row = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         if not (row >= 0).any():
-            raise InputError(
-                f"{self.sources[0].name}: must share items with the ranked lists, got {self.item[0]!r}, "
-                f"the lists have {texts[0].as_py()!r}"
-            )
+            raise roles_of.refused(self.sources[0].name, "other_items", item=self.item[0], listed=texts[0].as_py())
         return {name: Items(row[lists.item], lists.offset, len(self)) for name, lists in retrieved.lists.items()}
 
 

@@ -18,6 +18,7 @@ from evalkit.metrics.rows import By, Misses
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import rules
+from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
@@ -229,13 +230,8 @@ def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> N
     lacking = [f"y_{name[2:]} beside {name!r}" for name in scores if f"y_{name[2:]}" not in part.columns]
     lacking += [f"p_{name[2:]} beside {name!r}" for name in true if f"p_{name[2:]}" not in scores]
     if lacking or not scores:
-        got = (
-            f"no {roles_of.listed(lacking)}" if lacking else f"none (it has {roles_of.listed(map(repr, part.columns))})"
-        )
-        raise InputError(
-            f"{part.name}: a multi-label table must have for each label a column y_<label> of 0 and 1 and a column "
-            f"p_<label> of scores, got {got}; add or remove columns so that they form pairs"
-        )
+        none = f"none (it has {roles_of.listed(map(repr, part.columns))})"
+        raise refused(part.name, "unpaired", got=f"no {roles_of.listed(lacking)}" if lacking else none)
 
 
 # What the columns hold ------------------------------------------------------------------------------------------
@@ -274,10 +270,7 @@ def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) ->
     """
     said = [name for name in others if name in roles_of.SYNONYMS["predicted"]]
     if sure and said:
-        raise InputError(
-            f"{where}: scores of {sure[0]} must be of the positive label, got only 0.5 to 1 beside {said[0]!r}, as the "
-            "confidence in what was predicted is; write 1 − score where that is the negative label"
-        )
+        raise refused(where, "confidence", system=sure[0], column=said[0])
 
 
 def rarest(rows: Mapping[str, int]) -> str:
@@ -306,9 +299,8 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
     for pair, positive in FREE.items():
         if set(names) <= pair:
             return positive
-    raise ParameterError(
-        f"{where}: {column} holds {' and '.join(map(repr, names))}; say which is positive: positive={names[-1]!r}"
-    )
+    labels = " and ".join(map(repr, names))
+    raise ParameterError(f"{where}: {column} holds {labels}; say which is positive: positive={names[-1]!r}")
 
 
 def _opposite(positive: str) -> str:
@@ -448,10 +440,7 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
         at = values == low
         count, others = int(np.count_nonzero(at) if rows is None else rows[at].sum()), values[~at]
         if count > 1 and others.size and others.min() > low / 10:
-            raise InputError(
-                f"{where}: {column} must hold values alone, got {low:g} in {count:,} rows, far below all others, as it "
-                "stands for missing ones; remove these rows"
-            )
+            raise refused(where, "missing", column=column, low=low, rows=count)
 
 
 def read_ratings(data: Any, **chosen: Any) -> Ratings:

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import ParameterError
 from evalkit.parameters.reports import AS_GIVEN
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import formats, rules, table, trec
 from evalkit.reading.tables import sources as folders
-from evalkit.reading.tables.columns import Matches
+from evalkit.reading.tables.columns import Matches, refused
 from evalkit.reading.tables.formats import FORMATS, PACKED
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
@@ -163,13 +163,14 @@ class Ranked:
     def _run(self, part: Part, name: str) -> Piece:
         """The columns of a run, and those with one value a query where it holds them."""
         if part.layout is trec.QRELS:
-            raise InputError(f"{part.name}: these are judgements (query 0 item grade), not a run; give them as qrels")
+            raise refused(part.name, "no_run")
         matches = self._matches(part)
         wide = _wide(part, matches.columns, self.systems)
         grade = ["grade"] if self.graded else []
         needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
         if matches.lacking(needed) == [("grade",)] and not matches.unclear:
-            raise _no_grade(part)
+            has, hint = ", ".join(map(repr, part.columns)), roles_of.no_header(part.columns, "grade")
+            raise refused(part.name, "no_grade", columns=has, hint=hint)
         roles = matches.resolved(needed, matches.each_system("score", needed))
         _no_role(part, roles, self.beside)
         order = [] if wide else [next(role for role in ORDER if role in roles)]
@@ -197,9 +198,7 @@ class Ranked:
 
     def _judgements(self, part: Part) -> Piece:
         if part.layout and part.layout is not trec.QRELS:
-            raise InputError(
-                f"{part.name}: this is a run (query Q0 item rank score tag), not judgements; give it as preds"
-            )
+            raise refused(part.name, "no_judgements")
         wanted = ("query", "item", "grade")
         chosen = self._given(part, wanted)
         here = {role: name for role, name in chosen.items() if role == "grade" or name in part.columns}
@@ -231,17 +230,8 @@ def _no_role(part: Part, roles: dict[str, str], extra: Sequence[str]) -> None:
         for role in ("system", "item", "score", "rank", "grade"):
             usual = (role,) if role == "system" else roles_of.SYNONYMS[role]
             if roles.get(role) == name or (role not in roles and name in usual and name in part.columns):
-                raise ParameterError(
-                    f"{ATTRIBUTE}: {name!r} is the {role} column of {part.name}, with one value per row"
-                )
-
-
-def _no_grade(part: Part) -> InputError:
-    has = ", ".join(map(repr, part.columns))
-    return InputError(
-        f"{part.name}: no judgements: it has no column for the grade (it has {has}) and no qrels are given"
-        f"{roles_of.no_header(part.columns, 'grade')}"
-    )
+                why = f"{name!r} is the {role} column of {part.name}, with one value per row"
+                raise ParameterError(f"{ATTRIBUTE}: {why}")
 
 
 def _wide(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[str, str]:
@@ -259,16 +249,9 @@ def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> No
     """Raises InputError for a table that has a score or a system column, and scores of each system beside it."""
     more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
     if more and "score" in roles and not systems:
-        raise InputError(
-            f"{part.name}: it has a score column, {roles['score']!r}, and columns of systems, {more[0]!r}; "
-            f"say which to use: systems='{roles['score']},{more[0]}'"
-        )
+        raise refused(part.name, "score_and_systems", score=roles["score"], system=more[0])
     if more and "system" in roles:
-        raise InputError(
-            f"{part.name}: it has a system column, {roles['system']!r}, and a column of scores per system, "
-            f"{more[0]!r}; "
-            "remove one of them"
-        )
+        raise refused(part.name, "system_twice", system=roles["system"], scores=more[0])
 
 
 def says(part: Part, column: Any) -> Any:

@@ -149,19 +149,12 @@ def _check(accounts: Mapping[str, Account], shards: Sequence[Measured], judged: 
     for name, account in accounts.items():
         if not account.used:
             has = next(shard.first[name] for shard in shards if name in shard.first)
-            raise InputError(
-                f"system {name!r} and the judgements must share queries, got none: the run has {has!r}, the judgements "
-                f"{judged!r}"
-            )
+            raise InputError(roles_of.sentence("other_queries", system=name, query=has, judged=judged))
         if account.unjudged == account.used and not ranked.graded:
-            raise InputError(
-                f"system {name!r} must return judged items, got none of its items in the judgements of its queries; "
-                "write item ids in the same way in both: upper and lower case, suffixes such as .jpg"
-            )
+            raise InputError(roles_of.sentence("unjudged_items", system=name))
     if ranked.queries and not any(shard.shared for shard in shards):
         has = next(id for shard in shards for id in shard.beside)
-        where = ranked.queries[0].name
-        raise InputError(f"{where}: must share queries with the judgements, got {has!r}, they have {judged!r}")
+        raise roles_of.refused(ranked.queries[0].name, "other_table", query=has, judged=judged)
 
 
 def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
@@ -355,10 +348,8 @@ class Build:
         both = np.bincount(self._list, ranked, minlength=1) % np.maximum(count, 1) > 0
         if both.any():
             system, query = divmod(int(both.argmax()), len(self._queries[0]))
-            raise InputError(
-                f"system {self._systems[0][system]!r} must have either scores or ranks in a list, "
-                f"got both for query {self._queries[0][query]!r}"
-            )
+            named = {"system": self._systems[0][system], "query": self._queries[0][query]}
+            raise InputError(roles_of.sentence("scores_and_ranks", **named))
 
     def _ideal(self) -> Lists:
         """All grades of each query of the population, best first."""
@@ -412,11 +403,8 @@ class Build:
         if differs.size:
             row = int(differs[0])
             a, b = sorted(_shown(values, code) for code in (first[query[row]], value[row]))
-            where = self.beside.place(row)
-            raise InputError(
-                f"{where}: {name} must have one value per query, got {a!r} and {b!r} for query "
-                f"{self._queries[0][query[row]]!r}"
-            )
+            of = self._queries[0][query[row]]
+            raise roles_of.refused(self.beside.place(row), "two_values", column=name, first=a, second=b, query=of)
         return np.array([_shown(values, code) for code in first[self._population]], dtype=object)
 
 

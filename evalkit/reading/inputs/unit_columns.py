@@ -4,33 +4,30 @@ Names decide first (a column `seed` is no system), then the cells: a column that
 and a cell of text in it is an error and never a reason to drop the column.
 """
 
-import pkgutil
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from fnmatch import fnmatch
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError
+from evalkit.arrays import Floats
 from evalkit.catalogue import lookup
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, checked, profile
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, rules
+from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import NUMBER
 from evalkit.reading.tables.parts import Part, Selection, at
 from evalkit.reading.tables.rules import Field
 
-_NAMES = tomllib.loads((pkgutil.get_data("evalkit.reading", "unit_names.toml") or b"").decode())  # also in a worker
-_USES: Mapping[str, Sequence[str]] = _NAMES["uses"]
-_NO_SYSTEMS: Mapping[str, Sequence[str]] = _NAMES["no_systems"]
-SETS: Mapping[str, str] = {name: of for of, names in _NAMES["folds"].items() for name in names}
-_REFUSALS = tomllib.loads((pkgutil.get_data("evalkit.reading", "unit_refusals.toml") or b"").decode())
+NAMES = roles_of.facts("unit_names")
+USES: Mapping[str, Sequence[str]] = NAMES["uses"]  # the usual names for each use of a column, the least ambiguous first
+_NO_SYSTEMS: Mapping[str, Sequence[str]] = NAMES["no_systems"]
+SETS: Mapping[str, str] = {name: of for of, names in NAMES["folds"].items() for name in names}
 TOTALS = _NO_SYSTEMS["successes"], _NO_SYSTEMS["trials"]  # counts, as tables of totals call them
 SAMPLE = 10_000  # rows whose values say what a column is
 ENOUGH = 8  # values that are not equally spaced by chance
@@ -43,23 +40,7 @@ LOOKS = rf"^[<>~≈=$€£*]* *{_ONE} *(%|ms|s|sec|min|€|[$]|£)? *([*†‡§
 _ID = re.compile(r"(.*_)?(id|ids|no|nr|number|idx|index)|qid|uid|docno|unnamed: ?\d+|level_\d+|column \d+")
 
 
-class Use(Enum):
-    """A use of a column and the usual names for it, as `key` gives them, the least ambiguous first."""
-
-    UNIT = tuple(_USES["unit"])
-    SYSTEM = tuple(_USES["system"])
-    METRIC = tuple(_USES["metric"])
-    VALUE = tuple(_USES["value"])
-    FOLD = tuple(_USES["fold"])
-    REPEAT = tuple(_USES["repeat"])
-    DRAW = tuple(_USES["draw"])
-    DRAWN_AGAIN = tuple(_USES["drawn_again"])
-    PLACE = tuple(_USES["place"])
-    TRUTH = tuple(_USES["truth"])
-    TIME_OR_WEIGHT = tuple(_USES["time_or_weight"])
-
-
-_NO_VALUE = {Use.DRAW, Use.PLACE, Use.TIME_OR_WEIGHT, Use.UNIT}
+_NO_VALUE = {"draw", "place", "time_or_weight", "unit"}
 
 
 def key(name: str) -> str:
@@ -154,11 +135,6 @@ def counted(values: Floats) -> str:
     return "a running number" if steps[0] and (steps == steps[0]).all() else ""
 
 
-def refused(where: str, why: str, **facts: Any) -> InputError:
-    """The error of a table, with its facts. why: its sentence in unit_refusals.toml."""
-    return InputError(f"{where}: {_REFUSALS[why].format(**facts)}")
-
-
 # Columns and their cells ----------------------------------------------------------------------------------------------
 
 
@@ -182,9 +158,9 @@ class Column:
         return key(self.name)
 
     @cached_property
-    def uses(self) -> frozenset[Use]:
+    def uses(self) -> frozenset[str]:
         """All that it can be by its name."""
-        return frozenset(use for use in Use if self.key in use.value)
+        return frozenset(use for use, names in USES.items() if self.key in names)
 
     @property
     def clean(self) -> bool:
@@ -216,7 +192,7 @@ class Column:
     @property
     def draws(self) -> bool:
         """Whether its name says that it counts repetitions."""
-        return Use.DRAW in self.uses
+        return "draw" in self.uses
 
     @property
     def no_value(self) -> bool:
@@ -226,7 +202,7 @@ class Column:
     @property
     def groups(self) -> bool:
         """Whether its values can be groups within which units are numbered anew: text, or ids of something else."""
-        named = Use.UNIT in self.uses or self.identifies
+        named = "unit" in self.uses or self.identifies
         return self.kind != "empty" and not self.draws and (named or (self.kind == "text" and not self.no_value))
 
     def head(self) -> Floats:

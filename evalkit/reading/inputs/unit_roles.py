@@ -12,9 +12,10 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError
 from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.unit_columns import Cells, Column, Use, refused
+from evalkit.reading.inputs.unit_columns import USES, Cells, Column
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import formats
+from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import Part, Source, at
 
 ROW = "row"  # what the unit is called where no column names it
@@ -66,9 +67,9 @@ class Columns:
         """The column of that name."""
         return next(column for column in self.every if column.name == name)
 
-    def usual(self, use: Use) -> list[Column]:
+    def usual(self, use: str) -> list[Column]:
         """The columns that can be this by their names, the surest first."""
-        return [column for name in use.value for column in self.every if column.key == name]
+        return [column for name in USES[use] for column in self.every if column.key == name]
 
     def system(self) -> Column | None:
         """The column that names the systems; None where there is none.
@@ -76,7 +77,7 @@ class Columns:
         A column `run` of numbers counts repetitions, unless the table also has a column `value` and no other system.
         Raises InputError where two columns could be meant.
         """
-        matches = self.usual(Use.SYSTEM)
+        matches = self.usual("system")
         named = [column for column in matches if not (column.key == "run" and column.kind == "numbers")]
         matches = named or (matches if any(column.key == "value" for column in self.every) else [])
         exact = [column for column in matches if column.name == "system"] or matches
@@ -87,7 +88,7 @@ class Columns:
 
     def metric(self) -> Column | None:
         """The column of text that names the metrics; None where there is none."""
-        usual = self.usual(Use.METRIC)[:1]
+        usual = self.usual("metric")[:1]
         return usual[0] if usual and usual[0].kind == "text" else None
 
     def value(self) -> tuple[Column, str]:
@@ -96,7 +97,7 @@ class Columns:
         A usual name decides, then a single column of numbers that is no id, repetition, rank or position. Raises
         InputError, which names the candidates, where none or several remain.
         """
-        usual = [column for column in self.usual(Use.VALUE) if column.kind == "numbers"]
+        usual = [column for column in self.usual("value") if column.kind == "numbers"]
         if usual and (len(usual) == 1 or usual[0].name == "value"):
             return usual[0], ""
         candidates = usual or [column for column in self.numbers if not column.no_value]
@@ -140,9 +141,9 @@ class Columns:
 
     def _usual_unit(self) -> list[Column]:
         """The column with the usual name; with a fold its repetition, for fold 1 of another one is another fold."""
-        unit = self.usual(Use.UNIT)[:1]
-        repeats = [column for column in self.usual(Use.REPEAT) if column not in unit]
-        return [*repeats[:1], *unit] if unit and Use.FOLD in unit[0].uses else unit
+        unit = self.usual("unit")[:1]
+        repeats = [column for column in self.usual("repeat") if column not in unit]
+        return [*repeats[:1], *unit] if unit and "fold" in unit[0].uses else unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +181,7 @@ class Roles:
         value, guess = (named["value"], "") if "value" in named else free.value()
         free = free.without(value)
         ids = [named["unit"]] if "unit" in named else free.units_of_cells()
-        if cluster and all(column.draws and Use.UNIT not in ids[0].uses for column in ids):
+        if cluster and all(column.draws and "unit" not in ids[0].uses for column in ids):
             ids, cluster = [cluster], None
         if not ids:
             raise roles_of.unresolved(["unit"], columns.names, columns.where)
@@ -200,7 +201,7 @@ class Roles:
         if cluster and not ids and any(column.draws for column in free.every):
             ids = [cluster]
         free = free.without(*ids)
-        values = [c for c in free.numbers if not c.no_value and Use.TRUTH not in c.uses]
+        values = [c for c in free.numbers if not c.no_value and "truth" not in c.uses]
         measured = named or [c for c in values if not c.aside]
         if not measured:
             raise refused(columns.where, "no_system", columns=", ".join(columns.names))
@@ -257,7 +258,7 @@ class Roles:
 MAKERS = ("team", "submission", "competitor", "contestant")  # who has one value in a table of results
 SUMMARIES = ("all", "overall", "macro", "summary", "amean")
 TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
-_SIDE = re.compile(rf"({'|'.join(Use.SYSTEM.value)})_?(a|b|1|2|left|right|first|second)")
+_SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|second)")
 
 
 def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> None:
@@ -291,7 +292,7 @@ def refuse_totals(units: Sequence[Column]) -> None:
 
 def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) -> None:
     """Raise InputError where what tells rows apart is no unit by its name: a metric, or who made the one value."""
-    if Use.METRIC in column.uses:
+    if "metric" in column.uses:
         raise refused(where, "metrics", column=column.name)
     if len(measured) == 1 and column.key.startswith(MAKERS):
         raise refused(where, "leaderboard", column=column.name)
@@ -304,10 +305,7 @@ def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], un
     """
     files = dict.fromkeys(part.name if part.unnamed else formats.table(part.path).name for part in parts)
     if 1 < most <= len(files) and not any(column.draws for column in columns):
-        raise InputError(
-            f"{roles_of.listed(files, 3)} have rows of the same {unit}: if each file holds a system, write a column "
-            f"'system' into each; if they hold draws, set columns='unit={unit}'"
-        )
+        raise InputError(sentence("same_units", files=roles_of.listed(files, 3), unit=unit))
 
 
 def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:

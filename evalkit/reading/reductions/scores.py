@@ -18,13 +18,13 @@ from evalkit.limits import Reading
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
-from evalkit.reading.engines.base import Engine, profile
+from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks, Piece
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.rules import MOST_WEIGHT, Field, Precision
+from evalkit.reading.tables.rules import Field, Precision
 
 LABELS, GROUPS = 10_000, 2**20  # of a system and a label that are looked at: of two classes and labels, of several
 LABEL, WEIGHT = "text label", "number weight"
@@ -138,30 +138,13 @@ def _profile(engine: Engine, piece: Piece, most: int) -> Sequence[Row]:
     most: of systems and labels that are looked at.
     """
     fields, quote, system = piece.layout.fields, engine.dialect.quote, piece.system_in(engine)
-    cells = []
-    for role in (role for role, field in fields.items() if field.rules):
-        at = quote(role)
-        cells.append(f"count({at}) AS {quote(f'some {role}')}")
-        cells += [f"{of}({at}) AS {quote(f'{of} {role}')}" for of in ("min", "max") if fields[role].is_number]
-    cells += [f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted"] if WEIGHT in fields else []
+    numbers = [role for role, field in fields.items() if field.is_number]
+    ends = [f"{of}({quote(role)}) AS {quote(f'{of} {role}')}" for role in numbers for of in ("min", "max")]
+    parted = [f"count(*) FILTER (WHERE {quote(WEIGHT)} % 1 <> 0) AS parted"] if WEIGHT in fields else []
     label = [quote(LABEL)] if LABEL in fields else []
+    cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *ends, *parted]
     by = [*label, *([system] if piece.layout.system else [])]
-    cells = [f"{system} AS system", *(f"{at} AS label" for at in label), *cells]
-    group = f" GROUP BY {', '.join(by)}" if by else ""
-    rows = profile(engine, piece.chosen, cells, f"{group} LIMIT {most}")
-    if not all(_sound(row) for row in rows):
-        blocks.refuse_first(engine, piece)
-    return rows
-
-
-def _sound(row: Row) -> bool:
-    """Whether every value is there, every number finite, and every weight within its bounds."""
-    ends = {name: value for name, value in row.items() if name.startswith(("min ", "max "))}
-    return (
-        all(value == row["n"] for name, value in row.items() if name.startswith("some "))
-        and all(value is not None and np.isfinite(value) for value in ends.values())
-        and 0 <= ends.get(f"min {WEIGHT}", 0.0) <= ends.get(f"max {WEIGHT}", 0.0) <= MOST_WEIGHT
-    )
+    return checked(engine, piece.chosen, fields, cells, f"{'GROUP BY ' if by else ''}{', '.join(by)} LIMIT {most}")
 
 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Predictions:

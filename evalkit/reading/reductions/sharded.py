@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import InputError, ParameterError
+from evalkit.arrays import ParameterError
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
@@ -23,6 +23,7 @@ from evalkit.reading.engines.base import Engine, Query, checked
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, Piece, Ranked, Rows
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
+from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Selection
 from evalkit.reading.tables.rules import split
 
@@ -205,10 +206,7 @@ def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs:
     without = np.flatnonzero(data.attributes[ranked.unit] == runs.NONE) if ranked.unit else np.zeros(0)
     if len(without):  # it would make one cluster of all such queries
         query = data.query[without[0]]
-        raise InputError(
-            f"unit: every query must have a {ranked.unit}, got none for query {query!r} "
-            f"(missing in {len(without):,} queries)"
-        )
+        raise refused("unit", "no_unit_of_query", unit=ranked.unit, query=query, queries=len(without))
     return data
 
 
@@ -266,7 +264,7 @@ def _profile(engine: Engine, of: _Chosen) -> dict[str, Any]:
     cells = [f"max({engine.dialect.quote('grade')}) AS top"] if "grade" in of.piece.fields else []
     system = engine.dialect.quote("system") if of.says else None
     cells += [f"{system} AS system"] if system else []
-    rows = checked(engine, of.chosen, of.piece.fields, cells, system)
+    rows = checked(engine, of.chosen, of.piece.fields, cells, f"GROUP BY {system}" if system else "")
     return {
         "n": sum(row["n"] for row in rows),
         "top": max(0.0, *(row.get("top") or 0.0 for row in rows)),

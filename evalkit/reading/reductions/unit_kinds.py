@@ -15,7 +15,7 @@ from evalkit.limits import Reading
 from evalkit.parameters import Significance
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.inputs.unit_columns import Cells
+from evalkit.reading.inputs.unit_columns import NAMES, Cells
 from evalkit.reading.inputs.unit_roles import Columns, Roles
 from evalkit.reading.reductions import units
 from evalkit.reading.reductions.units import COUNTED, VALUE, Trials, UnitValues
@@ -104,23 +104,11 @@ class Kind:
     """
 
     what: str
-    roles: tuple[str, ...] | None
-    follows: tuple[str, ...]
+    follows: Sequence[str]
+    roles: Sequence[str] | None = None
 
 
-KINDS: Mapping[str, Kind] = {
-    "ranking": Kind("ranked lists", None, ("qrels", "unit", "systems", "metrics", "ranks", "looks")),
-    "trials": Kind("successes and trials", ("system", *COUNTED), ("null", "alternative")),
-    "long": Kind(
-        "a long table of values",
-        ("unit", "system", "value", "metric"),
-        ("unit", "systems", "metrics", "test_to_train", "looks"),
-    ),
-    "wide": Kind("a wide table of values", ("unit",), ("unit", "systems", "metrics", "test_to_train", "looks")),
-    "classification": Kind("predicted probabilities", ("system", "id", "label", "score"), ("unit", "metrics", "looks")),
-    "report": Kind("an earlier report", (), ("test_to_train", "looks")),
-    "trec_eval": Kind("the output of trec_eval -q", (), ("systems", "metrics", "looks")),
-}
+KINDS: Mapping[str, Kind] = {name: Kind(**kind) for name, kind in NAMES["kinds"].items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +139,11 @@ class Given:
             able = [kind.what for kind in KINDS.values() if name in kind.follows]
             if able and name not in self.kind.follows:
                 raise ParameterError(f"{name}: only for {', '.join(able)}; preds holds {self.kind.what}")
-        if p.columns and self.kind.roles == ():
+        if p.columns and self.kind.roles == []:
             raise ParameterError(f"columns: {self.kind.what} has no columns to name")
         if self.name == "wide" and len(p.metrics) > 1:
-            raise ParameterError(
-                f"metrics: a wide table holds one metric, got {len(p.metrics)}; a long table has a metric column"
-            )
+            got = len(p.metrics)
+            raise ParameterError(f"metrics: a wide table holds one metric, got {got}; a long table has a metric column")
         if self.name != "ranking":
             check_named(parts, p.columns, p.unit, p.systems if self.name == "wide" else ())
         if self.kind.roles:

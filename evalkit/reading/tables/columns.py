@@ -10,11 +10,19 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from evalkit.arrays import InputError, ParameterError
 
-_ROLES = tomllib.loads((pkgutil.get_data("evalkit.reading", "roles.toml") or b"").decode())  # in a Spark worker no file
-SYNONYMS = {role: tuple[str, ...](names) for role, names in _ROLES.items()}
+
+@cache
+def facts(name: str) -> dict[str, Any]:
+    """What a table beside the modules of reading says; in a Spark worker it is no file."""
+    return tomllib.loads((pkgutil.get_data("evalkit.reading", f"{name}.toml") or b"").decode())
+
+
+SYNONYMS = {role: tuple[str, ...](names) for role, names in facts("roles").items()}
 
 NO_HEADER = "there seems to be no header; set header=none and name columns by position"
 KNOWN = {name for role, names in SYNONYMS.items() for name in (role, *names)} | {"unit", "value", "metric", "fold"}
@@ -24,6 +32,17 @@ _WORD = (
     r"stdev|stddev|std ?dev|standard deviation|variance|count|25%|50%|75%"
 )
 SUMMARY = rf"^((grand|sub|column|row|overall|macro|micro|weighted|samples)[ _-]*)?({_WORD})[.]?( rank)?[ .:]*$"
+
+
+def sentence(why: str, **named: Any) -> str:
+    """A sentence of refusals.toml with what it names."""
+    text: str = facts("refusals")[why]
+    return text.format(**named)
+
+
+def refused(where: str, why: str, **named: Any) -> InputError:
+    """The error of a table, or of a row of it: why it is refused, with what that sentence names."""
+    return InputError(f"{where}: {sentence(why, **named)}")
 
 
 def is_number(text: str) -> bool:
@@ -53,11 +72,7 @@ def refuse_data(names: Iterable[str], where: str) -> None:
     names = list(names)
     usual = any(name.strip().lower() in KNOWN or name.strip().lower().endswith("id") for name in names)
     if like_data(names) and not usual:
-        has = listed(map(repr, names))
-        raise InputError(
-            f"{where}: {NO_HEADER} (unit=1), or header=first if the first line is the header; "
-            f"its first line holds {has}"
-        )
+        raise refused(where, "data_first", no_header=NO_HEADER, names=listed(map(repr, names)))
 
 
 @dataclass(frozen=True)
@@ -197,10 +212,7 @@ def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) 
     if unknown:
         raise ParameterError(f"systems: {where} has no system {unknown[0]!r}, it has {', '.join(columns)}")
     if prefix in names and columns and not systems:
-        raise InputError(
-            f"{where}: a column of a system must be called {prefix}NAME, got {prefix!r}; rename it, or choose the "
-            f"others: systems='{','.join(columns)}'"
-        )
+        raise refused(where, "no_name", prefix=prefix, others=",".join(columns))
     return {name: columns[name] for name in systems} if systems and columns else columns
 
 
@@ -215,11 +227,7 @@ def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: M
     """
     more = [name for name in names if _of_system(name, f"{role}_") and name not in roles.values()]
     if role in roles and role not in chosen and more:
-        others = listed(map(repr, more))
-        raise InputError(
-            f"{where}: it has a {role} column, {roles[role]!r}, and one {role} for each system, {others}; for the "
-            f"first set columns='{role}={roles[role]}', for the others rename {roles[role]!r} to '{role}_NAME'"
-        )
+        raise refused(where, "two_ways", role=role, column=roles[role], others=listed(map(repr, more)))
 
 
 def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> InputError:
@@ -260,13 +268,9 @@ def refuse_names(names: Iterable[str], column: str, named: str) -> None:
     for name in names:
         plain = " ".join(name.split()).casefold()
         if plain in NO_NAMES:
-            raise InputError(
-                f"{column} must have a name in each row, got {name!r}; remove such rows or set {named}='a,b'"
-            )
+            raise InputError(sentence("nameless", column=column, name=name, named=named))
         if (other := first.setdefault(plain, name)) != name:
-            raise InputError(
-                f"{column} must write each name in one way, got {other!r} and {name!r}; if they differ, set {named}"
-            )
+            raise InputError(sentence("alike", column=column, other=other, name=name, named=named))
 
 
 def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:

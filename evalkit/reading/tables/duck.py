@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import InputError
+from evalkit.reading.tables.columns import facts
 
 NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[-+]?[0-9]+)?$|^[-+]?(nan|inf|infinity)$"
 REFUSED = "<evalkit>{}</evalkit>"  # how an error that SQL raises quotes our own words
@@ -221,24 +222,8 @@ def tidy(message: str) -> str:
     """DuckDB's many lines on a bad file as one: what is wrong, what is there, on which line."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f" (line {line[1]})" if line else ""
-    if match := re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to', message, re.S):
-        return f"{match[1]} must be a number, got {match[2][:80]!r}{where}"
-    if match := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-        return f"every row must have {match[1]} columns, got {match[2]}{where}"
-    if re.search("TProtocolException|decompress|[Cc]orrupt", message):
-        return NO_PARQUET
-    if "unicode" in message or "utf-8" in message.lower():
-        return f"must be UTF-8 text, other bytes found{where}"
-    if match := re.search(r"Malformed JSON .*?at byte (\d+) in line (\d+): (.*)", message):
-        if "unexpected end" in match[3]:
-            return "broken JSON: the file ends inside a value"
-        return f"broken JSON: {match[3].strip(' .')} (byte {match[1]})"
-    if "Maximum line size" in message:
-        return f"a line must not be longer than 2 MB{where}"
-    if "state machine" in message:
-        return "every line must end as the first does (\\n or \\r\\n)"
-    if "unterminated quote" in message:
-        return f"a quote is opened and never closed{where}"
-    if match := re.search(r"Could not convert string '(.*?)' to", message, re.S):
-        return f"must hold numbers, got {match[1]!r}{where}"
+    for known in facts("duckdb_messages")["messages"]:
+        if match := re.search(known["pattern"], message, re.DOTALL):
+            said: str = known["says"]
+            return said.format(*(group[:80] for group in match.groups()), where=where, no_parquet=NO_PARQUET)
     return " ".join(message.split("\n")[0].split()).split("Error: ", 1)[-1]

@@ -25,6 +25,7 @@ from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables import duck, trec
+from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import IDS, File, Frames, Selection, stamp
 
@@ -237,10 +238,8 @@ class Csv(TextFile):
         commas = [name for name in others if name in seen]
         for name in selection.numbers.values():
             if name in seen and commas:
-                raise InputError(
-                    f"{self.name}: {name} must be written alike in the whole file, got {seen[name]!r} beside the "
-                    f"decimal commas of {commas[0]}, {seen[commas[0]]!r}; write 1234.5, with a point and no groups"
-                )
+                other = {"other": commas[0], "cell": seen[commas[0]]}
+                raise refused(self.name, "decimal_commas", column=name, got=seen[name], **other)
 
 
 def _refuse_total(path: Path, delimiter: str) -> None:
@@ -251,10 +250,7 @@ def _refuse_total(path: Path, delimiter: str) -> None:
             lines = file.read().decode(errors="replace").split("\n")[1:]
         cells = [cell for line in lines if (cell := line.split(delimiter)[0].strip('" \r'))][-2:]
         if cells and cells[0] != cells[-1] and re.search(roles_of.SUMMARY, cells[-1], re.IGNORECASE):
-            raise InputError(
-                f"{shown(path)}: every line must be a row of its own, got {cells[-1]!r} in the last one, which "
-                "sums up the others; remove it"
-            )
+            raise refused(shown(path), "total", cell=cells[-1])
 
 
 def _first_line(path: Path) -> tuple[list[str], str]:
@@ -309,9 +305,8 @@ class JsonLines(TextFile):
             value = DUCKDB.plain(column, "JSON")
             other = f"json_type({DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
             if row := selection.first(value, f"{other} AND NOT regexp_full_match({value}, '-?[0-9]+')"):
-                raise InputError(
-                    f"{self.name}: {column} must be text or a whole number, got {row[1][:80]} (row {row[0]})"
-                )
+                got = f"{row[1][:80]} (row {row[0]})"
+                raise InputError(f"{self.name}: {column} must be text or a whole number, got {got}")
 
 
 def _json(path: Path, kinds: str) -> str:
@@ -431,10 +426,8 @@ def _by_content(path: Path, header: str | None) -> File:
         return Trec.opened(path, layout)
     part = Csv.opened(path, header)
     if len(part.columns) == 1:
-        raise InputError(
-            f"{part.name}: must be {trec.RUN.title}, {trec.QRELS.title}, or a table with a header, "
-            f"got the first line {' '.join(lines[0])[:80]!r}"
-        )
+        titles = {"run": trec.RUN.title, "qrels": trec.QRELS.title}
+        raise refused(part.name, "no_format", **titles, line=" ".join(lines[0])[:80])
     return part
 
 

@@ -19,6 +19,7 @@ from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.parameters.reports import Arrays
 from evalkit.reading.tables import formats
+from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 from evalkit.reading.tables.formats import Parquet
 from evalkit.reading.tables.parts import IDS, Frames, Part, Selection, Source, stamp
@@ -298,9 +299,7 @@ def _refuse_other_order(columns: Mapping[str, Any]) -> None:
         if len(index) != len(other) or index.equals(other) or not (index.is_unique and other.is_unique):
             continue
         if index.isin(other).all():
-            raise InputError(
-                f"{name}: its index has the rows of {first} in another order; give both in one order, or .to_numpy()"
-            )
+            raise refused(name, "other_order", first=first)
 
 
 @dataclass(frozen=True)

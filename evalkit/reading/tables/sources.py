@@ -19,7 +19,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import Parameters
 from evalkit.reading.tables import formats, frames, spark_tables
-from evalkit.reading.tables.columns import listed
+from evalkit.reading.tables.columns import listed, refused
 from evalkit.reading.tables.formats import PARTITION, shown
 from evalkit.reading.tables.parts import Part
 
@@ -91,10 +91,7 @@ def _refuse_formats(path: str | Path, found: Iterable[Path]) -> None:
     plain = [file.absolute() for file in found if file.is_dir() or ".parquet" in file.suffixes]
     for folder in sorted({folder for file in plain for folder in (file, *file.parents)}):
         if kind := next((kind for mark, kind in TABLE_FORMATS.items() if any(folder.glob(mark))), None):
-            raise InputError(
-                f"{path}: must be plain files, got a table of {kind}, whose folder also has rows that were deleted or "
-                "replaced; write its rows to a Parquet file with a library that reads this format, or use spark:TABLE"
-            )
+            raise refused(str(path), "table_format", kind=kind)
 
 
 def common(tops: Iterable[Path]) -> Path:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
+from evalkit.reading.tables import columns
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame
 from evalkit.reading.tables.parts import Frames, Part, Selection
@@ -63,10 +64,7 @@ class SparkTable(Part):
         Raises InputError where they are more than `most`.
         """
         if self.rows > self.most:
-            raise InputError(
-                f"{self.name}: {self.counted:,} rows are more than the {self.most:,} that this report collects from "
-                "Spark; select fewer of them, or write the table to Parquet and name its folder"
-            )
+            raise columns.refused(self.name, "not_collected", rows=self.counted, most=self.most)
         with asked(self.name):
             table = self.frame.toArrow()
         if len(table) != self.rows:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics import block as hashes
+from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Part, Source, names
 from evalkit.reading.tables.rules import Field, Fields, split
 
@@ -281,10 +282,7 @@ def read(parts: Sequence[Part], fields: Sequence[Fields]) -> Table:
 
 def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
     """The error for an input of which one row a unit is held, and that has more of them."""
-    return InputError(
-        f"{names(parts)}: up to {most:,} {what} are held, one row of each, and there are more; draw a random sample of "
-        "users, or aggregate where the data are and give the totals to the significance report"
-    )
+    return refused(names(parts), "not_held", most=most, what=what)
 
 
 def same_columns(parts: Sequence[Part], fields: Sequence[Fields]) -> None:
