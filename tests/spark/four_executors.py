@@ -46,7 +46,7 @@ def measured(folder: Path) -> dict[str, Any]:
     numbered = {(system, i): ranked.measure(system, ask) for system in ranked.systems for i, ask in enumerate(ASKS)}
     study = classified(f"spark:parquet.`{folder / 'scores'}`", SMALL, **TWO)
     units.write(folder / "units.parquet", "classification", {"": study})
-    found = {"ranked": replace(ranked, found=numbered), "estimates": study.estimates, "comparisons": study.comparisons}
+    found = {"ranked": replace(ranked, values=numbered), "estimates": study.estimates, "comparisons": study.comparisons}
     return found | {"by_segment": study.by_segment, "tp": {system: study.table(system).tp for system in study.systems}}
 
 
