@@ -119,7 +119,21 @@ def test_what_is_declared_is_a_sentence_of_the_pages(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["SMALL_CLASS", "RARE", "HEAVY", "SPARSE", "WHOLE", "ZIPF", "SHOWN", "UNEQUAL", "LEADER", "BEST", "POOLED"]
+    "name",
+    [
+        "SMALL_CLASS",
+        "RARE_POSITIVES",
+        "RARE",
+        "HEAVY",
+        "SPARSE",
+        "WHOLE",
+        "ZIPF",
+        "SHOWN",
+        "UNEQUAL",
+        "LEADER",
+        "BEST",
+        "POOLED",
+    ],
 )
 def test_a_sentence_ends_and_has_a_figure(name):
     text = getattr(measured, name)

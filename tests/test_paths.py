@@ -111,7 +111,7 @@ def farthest(points, line):
 def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps):
     exact = score_curves.CURVES[kind](table)
     panel = Panel(score_curves.points("a", exact), "x", "y", reference=((0, 1), (0, 1)), steps=steps)
-    svg = figures.picture(curve_plots.panels, [panel], caption="c", size=(4.5, 3.9), panels=(1, 1)).svg
+    svg = figures.picture(curve_plots.panels, [panel], caption="c", width=4.5, height=3.9, panels=(1, 1)).svg
     corners = line_of(svg, curve_plots.REFERENCE["color"])[[0, -1]]  # where (0, 0) and (1, 1) lie
     points = np.column_stack([exact.x, exact.y])
     if steps == STEPS:
@@ -159,7 +159,7 @@ def steps_after(x, y):
 def test_reliability(c):
     drawn = reliability.reliability({"a": c}, lambda: np.random.default_rng(1), draws=20, level=0.9)
     data = (drawn.curve, drawn.bands, drawn.spread)
-    options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "ylabel": "y", "words": {"a": []}}
+    options = {"caption": "c", "width": 3.1, "height": 3.4, "panels": (1, 1), "ylabel": "y", "words": {"a": []}}
     svg = figures.picture(curve_plots.reliability, *data, **options).svg
     assert off(svg, plots.COLOURS[0], *calibration.isotonic_curve(c)) < HALF
 
@@ -167,7 +167,7 @@ def test_reliability(c):
 @tables
 def test_distribution_functions(c):
     frame, widest = score_curves.distribution("a", c), score_curves.distances({"a": c})
-    options = {"caption": "c", "size": (figures.WIDTH, 3.0), "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
+    options = {"caption": "c", "height": 3.0, "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
     svg = figures.picture(curve_plots.distributions, frame, widest, **options).svg
     score = c.threshold[::-1]
     for side, rows in (("positive", c.positive), ("negative", c.negative)):
@@ -179,7 +179,7 @@ def test_distribution_functions(c):
 def test_decision_curve(c):
     frame = score_curves.decision_curves({"a": c})
     panel = Panel(frame, "t", "net benefit", reference=((0, 1), (0, 0)))
-    options = {"caption": "c", "size": (figures.WIDTH, 3.3), "panels": (1, 1)}
+    options = {"caption": "c", "height": 3.3, "panels": (1, 1)}
     svg = figures.picture(curve_plots.panels, [panel], **options).svg
     low, high = score_curves.CHANCES[[0, -1]]
     inside = c.threshold[(c.threshold > low) & (c.threshold < high)]
@@ -209,7 +209,7 @@ def off_mean(rows):
     band = consistency.band_of_means(of_rows, table, rng=rng, draws=20, level=0.9)
     drawn = reliability.drawn_means({"a": reliability.mean_reliability(table, 1.0, band, Counted.of(of_rows.scores))})
     data = (drawn.curve, drawn.bands, drawn.spread)
-    options = {"caption": "c", "size": (3.1, 3.4), "panels": (1, 1), "words": {"a": []}}
+    options = {"caption": "c", "width": 3.1, "height": 3.4, "panels": (1, 1), "words": {"a": []}}
     svg = figures.picture(curve_plots.means, *data, **options).svg
     x, y = calibration.means_curve(table)
     left, right = drawn.spread["low"].min(), drawn.spread["high"].max()

@@ -34,6 +34,7 @@ FEW_ROWS = "a few rows make up most of the squared error; a sample of this size 
 OUTLIER = "the largest errors dominate, and most samples of 50 rows do not contain them"
 FOUR = "a class of about four rows: shares of so few rows take few values, and their variance is poorly estimated"
 TWENTY = "a class of about twenty rows that is rarely predicted: the variance of its precision is poorly estimated"
+NEGATIVES = "average precision depends on the few highest-scoring negatives, which most samples do not contain"
 LABELS = "labels with about twenty positives: the standard error of their average precision is a tenth too small"
 DENSITY = "the standard error of a median depends on the density there, which ten rows do not show"
 CHOSEN = "the system is picked by the same value that the interval is for (selection bias)"
@@ -69,6 +70,10 @@ DECLARED: tuple[Declared, ...] = (
     Declared("skewed differences", "difference", SYMMETRIC, measured.SKEWED, least=0.9, most=0.1),
     Declared("lognormal differences at the margin, n = 20", "equivalence", TAIL, measured.SKEWED, most=0.1),
     Declared("two classes, 2% positive, n = 1,000", "specificity", ONE_ERROR, measured.RARE, least=0.84),
+    *(
+        Declared(f"large: {rate} positive", "value: average_precision", NEGATIVES, measured.RARE_POSITIVES, least)
+        for rate, least in (("0.1%", 0.84), ("0.01%", 0.74))
+    ),
     Declared("five classes, one rare, n = 200", "precision of c4", FOUR, measured.SMALL_CLASS, least=0.75),
     Declared("five classes, one rare, n = 1,000", "macro_precision", TWENTY, measured.SMALL_CLASS, least=0.89),
     Declared("normal errors, n = 10", "difference: median_absolute_error", DENSITY, measured.MEDIAN, 0.9, 0.1),

@@ -174,6 +174,9 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     )
     if not study.smaller:
         yield kinds.ONE_CLASS.warning()
+    elif diagnostics.rarely_positive(study):
+        rows, rate = counted(study.positives, "row"), share(study.base_rate)
+        yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
     elif study.smaller < diagnostics.SOME:
         yield kinds.SMALL_CLASS.warning(study.smaller, "two", rows=counted(study.smaller, "row"))
     c = diagnostics.within_units(study)

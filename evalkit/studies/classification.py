@@ -251,12 +251,19 @@ read = parameters.reader(parameters.Classification)(study_of)
 # What findings are measured by ----------------------------------------------------------------------------------------
 
 SOME = 30  # rows of a class below which the page warns
+RARE, RARELY = 50, 0.005  # positive rows, and their share, below which average precision's interval is too narrow
 DOMINANT = 0.9  # the share of the larger class from which accuracy says little
 MOST = grid.MOST  # distinct scores that are counted apart
 
-LOG_LOSS = lookup.find("log_loss", "counts")
+LOG_LOSS, AVERAGE_PRECISION = (lookup.find(name, "counts") for name in ("log_loss", "average_precision"))
 TOGETHER = 40  # classes that a picture can show: its size grows with their square
 NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
+
+
+def rarely_positive(study: BinaryStudy) -> bool:
+    """Whether positive rows are so few and so rare that intervals of average precision are too narrow."""
+    few = study.positives < RARE and study.base_rate < RARELY
+    return few and AVERAGE_PRECISION in study.settings.metrics
 
 
 class Miscalibration(Enum):
