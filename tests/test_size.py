@@ -14,11 +14,11 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_467,
+    "catalogue": 1_463,
     "commands": 441,
     "drawing": 1_385,
     "findings": 78,
-    "metrics": 1_995,
+    "metrics": 2_000,
     "offline": 802,
     "online": 952,
     "page": 183,

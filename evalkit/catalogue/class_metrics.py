@@ -120,17 +120,9 @@ CLASSES = rows_of(
 # Several labels per row -----------------------------------------------------------------------------------------------
 
 
-def _micro(top: Callable[[Bools, Bools], Floats], bottom: Callable[[Bools, Bools], Floats]) -> RatioOfRows:
-    """A ratio of sums over all rows and labels."""
-    return RatioOfRows(lambda rows: [side(rows.actual, rows.predicted) for side in (top, bottom)])
-
-
-def _hits(y: Bools, d: Bools) -> Floats:
-    return (y & d).sum(axis=1).astype(np.float64)
-
-
-def _all(y: Bools, d: Bools) -> Floats:
-    return (y.sum(axis=1) + d.sum(axis=1)).astype(np.float64)
+def _micro(of: Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]) -> RatioOfRows:
+    """A ratio of sums over all rows and labels. of: (labels true, labels predicted, both) of each row -> its sides."""
+    return RatioOfRows(lambda rows: of(*rows.label_counts))
 
 
 def of_label(rows: Rows, j: int) -> Rows:
@@ -154,12 +146,12 @@ def _of_scores(of: Callable[[Bools, Floats], Floats]) -> Loss:
     return Loss(lambda rows, k: of(rows.actual, rows.scores))
 
 
-RECALLED = _micro(_hits, lambda y, d: y.sum(axis=1) * 1.0)
+RECALLED = _micro(lambda true, said, both: (both, true))
 LABELS = rows_of(
     "labels",
     {
-        "micro_f1": _micro(lambda y, d: 2 * _hits(y, d), _all),
-        "micro_precision": _micro(_hits, lambda y, d: d.sum(axis=1) * 1.0),
+        "micro_f1": _micro(lambda true, said, both: (2 * both, true + said)),
+        "micro_precision": _micro(lambda true, said, both: (both, said)),
         "micro_recall": RECALLED,
         "macro_f1": Combined(F1, _each_label),
         "weighted_f1": Weighted(F1, _each_label),

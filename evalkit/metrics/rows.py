@@ -67,7 +67,7 @@ class Rows:
         """The scores; NaN for each class if there are none."""
         return np.full((len(self), self.classes), np.nan) if self.score is None else self.score
 
-    @property
+    @cached_property
     def predicted(self) -> np.ndarray:
         """What is predicted: the decision, or else score >= threshold."""
         return self.scores >= self.threshold if self.decision is None else self.decision
@@ -115,6 +115,15 @@ class Rows:
     def place(self) -> NDArray[np.int32]:
         """Where in the table of the score each row stands."""
         return place(self.counts, self.scores).astype(np.int32)  # which is kept
+
+    # Of several labels
+
+    @cached_property
+    def label_counts(self) -> tuple[Floats, Floats, Floats]:
+        """How many labels of each row are true, predicted, and both."""
+        y, d = self.actual, self.predicted
+        true, said, both = (side.sum(axis=1, dtype=np.int16).astype(np.float64) for side in (y, d, y & d))
+        return true, said, both
 
     # Of several classes
 

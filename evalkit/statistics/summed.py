@@ -354,17 +354,17 @@ class Terms:
 
     def _columns(self, block: Block, group: int) -> Floats:
         w, more = block.weights, np.empty((0, len(block))) if self.more is None else self.more(block)
-        every = ((m, i) for i in range(len(block.said)) for m in self._of(group) if (m, i) in self.near)
-        return np.array(
-            [w, *(w * column for column in more), *(w * t for at in every for t in self._terms(block, *at))]
-        )
+        each = [self.said(block, i) for i in range(len(block.said))]
+        every = ((rows, m, i) for i, rows in enumerate(each) for m in self._of(group) if (m, i) in self.near)
+        return np.array([w, *(w * column for column in more), *(w * t for at in every for t in self._terms(*at))])
 
-    def _terms(self, block: Block, m: int, i: int) -> Sequence[Floats]:
+    def _terms(self, rows: Rows, m: int, i: int) -> Sequence[Floats]:
         of = self.metrics[m]
-        return of.metric.kind.terms(self.said(block, i), of.k, self.centres[i])
+        return of.metric.kind.terms(rows, of.k, self.centres[i])
 
     def _around(self, block: Block, at: tuple[int, int]) -> Floats:
-        return np.asarray((np.array(self._terms(block, *at)) - self.near[at][:, None]) * block.weights)
+        terms = self._terms(self.said(block, at[1]), *at)
+        return np.asarray((np.array(terms) - self.near[at][:, None]) * block.weights)
 
 
 @dataclass(frozen=True, eq=False)
