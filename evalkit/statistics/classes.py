@@ -26,7 +26,7 @@ from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import Group, OfCells, of_cut, of_system
 from evalkit.statistics.forms import Binned, OfForm, OfMean
-from evalkit.statistics.readings import WHOLE, Counted, First, Several, highest, tally
+from evalkit.statistics.readings import WHOLE, Asked, Counted, Several, highest, tally
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, OfUnits, Statistic
 from evalkit.statistics.summed import at_hand
 from evalkit.system import cached
@@ -40,7 +40,7 @@ SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ByScore(First):
+class ByScore(Asked):
     """The first reading of two classes. cuts: each system's threshold, if it is fixed; counts at a fixed one are exact.
 
     within: metrics that rank the rows within each unit, whose values per unit are kept; within_slices: also per slice.

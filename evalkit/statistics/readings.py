@@ -56,7 +56,7 @@ class Counted(Bundle):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class First:
+class Asked:
     """The first reading of a block: how cells are counted (`counting`) and which losses are added up (`terms`).
 
     sliced, ranked: whether losses and scores are also counted of slices. each: classes or labels times systems, which
@@ -142,7 +142,7 @@ def highest(score: Floats, predicted: Ints) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ByClass(First):
+class ByClass(Asked):
     """Of several classes. scored: whether each has a score.
 
     Further kept are the score of the predicted class, right or wrong, how far the scores of a row are from adding up
@@ -189,7 +189,7 @@ def label_rows(block: Block, system: int, cuts: Sequence[Floats]) -> Rows:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ByLabel(First):
+class ByLabel(Asked):
     """Of several labels. cuts: of each system the threshold of each label.
 
     hits, sliced_hits: shares of rows by name, of all rows and of each slice. decided: whether cells are also counted of
