@@ -18,8 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from samples import examples
 
 import evalkit as ek
-from evalkit import __main__ as command
-from evalkit import report, running
+from evalkit import __main__ as command, report, running
 from evalkit.arrays import ParameterError
 from evalkit.commands import batch, checks, requests
 from evalkit.commands.requests import Outcome

@@ -6,15 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from samples import ANY_TIME, expected
 from scipy.stats import binom
 from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
 
-from evalkit.metrics import calibration
-from evalkit.metrics import calibration as cal
+from evalkit.metrics import calibration, calibration as cal
 from evalkit.metrics.counts import auc, count
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import consistency

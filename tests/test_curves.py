@@ -3,13 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from samples import ANY_TIME
 from sklearn import metrics
 
-from evalkit.metrics import curves
-from evalkit.metrics import curves as v
+from evalkit.metrics import curves, curves as v
 from evalkit.metrics.counts import at, auc, average_precision, count, f_score, precision, recall
 from evalkit.metrics.curves import net_benefit, treat_all
 from evalkit.metrics.rows import Rows

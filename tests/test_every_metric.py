@@ -6,8 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from samples import ANY_TIME, compare, estimate, examples, expected, options, predictions
 from sklearn import metrics as sk
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.feather
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from evalkit.arrays import InputError
 from evalkit.drawing import tables

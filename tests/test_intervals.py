@@ -5,8 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from samples import ANY_TIME, compare, estimate, limits, rng
 from scipy import stats
 from scipy.optimize import minimize_scalar
@@ -16,8 +15,7 @@ from evalkit.catalogue.kinds import Loss, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Calibration, Depth, Gap
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics import closed_forms, independent, inference, intervals, proportions, spread
-from evalkit.statistics import intervals as iv
+from evalkit.statistics import closed_forms, independent, inference, intervals, intervals as iv, proportions, spread
 from evalkit.statistics.closed_forms import Part, lift, lift_of_few, mover_mean, overlap, ranged_t
 from evalkit.statistics.intervals import hall, newcombe, wilson
 from evalkit.statistics.methods import Options

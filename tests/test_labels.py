@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from samples import ANY_TIME
 from sklearn import metrics
 
 from evalkit.catalogue.lookup import find
-from evalkit.metrics import calibration, losses
-from evalkit.metrics import counts as k
-from evalkit.metrics import labels as m
+from evalkit.metrics import calibration, counts as k, labels as m, losses
 from evalkit.metrics.calibration import bins_uniform, ece
 from evalkit.metrics.counts import count
 from evalkit.metrics.rows import Rows

@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, curves
@@ -17,8 +16,7 @@ from evalkit.parameters.kinds import Costs
 from evalkit.statistics import intervals
 from evalkit.statistics.closed_forms import ranged_t
 from evalkit.statistics.thresholds import MovingCut
-from evalkit.studies import classification
-from evalkit.studies import score_curves as moving
+from evalkit.studies import classification, score_curves as moving
 
 
 def frame(n=600, seed=3, **more):

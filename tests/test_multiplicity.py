@@ -6,14 +6,12 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from samples import rng
 from scipy import stats
 
 from evalkit.arrays import InputError
-from evalkit.statistics import intervals, multiplicity, signflip
-from evalkit.statistics import multiplicity as mult
+from evalkit.statistics import intervals, multiplicity, multiplicity as mult, signflip
 from evalkit.statistics.multiplicity import Pairs, max_t
 from evalkit.studies import ranking
 from evalkit.studies.diagnostics import rank_tiers

@@ -9,8 +9,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from engine_samples import SMALL as TWICE
-from engine_samples import binary, classified
+from engine_samples import SMALL as TWICE, binary, classified
 from online_samples import SMALL, log, users
 from own_metric_samples import (
     CHANCES,

@@ -17,8 +17,7 @@ from nbformat.v4 import new_code_cell
 from samples import examples
 
 import evalkit as ek
-from evalkit import __main__ as command
-from evalkit import parameters, report, running
+from evalkit import __main__ as command, parameters, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters import REPORTS, cells, kinds
 from evalkit.parameters.cells import declared, typed

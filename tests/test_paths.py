@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from evalkit.drawing import curve_plots, figures, plots
 from evalkit.drawing.curve_plots import STEPS, Panel

@@ -5,13 +5,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from samples import outside, rng
 from scipy import stats
 
-from evalkit.statistics import independent
-from evalkit.statistics import proportions as prop
+from evalkit.statistics import independent, proportions as prop
 from evalkit.statistics.intervals import tango
 
 

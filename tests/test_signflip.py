@@ -5,15 +5,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from samples import rng
 from scipy import stats
 from scipy.linalg import hadamard
 from significance_tables import told
 
-from evalkit.statistics import multiplicity, signflip
-from evalkit.statistics import significance as sig
+from evalkit.statistics import multiplicity, signflip, significance as sig
 from evalkit.statistics.signflip import Ranges, ranges
 from evalkit.studies import significance
 

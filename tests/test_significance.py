@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from samples import COMPARED, compared, outside, rng
 from scipy import stats
 
-from evalkit.statistics import significance
-from evalkit.statistics import significance as sig
+from evalkit.statistics import significance, significance as sig
 from evalkit.statistics.intervals import by_unit, mean_t
 from evalkit.statistics.signflip import ranges
 from evalkit.statistics.significance import paired_t

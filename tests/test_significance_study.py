@@ -14,8 +14,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import claim_plots, plots
 from evalkit.metrics.grid import Counted
 from evalkit.pages import first_screen, lessons_page, page, ranking_page, significance_page
-from evalkit.statistics import methods, multiplicity
-from evalkit.statistics import significance as tests
+from evalkit.statistics import methods, multiplicity, significance as tests
 from evalkit.studies import lessons, paired, ranking, significance
 from evalkit.studies.paired import RESAMPLES
 

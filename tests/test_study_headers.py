@@ -9,8 +9,7 @@ import pytest
 from bad_inputs.cases import CASES
 from bad_inputs.readers import READERS, Reader
 
-from evalkit import __main__ as command
-from evalkit import running
+from evalkit import __main__ as command, running
 from evalkit.arrays import InputError
 from evalkit.parameters import REPORTS
 from evalkit.studies import inspection

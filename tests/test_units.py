@@ -16,8 +16,7 @@ from units_again import check, equal, written
 from validation_tables import noise
 
 import evalkit as ek
-from evalkit import __main__ as command
-from evalkit import system
+from evalkit import __main__ as command, system
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import row_metrics
 from evalkit.limits import Limits, Reading

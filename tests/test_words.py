@@ -4,8 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import evalkit as ek
 from evalkit.pages import binary_page, classification_page, page, ranking_page, rating_page, significance_page

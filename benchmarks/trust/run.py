@@ -29,8 +29,7 @@ import page
 import pyarrow as pa
 from fresh_worlds import ROUNDS
 from numbers_of import Number, numbers, study, values
-from own_worlds import FILE as OWN_METRICS
-from own_worlds import OWN_WORLDS
+from own_worlds import FILE as OWN_METRICS, OWN_WORLDS
 from world import World
 from worlds import WORLDS
 

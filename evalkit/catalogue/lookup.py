@@ -15,9 +15,7 @@ import numpy as np
 from evalkit.arrays import ParameterError
 from evalkit.catalogue.class_metrics import CLASSES, LABELS
 from evalkit.catalogue.kinds import PerUnit
-from evalkit.catalogue.metric import TEXTS
-from evalkit.catalogue.metric import Chosen as Chosen
-from evalkit.catalogue.metric import Metric as Metric
+from evalkit.catalogue.metric import TEXTS, Chosen as Chosen, Metric as Metric
 from evalkit.catalogue.own import OwnMetric, load
 from evalkit.catalogue.own_functions import INPUTS
 from evalkit.catalogue.row_metrics import COUNTS, FORECASTS

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit.drawing import figures as marks
-from evalkit.drawing import plots
+from evalkit.drawing import figures as marks, plots
 from evalkit.drawing.plots import COLOURS, GREY, GRID, MARKERS, legend, note, said, short
 from evalkit.numbers import decimals, number, signed
 

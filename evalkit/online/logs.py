@@ -18,8 +18,7 @@ from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
 from evalkit.reading.reductions import blocks
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import duck, rules, sources, table
+from evalkit.reading.tables import columns as roles_of, duck, rules, sources, table
 from evalkit.reading.tables.parts import Part, Selection, Source, names
 from evalkit.reading.tables.rules import Field, Fields, Refused, Role, split
 from evalkit.reading.tables.table import Coded, Table

@@ -20,9 +20,7 @@ from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages.explorer import recorded
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
 from evalkit.pages.threshold_page import both_classes
-from evalkit.studies import classification as diagnostics
-from evalkit.studies import score_curves
-from evalkit.studies import score_curves as net_benefit
+from evalkit.studies import classification as diagnostics, score_curves, score_curves as net_benefit
 from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification import (

@@ -18,9 +18,7 @@ from evalkit.pages import explorer, first_screen, page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
 from evalkit.pages.threshold_page import THRESHOLD
-from evalkit.studies import classes, score_curves
-from evalkit.studies import classification as diagnostics
-from evalkit.studies import score_curves as net_benefit
+from evalkit.studies import classes, classification as diagnostics, score_curves, score_curves as net_benefit
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification import DOMINANT, drawn_together, worst_mistake
 from evalkit.studies.labels import LabelsStudy

@@ -13,8 +13,7 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent
 from evalkit.pages import classes_page, explorer, first_screen, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
-from evalkit.studies import classification
-from evalkit.studies import classification as diagnostics
+from evalkit.studies import classification, classification as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
 probabilities = page.where(lambda study: study.probabilities)

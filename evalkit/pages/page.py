@@ -23,7 +23,6 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, count, number_cell, p_cell, text, value, with_interval
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, signed
-from evalkit.numbers import listed as in_line
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.studies import diagnostics, provenance, units
@@ -148,7 +147,7 @@ def _ways(estimates: pd.DataFrame) -> str:
     whose = names.groupby(estimates["method"], sort=False).unique()
     if len(whose) < 2:
         return "".join(whose.index)
-    return "; ".join(f"{in_line(some, METHODS_OF)}: {method}" for method, some in whose.items())
+    return "; ".join(f"{numbers.listed(some, METHODS_OF)}: {method}" for method, some in whose.items())
 
 
 @dataclass(frozen=True)

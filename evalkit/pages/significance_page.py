@@ -14,8 +14,7 @@ from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pai
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
-from evalkit.pages import first_screen, page, shared_findings
-from evalkit.pages import lessons_page as lesson
+from evalkit.pages import first_screen, lessons_page as lesson, page, shared_findings
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
 from evalkit.studies import diagnostics, lessons, paired

@@ -16,8 +16,7 @@ from evalkit.pages import page
 from evalkit.studies import score_curves as net_benefit
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
 from evalkit.studies.classification import used_costs
-from evalkit.studies.score_curves import METRICS as TARGETS
-from evalkit.studies.score_curves import Moving, Plain, Varied, intervals, moving, used
+from evalkit.studies.score_curves import METRICS as TARGETS, Moving, Plain, Varied, intervals, moving, used
 
 THRESHOLD = "threshold probability"
 both_classes = page.where(lambda study: study.both_classes)

@@ -12,8 +12,7 @@ from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
 from evalkit.limits import USUAL
 from evalkit.metrics import counts as tables
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.influence import CELLS as SPREAD
-from evalkit.metrics.influence import cells, ends, pool
+from evalkit.metrics.influence import CELLS as SPREAD, cells, ends, pool
 from evalkit.metrics.rows import Rows
 
 BLOCK = 2**18  # resampled units held at once: the block of weights stays in the cache

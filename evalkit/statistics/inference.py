@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats
-from evalkit.catalogue import kinds
-from evalkit.catalogue import score_kinds as scores
+from evalkit.catalogue import kinds, score_kinds as scores
 from evalkit.catalogue.kinds import Kind
 from evalkit.catalogue.metric import Chosen, Combined, Harmonic
 from evalkit.statistics import interval_methods, intervals, methods

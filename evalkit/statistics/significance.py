@@ -17,10 +17,7 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, rat
 from evalkit.statistics import intervals, signflip
 from evalkit.statistics.bootstrap import bca_p_value, resampled_sums
 from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval
-from evalkit.statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
-from evalkit.statistics.multiplicity import holm as holm
-from evalkit.statistics.multiplicity import max_t as max_t
-from evalkit.statistics.multiplicity import unadjusted as unadjusted
+from evalkit.statistics.multiplicity import benjamini_hochberg, holm, max_t, unadjusted  # noqa: F401
 from evalkit.statistics.spread import bisect, satterthwaite, standard_error
 
 Verdict = Literal["better", "worse", "equivalent", "cannot tell"]

@@ -41,8 +41,7 @@ from evalkit.statistics.readings import ByMoves, Mean, Place, of_two
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import HeldRows, layout_of
 from evalkit.statistics.summed import Terms
-from evalkit.studies import classes, row_study, study
-from evalkit.studies import labels as labels_study
+from evalkit.studies import classes, labels as labels_study, row_study, study
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends

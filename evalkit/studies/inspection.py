@@ -26,8 +26,7 @@ from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns
 from evalkit.reading.reductions import unit_kinds
 from evalkit.reading.reductions.units import Trials
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
+from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part
 
 SMALL = 300_000  # rows that are read in about a second

@@ -19,8 +19,7 @@ from evalkit.metrics.diversity import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs import lists as listed
-from evalkit.reading.inputs import rows
+from evalkit.reading.inputs import lists as listed, rows
 from evalkit.reading.inputs.lists import DEEPEST, Stock
 from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.reductions import sharded

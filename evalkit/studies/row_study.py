@@ -19,8 +19,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.limits import Limits
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.rows import By as By
-from evalkit.metrics.rows import Misses, Rows
+from evalkit.metrics.rows import By as By, Misses, Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs import aligned as other_columns
 from evalkit.reading.inputs.aligned import Aligned

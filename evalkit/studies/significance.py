@@ -15,8 +15,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
-from evalkit.reading.reductions import unit_kinds
-from evalkit.reading.reductions import units as reading_units
+from evalkit.reading.reductions import unit_kinds, units as reading_units
 from evalkit.reading.reductions.units import Trials, UnitValues
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part

@@ -20,8 +20,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
 from evalkit.parameters import Compared
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import sources
+from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import inference, significance

@@ -13,8 +13,7 @@ from evalkit.page import ReportExporter
 from evalkit.pages import threshold_page
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics.intervals import mean
-from evalkit.studies import classification
-from evalkit.studies import score_curves as studied
+from evalkit.studies import classification, score_curves as studied
 
 SLIDE = """
 const box = document.querySelector("[data-sweep]"), [slider, fp, fn] = $$(".sweep input", box), seen = {};

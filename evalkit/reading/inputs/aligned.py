@@ -14,9 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import formats, rules, table
-from evalkit.reading.tables import sources as folders
+from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import Part, Source

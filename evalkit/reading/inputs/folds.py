@@ -17,9 +17,7 @@ from evalkit.limits import USUAL, Reading
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import duck, rules
-from evalkit.reading.tables import table as tables
+from evalkit.reading.tables import columns as roles_of, duck, rules, table as tables
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Precision, Rule
 from evalkit.reading.tables.table import Coded, Ids, Table

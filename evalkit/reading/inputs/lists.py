@@ -12,8 +12,7 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists
 from evalkit.reading.inputs.rows import Rows
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import ids, rules, table
+from evalkit.reading.tables import columns as roles_of, ids, rules, table
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
 from evalkit.reading.tables.table import Table

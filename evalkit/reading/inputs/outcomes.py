@@ -16,8 +16,7 @@ from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.metrics import counts
 from evalkit.metrics.rows import By, Misses
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules
+from evalkit.reading.tables import columns as roles_of, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import Part

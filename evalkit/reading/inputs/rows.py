@@ -10,9 +10,7 @@ import numpy as np
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters.reports import AS_GIVEN
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import formats, rules, table, trec
-from evalkit.reading.tables import sources as folders
+from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table, trec
 from evalkit.reading.tables.columns import Matches, refused
 from evalkit.reading.tables.formats import FORMATS, PACKED
 from evalkit.reading.tables.parts import Part, Source

@@ -17,8 +17,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import lists as listed
 from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved
 from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, Ranked, Rows
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import ids
+from evalkit.reading.tables import columns as roles_of, ids
 from evalkit.reading.tables.parts import Source
 
 Made = TypeVar("Made")

@@ -17,8 +17,7 @@ from evalkit.arrays import Floats
 from evalkit.catalogue import lookup
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, checked, profile
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import duck, rules
+from evalkit.reading.tables import columns as roles_of, duck, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import NUMBER
 from evalkit.reading.tables.parts import Part, Selection, at

@@ -13,8 +13,7 @@ import numpy as np
 from evalkit.arrays import Floats, InputError
 from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_columns import USES, Cells, Column
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import formats
+from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import Part, Source, at
 

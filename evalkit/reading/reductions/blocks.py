@@ -17,8 +17,7 @@ from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import NONE, Aligned, Given, Layout
 from evalkit.reading.reductions.schema import ATTRIBUTE, WEIGHT, Reduced, Schema, Segment, own_name
-from evalkit.reading.tables import duck
-from evalkit.reading.tables import table as tables
+from evalkit.reading.tables import duck, table as tables
 from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import Field, Refused, split
 from evalkit.system import progress

@@ -13,8 +13,7 @@ import numpy as np
 from evalkit.arrays import Ints
 from evalkit.metrics import block as hashes
 from evalkit.metrics.block import Block
-from evalkit.reading.tables import duck
-from evalkit.reading.tables import table as tables
+from evalkit.reading.tables import duck, table as tables
 from evalkit.reading.tables.rules import Field, Refused
 
 BESIDE, ATTRIBUTE, WEIGHT = "beside ", "attribute ", "weight"  # roles of shared columns that are not what is

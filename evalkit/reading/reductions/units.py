@@ -27,9 +27,7 @@ from evalkit.reading.inputs.lists import Account
 from evalkit.reading.inputs.unit_columns import Cells, Column
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, ROW, SYSTEM, Columns, Roles
 from evalkit.reading.reductions import blocks
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import rules
-from evalkit.reading.tables import table as tables
+from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field, Role

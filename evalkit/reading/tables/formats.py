@@ -23,8 +23,7 @@ from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import columns as roles_of
-from evalkit.reading.tables import duck, trec
+from evalkit.reading.tables import columns as roles_of, duck, trec
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import IDS, File, Frames, Selection, stamp
