@@ -34,6 +34,15 @@ def test_a_metric_without_a_better_direction_decides_nothing():
     )
 
 
+def test_tests_of_slices_are_adjusted_by_holm():
+    data = forecasts(60).assign(third=np.arange(60) % 3)
+    tests = rating.read(data, metrics="mae", segments="third").by_segment.drop_duplicates("slice")
+    falling = tests.sort_values("p")
+    by_hand = np.minimum(np.maximum.accumulate(falling["p"].to_numpy() * [3, 2, 1]), 1)
+    assert falling["adjusted"].tolist() == pytest.approx(by_hand.tolist(), rel=1e-12)
+    assert falling["adjusted"].iloc[0] > falling["p"].iloc[0]
+
+
 def test_whole_weights_repeat_rows():
     data, weight = forecasts(40), np.random.default_rng(3).integers(1, 4, 40)
     weighted = rating.read(data.assign(weight=weight))
