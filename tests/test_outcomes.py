@@ -26,6 +26,13 @@ LONG = pd.DataFrame(
 # ---- kinds and layouts ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("limits", [USUAL, Limits(reading=Reading(rows=5))])
+def test_the_label_of_a_third_system_is_compared_too(limits):
+    third = LONG[:3].assign(model="z", y_true=[1, 0, 1])
+    with pytest.raises(InputError, match="row 9: y_true must have one value for id 'c', got '0' and '1'"):
+        classified(pd.concat([LONG, third]), limits)
+
+
 def test_long_tables_are_joined_on_the_id():
     data = outcomes.read(LONG, attributes=["team"])
     assert isinstance(data, Binary)
