@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from evalkit.metrics import curves, influence
 from evalkit.metrics.counts import auc, average_precision, count, ks
 from evalkit.metrics.rows import Rows
-from evalkit.statistics import bootstrap
+from evalkit.statistics import bootstrap, significance
 from evalkit.statistics.bootstrap import (
     CODES,
     _poisson,
@@ -200,3 +200,18 @@ def test_cells_are_found_without_looking_at_every_threshold(weight, share, most)
     np.testing.assert_array_equal(influence.cells(c, most), expected)
     pooled, ends = influence.pool(c, expected), influence.ends(c, most)
     np.testing.assert_array_equal([ends.tp, ends.fp], [pooled.tp, pooled.fp])
+
+
+def test_a_constant_on_every_row_shifts_the_interval_of_clusters():
+    rng = np.random.default_rng(8)
+    counts = rng.integers(1, 30, 40)
+    units = rng.exponential(1, 40) * counts
+    drawn = bootstrap.resampled_sums(np.column_stack([units, counts]), rng=rng, resamples=1_000)
+    plain, shifted = (
+        significance.paired_bootstrap(
+            units + more * counts, counts, rng=rng, sums=drawn + more * drawn[:, [1]] * [1, 0]
+        )
+        for more in (0, 5)
+    )
+    limits = [shifted.difference.low - 5, shifted.difference.high - 5]
+    assert limits == pytest.approx([plain.difference.low, plain.difference.high], rel=1e-9)
