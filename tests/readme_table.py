@@ -7,9 +7,12 @@ that pages explain, the ratios in docs/performance.md from what the benchmarks w
 
 import inspect
 import json
+import sys
 from pathlib import Path
 from textwrap import indent
 from typing import Any, get_type_hints
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this checkout's, whichever is installed
 
 import nbformat
 import results_schema

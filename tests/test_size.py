@@ -30,7 +30,7 @@ LINES = {
     "top": 1_008,
 }
 MODULES = 160
-TESTS = 17_329
+TESTS = 17_331
 
 
 @cache
