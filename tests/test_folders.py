@@ -227,7 +227,7 @@ def test_parts_that_an_engine_wrote_are_one_system_named_after_their_folder(here
         half = frame[(frame["query"].str[1:].astype(int) < 4) == (language == "de")]
         for system in ("bm25", "tfidf"):
             half.to_parquet(here / "runs" / f"lang={language}" / f"{system}.parquet")
-    assert runs.read("runs", attributes=["lang"]).systems == ("bm25", "tfidf")
+    assert runs.read("runs", segments=["lang"]).systems == ("bm25", "tfidf")
 
 
 def test_trec_runs_in_folders_that_are_columns(here):
@@ -235,7 +235,7 @@ def test_trec_runs_in_folders_that_are_columns(here):
         (here / "runs" / f"lang={language}").mkdir(parents=True)
         (here / "runs" / f"lang={language}" / "bm25.run").write_text(f"{query} Q0 a 1 2.5 t\n{query} Q0 b 2 1.5 t\n")
     (here / "qrels").write_text("q1 0 a 1\nq2 0 b 1\n")
-    data = runs.read("runs", "qrels", attributes=["lang"])
+    data = runs.read("runs", "qrels", segments=["lang"])
     assert data.attributes["lang"].tolist() == ["de", "en"]
     assert rankings.reciprocal_rank(data.rankings["bm25"]).tolist() == [1, 0.5]
 

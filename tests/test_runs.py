@@ -187,15 +187,15 @@ def test_an_empty_grade_is_no_judgement(here):
 
 def test_attributes_are_constant_per_query(here):
     table = LONG.assign(seg=["x", "x", "x", None, "x", "x", None, None], user=[1, 1, 1, 2, 1, 1, 2, 2])
-    data = runs.read(table, attributes=["seg", "user"])
+    data = runs.read(table, segments=["seg", "user"])
     assert data.attributes["seg"].tolist() == ["x", "(none)"]
     assert data.attributes["user"].tolist() == ["1", "2"]
     (here / "queries.csv").write_text("query,seg\nq2,y\nq1,x\nq8,z\n")
-    data = runs.read(LONG, QRELS, queries="queries.csv", attributes=["seg"])
+    data = runs.read(LONG, QRELS, queries="queries.csv", segments=["seg"])
     assert data.attributes["seg"].tolist() == ["x", "y"]
     assert [one.name for one in data.sources] == ["data frame", "data frame", "queries.csv"]
     (here / "queries.csv").write_text("query,seg\nq2,y\n")
-    assert runs.read(LONG, queries="queries.csv", attributes=["seg"]).attributes["seg"].tolist() == ["(none)", "y"]
+    assert runs.read(LONG, queries="queries.csv", segments=["seg"]).attributes["seg"].tolist() == ["(none)", "y"]
 
 
 def test_sources_are_listed_with_their_rows(here):

@@ -78,7 +78,7 @@ def test_a_long_table_of_many_shards(limits, tmp_path):
     assert len(frame) > 100_000
     for name, write in (("t.parquet", frame.to_parquet), ("t.csv", partial(frame.to_csv))):
         write(tmp_path / name, index=False)
-        options = {"attributes": ["language"]}
+        options = {"segments": ["language"]}
         assert_same(runs.read(tmp_path / name, **options), measured(limits, tmp_path / name, **options))
 
 
@@ -90,7 +90,7 @@ def test_a_frame_and_a_choice_of_systems(limits):
 def test_trec_runs_with_judgements_and_a_table_of_queries(limits):
     here = DATA / "digits_retrieval"
     given = here / "runs", here / "qrels.txt"
-    options = {"queries": here / "queries.csv", "attributes": ["digit"]}
+    options = {"queries": here / "queries.csv", "segments": ["digit"]}
     assert_same(runs.read(*given, **options), measured(limits, *given, **options))
 
 

@@ -21,7 +21,7 @@ from evalkit.parameters import Classification, Interleaving, Parameters, Ranking
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.inputs.outcomes import Predicted
-from evalkit.reading.inputs.rows import Ranked
+from evalkit.reading.inputs.rows import ListOptions, Ranked
 from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns
 from evalkit.reading.reductions import unit_kinds
@@ -98,11 +98,10 @@ def _ranking(p: Ranking, of: Opened) -> Inspection:
     items, run, judged, queries = _opened(p, of, "items", "preds", "qrels", "queries")
     for part in items:
         lists.plan_stock(part, p.columns)
-    columns = lists.other_columns(p.columns)
     if not run or (p.qrels is not None and not judged) or (p.queries is not None and not queries):
         return Inspection()
-    asked: dict[str, Any] = {"systems": p.systems, "attributes": attributes(p), "unit": p.unit, "ranks": p.ranks}
-    ranked = Ranked.of(run, judged or None, queries=queries or None, columns=columns, **asked)
+    options = ListOptions.of(p, columns=lists.other_columns(p.columns))
+    ranked = Ranked(run, judged or None, queries or None, options)
     first = ranked.pieces[0]
     if _read(of, run):
         read = runs.of(ranked)
@@ -143,8 +142,7 @@ def _significance(p: Significance, of: Opened) -> Inspection:
     header = unit_kinds.Header(parts[0], p.columns, p.systems)
     if listed or (header.is_ranking and not header.is_output):
         if judged or (p.qrels is None and not listed):
-            asked: dict[str, Any] = {"systems": p.systems, "attributes": distinct((p.unit,))}
-            _ = Ranked.of(parts, judged or None, columns=p.columns, **asked).pieces
+            _ = Ranked(parts, judged or None, options=ListOptions.of(p)).pieces
     elif not header.is_output:
         unit_kinds.check_named(parts, p.columns, p.unit)
     if not _read(of, parts):

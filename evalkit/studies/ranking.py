@@ -66,10 +66,10 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     )
     tables = (p.preds, p.qrels, p.queries, p.items)
     run, judged, queries, items = (sources.given(table, p.header, limits.reading) for table in tables)
-    catalogue, columns = listed.read_stock(items, p.columns), listed.other_columns(p.columns)
+    catalogue = listed.read_stock(items, p.columns)
     relevant = rules.rounded(p.relevance_level, rules.of_role(judged or run or (), "grade", p.columns))
     cuts = p.ks or KS
-    ranked = rows.Ranked(run or (), judged, queries, columns, p.systems, shared.attributes, shared.unit, p.ranks)
+    ranked = rows.Ranked(run or (), judged, queries, rows.ListOptions.of(p, columns=listed.other_columns(p.columns)))
     asks, reading = _asks(shared, cuts, relevant), limits.reading
     data = sharded.read(ranked, asks, backends.budget(p.memory, p.threads, p.spill, reading))
     study.check_systems(shared, data.systems)

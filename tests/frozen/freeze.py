@@ -184,6 +184,8 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_intermixed_args(arguments)
     cases = [case for case in CASES if case.local == asked.local]
     chosen = [case for case in cases if not asked.case or any(name in case.name for name in asked.case)]
+    if not chosen:
+        parser.error(f"no case has {' or '.join(map(repr, asked.case))} in its name")
     if asked.command == "write":
         return write(chosen, cases, FOLDERS[asked.local])
     return check(chosen, FOLDERS[asked.local], explain=asked.explain)

@@ -268,7 +268,7 @@ def against_metrics(folder: str, file: str, segment: str | None) -> Iterator[tup
         tally = gauc(s.r, expected["gauc"][system], s.name)
         for peer in ("pytrec_eval", "ranx"):
             tally += means(peer, expected["ranking"][system][peer], s, 1)
-        beside = runs.read(one, attributes=[segment]).attributes[segment] if segment else None
+        beside = runs.read(one, segments=[segment]).attributes[segment] if segment else None
         for value, wanted in expected.get("segments", {}).get(system, {}).items():
             tally += gauc(part(s.r, beside == value), wanted, f"{s.name} {segment} {value}")
         yield f"{folder} {system}", tally

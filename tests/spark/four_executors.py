@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
 
 def measured(folder: Path) -> dict[str, Any]:
     """Lists, with values by the number of what was asked; the numbers of two systems, and the file of their units."""
-    ranked = from_spark(f"spark:parquet.`{folder / 'ranked'}`", attributes=["language"])
+    ranked = from_spark(f"spark:parquet.`{folder / 'ranked'}`", segments=["language"])
     numbered = {(system, i): ranked.measure(system, ask) for system in ranked.systems for i, ask in enumerate(ASKS)}
     study = classified(f"spark:parquet.`{folder / 'scores'}`", SMALL, **TWO)
     units.write(folder / "units.parquet", "classification", {"": study})

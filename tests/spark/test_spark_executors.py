@@ -68,7 +68,7 @@ def test_each_of_four_executors_has_done_tasks_and_a_query_lies_in_several_parti
 
 
 def test_four_executors_worth_of_partitions_give_ranked_lists_the_same_bits(found, ranked):
-    here = runs.read(ranked, attributes=["language"])
+    here = runs.read(ranked, segments=["language"])
     values = {(system, ASKS[i]): sums for (system, i), sums in found["ranked"].values.items()}
     assert_same(here, replace(found["ranked"], sources=here.sources, values=values))
 

@@ -37,7 +37,7 @@ def from_spark(*given, asks=ASKS, **options) -> runs.Runs:
 def test_judgements_and_queries_beside_it_may_be_files(session):
     sample = ROOT / "data/digits_retrieval"
     given = str(sample / "qrels.txt")
-    options = {"queries": str(sample / "queries.csv"), "attributes": ["digit"]}
+    options = {"queries": str(sample / "queries.csv"), "segments": ["digit"]}
     (part,) = sources.parts(str(sample / "runs/lda_cosine.run"))
     rows = pa.table(part.load({"query": "query", "item": "item"}, {"score": "score"}))
     rows = rows.append_column("system", pa.array(["a\\b'c"] * len(rows)))

@@ -1,7 +1,7 @@
 """Tables and TREC files of runs, judgements and queries as checked columns, with the place of every row."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ class Rows:
     columns: dict[str, str] = field(default_factory=dict)
 
     def add(self, piece: Piece, block: Block, *, in_place: bool) -> None:
-        """Append what was read of a piece, once for each system of a wide table. in_place: as `Ranked.in_place`."""
+        """Append what was read of a piece, once for each system of a wide table. in_place: as in `ListOptions`."""
         columns, n = block.columns, block.rows
         self.sources.append(block.source)
         self.columns.update(piece.printed)
@@ -104,20 +104,17 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
-    """A ranking input before it is read: the parts of the runs, the judgements and the table of queries, if given.
+class ListOptions:
+    """How ranked lists are read: parameters of the report, by the same names; every shard gets them too.
 
-    columns: role -> column. systems: those wanted. attributes: columns with one value a query, of the table of queries
-    if there is one. unit: the attribute that must be there in every row. ranks: of lists without scores, "as given" or
-    "renumber".
+    columns: role -> column. systems: those wanted, all if none is named. segments, unit: columns with one value a
+    query, of the table of queries if there is one; the unit must be there in every row. ranks: of lists without scores,
+    "as given" or "renumber".
     """
 
-    run: Sequence[Part]
-    judged: Sequence[Part] | None = None
-    queries: Sequence[Part] | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     systems: Sequence[str] = ()
-    attributes: Sequence[str] = ()
+    segments: Sequence[str] = ()
     unit: str | None = None
     ranks: str = AS_GIVEN
 
@@ -126,19 +123,14 @@ class Ranked:
         roles_of.check_roles(self.columns, RULES)
 
     @classmethod
-    def of(cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any) -> "Ranked":
-        """From files, folders, glob patterns, frames or lists of these."""
-        return cls(folders.parts(preds), folders.given(qrels), folders.given(queries), **chosen)
+    def of(cls, p: Any, **instead: Any) -> "ListOptions":
+        """The parameters of a report that has some of these, but for those given here."""
+        return cls(**{one.name: getattr(p, one.name) for one in fields(cls) if hasattr(p, one.name)} | instead)
 
     @property
-    def graded(self) -> bool:
-        """Whether the runs hold their judgements."""
-        return self.judged is None
-
-    @property
-    def beside(self) -> Sequence[str]:
-        """The attributes that the runs hold."""
-        return self.attributes if self.queries is None else ()
+    def attributes(self) -> list[str]:
+        """The columns that segments and unit name, each once."""
+        return list(dict.fromkeys([*self.segments, *([self.unit] if self.unit else [])]))
 
     @property
     def attribute_fields(self) -> dict[str, Field]:
@@ -149,6 +141,38 @@ class Ranked:
     def in_place(self) -> bool:
         """Whether rows ordered by ranks keep these as places in the list."""
         return self.ranks == AS_GIVEN
+
+    def chosen(self, names: Sequence[str]) -> list[str]:
+        """The systems that are wanted, of these; raises ParameterError for a wanted one that is not there."""
+        unknown = [name for name in self.systems if name not in set(names)]
+        if unknown:
+            raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
+        return [name for name in names if not self.systems or name in self.systems]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """A ranking input before it is read: the parts of the runs, the judgements and the table of queries, if given."""
+
+    run: Sequence[Part]
+    judged: Sequence[Part] | None = None
+    queries: Sequence[Part] | None = None
+    options: ListOptions = ListOptions()
+
+    @classmethod
+    def of(cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any) -> "Ranked":
+        """From files, folders, glob patterns, frames or lists of these. chosen: as `ListOptions` has it."""
+        return cls(folders.parts(preds), folders.given(qrels), folders.given(queries), ListOptions(**chosen))
+
+    @property
+    def graded(self) -> bool:
+        """Whether the runs hold their judgements."""
+        return self.judged is None
+
+    @property
+    def beside(self) -> Sequence[str]:
+        """The attributes that the runs hold."""
+        return self.options.attributes if self.queries is None else ()
 
     # Which columns to read
 
@@ -163,7 +187,7 @@ class Ranked:
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
         matches = self._matches(part)
-        wide = _wide(part, matches.columns, self.systems)
+        wide = _wide(part, matches.columns, self.options.systems)
         grade = ["grade"] if self.graded else []
         needed: list[str | tuple[str, ...]] = [*LISTED, *([] if wide else [ORDER]), *grade]
         if matches.lacking(needed) == [("grade",)] and not matches.unclear:
@@ -179,7 +203,7 @@ class Ranked:
         return Piece(
             RUN,
             part,
-            fields | (self.attribute_fields if self.queries is None else {}),
+            fields | (self.options.attribute_fields if self.queries is None else {}),
             scores or {None: order[0]},
             name,
         )
@@ -204,21 +228,22 @@ class Ranked:
         return Piece(JUDGED, part, {role: Field(roles[role], RULES[role]) for role in wanted}, NO_SCORE)
 
     def _query_table(self, part: Part) -> Piece:
-        chosen = {"query": self.columns["query"]} if self.columns.get("query") in part.columns else {}
-        named = dict.fromkeys(self.attributes, ATTRIBUTE)
+        chosen = {"query": name} if (name := self.options.columns.get("query")) in part.columns else {}
+        named = dict.fromkeys(self.options.attributes, ATTRIBUTE)
         roles = roles_of.match(part.columns, ["query"], chosen, part.name, named, named).resolved(["query"])
-        return Piece(BESIDE, part, {"query": Field(roles["query"])} | self.attribute_fields, NO_SCORE)
+        return Piece(BESIDE, part, {"query": Field(roles["query"])} | self.options.attribute_fields, NO_SCORE)
 
     def _given(self, part: Part, roles: Sequence[str]) -> dict[str, str]:
         """What the user says of these roles; TREC files have no columns to choose from."""
-        return {} if part.layout else {role: self.columns[role] for role in roles if role in self.columns}
+        given = self.options.columns
+        return {} if part.layout else {role: given[role] for role in roles if role in given}
 
     def rows(self, kind: str) -> Rows:
         """The rows of all parts of one kind."""
         rows = Rows()
         for piece in self.pieces:
             if piece.kind == kind:
-                rows.add(piece, table.block(piece.part, piece.fields), in_place=self.in_place)
+                rows.add(piece, table.block(piece.part, piece.fields), in_place=self.options.in_place)
         return rows
 
 

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Bools, Floats, InputError, Ints
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import lists as listed
 from evalkit.reading.inputs.lists import Account, Collision, ListedItems, Retrieved
-from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, Ranked, Rows
+from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Ranked, Rows
 from evalkit.reading.tables import columns as roles_of, ids
 from evalkit.reading.tables.parts import Source
 
@@ -76,8 +76,8 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
     """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the judgements.
 
     preds: a long table (system, query, item, score or rank, grade), a wide one (a column of scores for each system) or
-    TREC runs. chosen: as `Ranked` has it. Raises InputError, with file, column, row and value, for whatever cannot be
-    meant.
+    TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with file, column, row and value, for whatever
+    cannot be meant.
     """
     return of(Ranked.of(preds, qrels, **chosen))
 
@@ -87,16 +87,16 @@ def of(ranked: Ranked) -> Runs:
     run = ranked.rows(RUN)
     judged = run if ranked.graded else ranked.rows(JUDGED)
     beside = run if ranked.queries is None else ranked.rows(BESIDE)
-    return built(Build(run, judged, beside, tuple(ranked.systems)), partial(_whole, ranked=ranked))
+    return built(Build(run, judged, beside, ranked.options), partial(_whole, ranked=ranked))
 
 
 def _whole(build: "Build", ranked: Ranked) -> Runs:
     """All lists at hand."""
-    names = build.systems
+    names = build.systems()
     lists = build.built(names)
     sources = [source for rows in build.parts for source in rows.sources]
     top = max(rankings.top_grade for rankings, _ in lists.values())
-    runs = gathered([build.measured(lists, ranked.attributes)], ranked, (), build.run.columns, sources, top)
+    runs = gathered([build.measured(lists)], ranked, (), build.run.columns, sources, top)
     rankings = {name: rankings for name, (rankings, _) in lists.items()}
     return replace(runs, rankings=rankings, retrieved=build.retrieved(names))
 
@@ -132,7 +132,7 @@ def gathered(
     return Runs(
         systems=systems,
         accounts=accounts,
-        attributes={name: joined([shard.attributes[name] for shard in shards]) for name in ranked.attributes},
+        attributes={name: joined([shard.attributes[name] for shard in shards]) for name in ranked.options.attributes},
         columns=columns,
         sources=tuple(sources),
         pooled_ideal=ranked.graded,
@@ -171,7 +171,7 @@ class Build:
     run: Rows
     judged: Rows
     beside: Rows
-    wanted: tuple[str, ...]
+    options: ListOptions
     exact: bool = False
 
     @cached_property
@@ -192,14 +192,7 @@ class Build:
 
     @cached_property
     def _systems(self) -> tuple[np.ndarray, Ints]:
-        names, code = ids.named(self.run.system)
-        unknown = [name for name in self.wanted if name not in set(names)]
-        if unknown:
-            raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
-        if "system" in self.run.columns and not self.wanted:
-            where = self.run.stretches[0][0].name
-            roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
-        return names, code
+        return ids.named(self.run.system)
 
     @cached_property
     def _judgements(self) -> tuple[Ints, Floats, int]:
@@ -276,14 +269,15 @@ class Build:
             hint = "; no column names the system (system, model, run)" if unnamed and self.run.columns else ""
             raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
 
-    @property
     def systems(self) -> list[str]:
-        """The systems that are wanted, in order."""
-        return [name for name in self._systems[0] if not self.wanted or name in self.wanted]
+        """The systems that are wanted, in order; raises for one that is not there, and for unclear names."""
+        names = self._systems[0].tolist()
+        if "system" in self.run.columns and not self.options.systems:
+            where = self.run.stretches[0][0].name
+            roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
+        return self.options.chosen(names)
 
-    def measured(
-        self, of: Mapping[str, tuple[Rankings, Account]], attributes: Sequence[str], asks: Sequence[Ask] = ()
-    ) -> Measured:
+    def measured(self, of: Mapping[str, tuple[Rankings, Account]], asks: Sequence[Ask] = ()) -> Measured:
         """The lists of each system, from what `built` gives, measured."""
         import pyarrow as pa
 
@@ -295,7 +289,7 @@ class Build:
             query=pa.array(self._queries[0][self._population], pa.large_string()),
             first={name: self._queries[0][self._queries[1][0][row]] for name, row in first.items()},
             beside=self.beside.query[0].slice(0, 1).to_pylist(),
-            attributes={name: self.attribute(name) for name in attributes},
+            attributes={name: self.attribute(name) for name in self.options.attributes},
             negative=self._judgements[2],
             shared=bool(np.isin(self._population, self._queries[1][2]).any()),
             accounts={name: account for name, (_, account) in of.items()},

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.arrays import ParameterError
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
@@ -21,7 +20,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
 from evalkit.reading.engines.base import Engine, Query, checked
 from evalkit.reading.inputs import rows, runs
-from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, Piece, Ranked, Rows
+from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Piece, Ranked, Rows
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Selection
@@ -48,9 +47,9 @@ class Task:
     there is a table of queries. top: the best grade of all.
     """
 
+    options: ListOptions
     systems: tuple[str, ...]
     asks: tuple[Ask, ...]
-    attributes: tuple[str, ...]
     reads: tuple[Read, ...]
     says: bool
     beside: bool
@@ -81,11 +80,11 @@ def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
     beside = _shard(table, BESIDE, task) if task.beside else run
-    return [runs.built(Build(run, judged, beside, ()), partial(_measured, task=task))]
+    return [runs.built(Build(run, judged, beside, task.options), partial(_measured, task=task))]
 
 
 def _measured(build: Build, task: Task) -> Measured:
-    return build.measured(build.built(task.systems, task.top), task.attributes, task.asks)
+    return build.measured(build.built(task.systems, task.top), task.asks)
 
 
 def _shard(table: Any, role: str, task: Task) -> _Shard:
@@ -108,7 +107,7 @@ def _shard(table: Any, role: str, task: Task) -> _Shard:
         score=[column("score").to_numpy(zero_copy_only=False)],
         ranked=[np.array([read.ranked for read in task.reads])[part]],
         grade=[pc.fill_null(column("grade"), np.nan).to_numpy(zero_copy_only=False)],
-        attributes=[{name: column(f"attribute {name}") for name in task.attributes}],
+        attributes=[{name: column(f"attribute {name}") for name in task.options.attributes}],
     )
     rows.parts, rows.reads = part, task.reads
     return rows
@@ -203,10 +202,11 @@ def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs:
     else:
         with backends.opened(budget, every) as engine:
             data = measured(engine, ranked, asks)
-    without = np.flatnonzero(data.attributes[ranked.unit] == runs.NONE) if ranked.unit else np.zeros(0)
+    unit = ranked.options.unit
+    without = np.flatnonzero(data.attributes[unit] == runs.NONE) if unit else np.zeros(0)
     if len(without):  # it would make one cluster of all such queries
         query = data.query[without[0]]
-        raise refused("unit", "no_unit_of_query", unit=ranked.unit, query=query, queries=len(without))
+        raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(without))
     return data
 
 
@@ -225,15 +225,15 @@ def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
     profiles = [_profile(engine, of) for of in several]
     says = any(of.says for of in several)
     task = Task(
-        systems=tuple(_systems(several, profiles, ranked.systems)),
+        options=ranked.options,
+        systems=tuple(ranked.options.chosen(_systems(several, profiles))),
         asks=tuple(asks),
-        attributes=tuple(ranked.attributes),
-        reads=tuple(read for of in several for read in _reads(of, in_place=ranked.in_place)),
+        reads=tuple(read for of in several for read in _reads(of, in_place=ranked.options.in_place)),
         says=says,
         beside=ranked.queries is not None,
         top=max(p["top"] for p in profiles),
     )
-    selects = [select for of in several for select in _rows(engine, of, ranked.attributes, says=says)]
+    selects = [select for of in several for select in _rows(engine, of, ranked.options.attributes, says=says)]
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
     asked = Query.over([of.chosen for of in several], ["*"] * len(several))
     each = list(zip([of.piece for of in several], [p["n"] for p in profiles], strict=True))
@@ -301,15 +301,11 @@ def _score(role: str, here: Callable[[str], str]) -> str:
     return f"-{here(role)}" if role == "rank" else f"{here(role)} + 0.0"
 
 
-def _systems(several: Sequence[_Chosen], profiles: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> list[str]:
-    """The systems in the order of their names' bytes; raises ParameterError for a wanted one that is not there."""
+def _systems(several: Sequence[_Chosen], profiles: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The systems in the order of their names' bytes."""
     present: set[str] = set()
     for of, profile in zip(several, profiles, strict=True):
         present |= profile["systems"]
         if of.piece.kind == RUN and not of.says:
             present |= {of.piece.name if name is None else name for name in of.piece.scores}
-    names = sorted(present, key=lambda name: name.encode())
-    unknown = [name for name in wanted if name not in present]
-    if unknown:
-        raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
-    return [name for name in names if not wanted or name in wanted]
+    return sorted(present, key=lambda name: name.encode())
