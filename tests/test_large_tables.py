@@ -30,7 +30,7 @@ from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.table import groups, slices
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.classes import ByScore
+from evalkit.statistics.readings import ByScore
 from evalkit.statistics.summed import Terms
 from evalkit.studies import classification, reliability, units
 
@@ -176,7 +176,7 @@ def counted(table, most=2**20):
     """The bins by group and system, and the facts, of a table in an engine."""
     limits = replace(USUAL, bins=most, slice_bins=most // 4)
     counting, cuts = Counting(2, table.scale), [0.5] * len(table.table.systems)
-    by_score = ByScore(counting=counting, terms=Terms.alone((), 0, 0), limits=limits, cuts=cuts)
+    by_score = ByScore(counting=counting, terms=Terms.alone((), 0, 0), limits=limits, exact=cuts)
     found = table.table.total(pickle.loads(pickle.dumps(by_score)))
     return {key[:2]: tally.whole for key, tally in found.scores.items()}, found.facts.sums
 

@@ -1,15 +1,17 @@
-"""Metrics of predicted classes from a table of counts, with a cell per combination of actual and predicted classes.
+"""Metrics of classes from counts and sums instead of rows.
 
-All rows of a cell have the same influence on a metric, so sums over rows are sums over cells. If rows are clustered,
-the sums over units of the products of their weights in each two cells give the variance between units.
+Of predicted classes there is a cell per combination of actual and predicted classes: all rows of a cell have the same
+influence on a metric, so sums over rows are sums over cells. If rows are clustered, the sums over units of the products
+of their weights in each two cells give the variance between units. Of scores the influence of a row is a linear form, a
+combination of columns that were added up per row or per unit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,8 +25,9 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Bundle, Parted, Tally
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics.spread import Spread
+from evalkit.statistics.spread import Spread, freedom_of
 from evalkit.statistics.statistic import Layout, OfRows, Piece
+from evalkit.statistics.summed import Formed
 
 DENSE = 2**22  # cells up to which each has a place
 
@@ -255,6 +258,82 @@ def image(products: Floats) -> Floats:
     size = np.sqrt(np.diagonal(products))
     values, vectors = np.linalg.eigh(np.nan_to_num(ratio(products, np.outer(size, size))))
     return vectors * np.sqrt(np.maximum(values, 0.0)) * size[:, None]
+
+
+# Metrics from moments of how much rows move them -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OfForm(Formed):
+    """A metric whose influence values are a linear combination, `form`, of columns. moments: of the columns, around 0.
+
+    of: its value, or that of the metric that it transforms. n: units, or rows. freedom: Kish's number of them,
+    less 1. tables: those of its score. system: its number. powers: of every two systems, of unweighted rows, the
+    sums of the squares and fourth powers of what moves the difference, by stratum. strata: the rows of each class that
+    has any, nothing of rows that may have several labels.
+    """
+
+    layout: Layout
+    of: float
+    form: Floats
+    n: int
+    freedom: float
+    tables: Any = None
+    system: int = 0
+    powers: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
+    strata: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    how: ClassVar[str] = "influence sums, two passes"
+
+    def _powers(self, other: OfForm) -> Floats:
+        return self.powers[min(self.system, other.system), max(self.system, other.system)]
+
+    def by_stratum(self, other: OfForm) -> tuple[Floats, Ints]:
+        """The sum of the squares of what moves the difference in each class, and its rows; of none where rows vary."""
+        if not self.powers:
+            return np.empty(0), np.empty(0, np.int64)
+        there = self.strata > 0
+        return self._powers(other)[: len(there)][there, 0], self.strata[there]
+
+    def of_few(self, other: OfForm) -> tuple[float, float]:
+        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        if not self.powers:
+            spread = self.spread_from(other)
+            return spread.error, spread.freedom(self.n - 1.0)
+        square, fourth = self._powers(other).sum(axis=0).tolist()
+        return Spread(self.n, square, self.freedom + 1).error, freedom_of(square, fourth, self.n, self.n - 1.0)
+
+    @property
+    def excess(self) -> float:
+        """How much too high the value of so few rows is."""
+        return float(self.chosen.metric.kind.excess(self.tables))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfMean(OfForm):
+    """A mean over classes or labels.
+
+    shares, each: the share of each in the mean, and its metric. columns: that of each, and where shares are estimated
+    that of how much rows move the mean through them.
+    """
+
+    shares: Sequence[float]
+    each: Sequence[Any]
+    columns: Sequence[int]
+
+    @cached_property
+    def _moved(self) -> Floats:
+        """How much units move each part of the form."""
+        return image(self.moments.second[np.ix_(self.columns, self.columns)])
+
+    def parts(self) -> Iterator[Piece]:
+        """The classes, or labels."""
+        rows = zip(self.shares, self.each, self._moved[: len(self.each)], strict=True)
+        return (Piece(share, one, vector, one.excess) for share, one, vector in rows)
+
+    def of_shares(self) -> Floats | None:
+        """How much units move the mean through its shares; None where these are fixed."""
+        return self._moved[-1] if len(self.columns) > len(self.each) else None
 
 
 # How cells are counted ------------------------------------------------------------------------------------------------

@@ -1,94 +1,232 @@
-"""Statistics of classification metrics: of two classes read in blocks, and of several classes in memory or in blocks.
+"""Statistics of classification metrics: of tables read in blocks, and of several classes in memory.
 
-With two classes, the first reading counts the scores in bins and adds up losses. The second adds up the influence of
-each row on the metrics of ranking (such as AUC) and of decisions at a threshold. For several classes see `readings`.
+The first reading counts the scores in bins and what is predicted in cells, and adds up losses. The second adds up the
+influence of each row on the metrics of ranking (such as AUC) and of decisions at a threshold. See `readings`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints
+from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.catalogue.class_metrics import against_rest
-from evalkit.catalogue.kinds import Share
-from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics import calibration, grid
-from evalkit.metrics.block import Block
+from evalkit.catalogue.kinds import Loss, Share
+from evalkit.catalogue.metric import Chosen, Metric, Weighted
+from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Moments, Tally
+from evalkit.metrics.kept import Moments
 from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics.class_cells import Group, OfCells, of_cut, of_system
-from evalkit.statistics.forms import Binned, OfForm, OfMean
-from evalkit.statistics.readings import WHOLE, Asked, Counted, Several, highest, tally
+from evalkit.statistics.class_cells import Group, OfCells, OfForm, OfMean, of_cut, of_system
+from evalkit.statistics.readings import WHOLE, Binned, Place, highest
 from evalkit.statistics.statistic import HeldRows, Layout, OfRows, OfUnits, Statistic
-from evalkit.statistics.summed import at_hand
+from evalkit.statistics.summed import OfMoments, at_hand
 from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]
-UNITS = 2**23  # whose values are kept side by side, of a metric within units
 SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
 
 
-# Two classes: the first reading ---------------------------------------------------------------------------------------
+# All systems on the same rows, read in blocks -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ByScore(Asked):
-    """The first reading of two classes. cuts: each system's threshold, if it is fixed; counts at a fixed one are exact.
+@dataclass(frozen=True, eq=False)
+class Several:
+    """All systems on the same rows of a table that was read once or twice in blocks.
 
-    within: metrics that rank the rows within each unit, whose values per unit are kept; within_slices: also per slice.
-    It also counts the positive rows and, per system, the scores outside 0..1 and those of 0 or 1 that are wrong.
+    The positive class of two, each of several classes and each label is a problem of its own: positives against all
+    others. first: the first reading; counted: what it kept. second, moved: the same of the second, if there was one.
     """
 
-    sliced: bool = False
-    ranked: bool = True
-    cuts: Sequence[float] | None = None
-    within: Sequence[Chosen] = ()
-    within_slices: bool = False
+    systems: tuple[str, ...]
+    first: Any
+    counted: Any
+    layout: Layout
+    second: Any = None
+    moved: Any = None
 
-    def __call__(self, block: Block) -> Counted:
-        """Summarise a block."""
-        asked = ((group, part) for group, part in block.groups() if self.within_slices or not group)
-        values = {("within", group): Moments.of(part, self._values, UNITS) for group, part in asked if self.within}
-        counted = super().__call__(block)
-        return replace(counted, more=values)
+    @property
+    def held(self) -> bool:
+        """True if the cells of every unit are in memory."""
+        return self.problem(0, 0)[0].units is not None
 
-    def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
-        for i, said in enumerate(part.said):
-            yield (i, 0), tally(said, part.truth == 1, weight, most, None if self.cuts is None else self.cuts[i])
+    @property
+    def plain(self) -> bool:
+        """True if rows are independent and unweighted."""
+        return self.layout is Layout.PLAIN
 
-    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
-        hit = block.truth == 1
-        return {}, [hit.sum(), *(n for said in block.said for n in _outside(said, hit))]
+    @property
+    def scale(self) -> float | None:
+        """The unit that weights are counted in; None for unweighted rows."""
+        return self.first.scale
 
-    def _values(self, block: Block) -> Floats:
-        """What each row adds to the value of its unit and to how much that counts."""
-        every = [chosen.sums(block.rows(i)) for chosen in self.within for i in range(len(block.said))]
-        return np.array([side for sums in every for side in (sums.numerator, sums.size)])
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+        return self.scale is not None
+
+    @cached_property
+    def groups(self) -> set[int]:
+        """The numbers of the groups, 0 for all rows."""
+        return {at[0] for at in [*self.counted.cells, *self.counted.scores]} | set(self.counted.moments)
+
+    @property
+    def problems(self) -> range:
+        """The numbers of the classes or labels; 0 of two classes."""
+        return range(self.first.problems)
+
+    # Tables
+
+    @cached
+    def cells(self, group: int, of: int | str = WHOLE) -> Group:
+        """The cells of all classes, of a label, or of what is counted by name."""
+        return self.first.counting.group(self.counted.cells[group, of], self.layout)
+
+    def problem(self, group: int, c: int) -> tuple[Group, int]:
+        """The cells of a class or label, and which of what is in them is positive."""
+        return self.cells(group), 1
+
+    @cached
+    def scores(self, group: int, system: int, c: int) -> Binned:
+        """The scores of a class or label."""
+        return Binned(self.counted.scores[group, system, c].whole, self.scale)
+
+    def table(self, system: str, c: int) -> Counts:
+        """The table of a class against the rest, or of a label."""
+        return self.scores(0, self.systems.index(system), c).chances
+
+    def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
+        """The cells of a system, those of rows without weight too."""
+        return self.first.counting.read(self.counted.cells[group, of].cells[i, i].whole, 1)
+
+    @property
+    def bounds(self) -> Floats:
+        """By how much counting scores in bins changes an AUC and an average precision at most."""
+        every = [self.scores(*at).moved for at in self.counted.scores if at[0] == 0]
+        width, low, high = np.nan_to_num(np.array(every)).reshape(-1, 3).T
+        return np.array([width.max(initial=0.0), (high - low).max(initial=0.0)])
+
+    # How much rows move them
+
+    @cached_property
+    def means(self) -> dict[Place, Moments]:
+        """Of each group and metric the moments of what moves the mean."""
+        return {} if self.moved is None else {at: one.moments.around_zero for at, one in self.moved.means.items()}
+
+    def powers(self, at: Place) -> dict[tuple[int, int], Floats]:
+        """Of every two systems the powers of what moves the difference, where they are known."""
+        powers = None if self.moved is None else self.moved.powers.get(at)
+        return {} if powers is None else self.by_pair(powers.sums)
+
+    def by_pair(self, each: Iterable[Any]) -> dict[tuple[int, int], Any]:
+        """What is kept of every two systems, by their numbers."""
+        return dict(zip(combinations(range(len(self.systems)), 2), each, strict=True))
+
+    def strata(self, group: int) -> Ints:
+        """The rows of each class, of a group; nothing where rows may have several labels."""
+        return np.empty(0, np.int64)
+
+    # Metrics
+
+    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
+        """The metric of a system in a group; a slice is all rows."""
+        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
+        if chosen.base.metric.kind.totalled:
+            return self.loss(chosen, group, i)
+        return (self.of_decisions if chosen.decided else self.of_scores)(chosen, group, i)
+
+    def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
+        """A metric that follows from sums over rows."""
+        moments = self.counted.moments[group].moments
+        place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
+        return OfMoments(chosen, moments, place, self.layout)
+
+    def refuse_left_out(self) -> None:
+        """Raises ParameterError for a loss that leaves rows out: which of two systems are left out only rows tell."""
+        for chosen in self.first.terms.metrics:
+            sides = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
+            left = min(one.totals[1] for one in sides) < sides[0].moments.totals[0]
+            if not np.isfinite([one.totals for one in sides]).all() or (isinstance(chosen.metric.kind, Loss) and left):
+                raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
+
+    def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
+        """A metric of what is predicted."""
+        return of_system(chosen, self.cells(group), i)
+
+    def of_scores(self, chosen: Chosen, group: int, i: int) -> Statistic:
+        """A mean over classes or labels; those without a share have no part in it."""
+        kind: Any = chosen.metric.kind
+        at, share, k = (group, key_of(chosen)), self.shares_in(kind, group), len(self.problems)
+        there, moments = np.flatnonzero(share > 0).tolist(), self.means.get(at)
+        columns = [i * k + c for c in there] + ([len(self.systems) * k + i] if isinstance(kind, Weighted) else [])
+        each = [self.one(Chosen(kind.of), group, i, c, moments) for c in there]
+        more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
+        return self.mean(chosen, group, moments, columns, share[there].tolist(), each, **more)
+
+    def shares_in(self, kind: Any, group: int) -> Floats:
+        """The share of each class or label in a mean."""
+        return np.full(len(self.problems), 1 / len(self.problems))
+
+    def of_one(self, metric: Metric, system: str, c: int) -> Any:
+        """A metric of one class against the rest, or of one label."""
+        chosen = Chosen(metric)
+        return self.one(chosen, 0, self.systems.index(system), c, self.means.get((0, chosen.label)))
+
+    def one(self, chosen: Chosen, group: int, i: int, c: int, moments: Moments | None = None, **more: Any) -> Any:
+        """The same. moments: of how much rows move the metric of each of them, where they are known."""
+        if chosen.decided:
+            return of_system(chosen, self.problem(group, c)[0], i)
+        column = i * len(self.problems) + c
+        return self.area(chosen, group, c, self.scores(group, i, c), moments, column, **more)
+
+    def area(self, chosen: Chosen, group: int, c: int, tables: Any, moments: Any, column: int, **more: Any) -> OfForm:
+        """A metric of the scores of one class or label against the rest. more: as of `OfForm`."""
+        kind, (of, positive) = chosen.base.metric.kind, self.problem(group, c)
+        side = of.each[0].actual == positive
+        sides = [side, ~side] if kind.apart else [np.ones(len(side))]
+        kish = float(of.n) if self.plain else min(of.kish(np.asarray(one, float)) for one in sides)
+        value, own = kind.read(kind.source(tables)), _form(moments, {column: 1.0})
+        return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more)
+
+    def mean(
+        self, chosen: Chosen, group: int, moments: Any, columns: Sequence[int], shares: Sequence[float], each: Any,
+        **more: Any,
+    ) -> OfMean:  # fmt: skip
+        """A mean over classes or labels. columns, more: as of `OfMean`."""
+        of = self.problem(group, 0)[0]
+        kish = of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))
+        value = float(sum(share * one.value for share, one in zip(shares, each, strict=True)))
+        form = _form(moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, shares, strict=False)))
+        more |= {"columns": columns, "shares": shares, "each": each}
+        return OfMean(chosen, moments, self.layout, value, form, of.n, kish - 1.0, **more)
 
 
-def _outside(score: Floats, hit: Bools) -> tuple[int, int]:
-    """Scores that are no probabilities, and those that are certain of the other class."""
-    low, high = calibration.EPSILON, 1 - calibration.EPSILON
-    if low <= score.min() and score.max() <= high:
-        return 0, 0
-    certain = np.where(hit, score < low, score > high)
-    return int(np.count_nonzero((score < 0) | (score > 1))), int(np.count_nonzero(certain))
+def key_of(chosen: Chosen) -> str:
+    """Under which name the sums of a mean stand: means with fixed shares have those of their metric."""
+    return chosen.label if isinstance(chosen.metric.kind, Weighted) else Chosen(chosen.metric.kind.of).label
 
 
-# Two classes that were read once or twice -----------------------------------------------------------------------------
+def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:
+    """The multiples of the columns; nothing where these were not added up."""
+    form = np.zeros(0 if moments is None else len(moments.mean))
+    for column, times in of.items() if len(form) else ():
+        form[column] = times
+    return form
+
+
+# Two classes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SummedRows(Several):
-    """Two classes, whose rows were read once or twice. cut: the threshold of a system, by its table."""
+    """Two classes. cut: the threshold of a system, by its table."""
 
     cut: Callable[[str, Counts], float]
 
@@ -96,12 +234,7 @@ class SummedRows(Several):
     def held(self) -> bool:
         """True if every unit is in memory."""
         losses = self.counted.moments.get(0)
-        return self.cells(0).units is not None if losses is None else at_hand(losses.moments)
-
-    @cached_property
-    def groups(self) -> set[int]:
-        """Their numbers, 0 of all rows."""
-        return {group for group, _, _ in self.counted.scores}
+        return super().held if losses is None else at_hand(losses.moments)
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
@@ -110,19 +243,21 @@ class SummedRows(Several):
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
-        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
-        if chosen in self.first.within:
-            at = 2 * (self.first.within.index(chosen) * len(self.systems) + i)
-            sides = self.counted.more["within", group].units[at : at + 2]
-            return OfUnits(chosen, Sums(*sides), design=Layout.CLUSTERED)
-        if chosen.decided:
-            return of_system(chosen, self.cells(group), i)
-        if chosen.base.metric.kind.totalled:
-            return self.loss(chosen, group, i)
-        at, tables = (group, chosen.base.label), self.scores(group, i, 0)  # which tell everything of one plain system
-        strata = np.array([tables.counts.negatives, tables.counts.positives])
-        more: Any = {"system": i, "powers": self.powers(at), "strata": strata}
-        return self.area(chosen, self.cells(group), 1, tables, self.means.get(at), i, **more)
+        if chosen not in self.first.within:
+            return super().measure(chosen, system, member)
+        at = 2 * (self.first.within.index(chosen) * len(self.systems) + self.systems.index(system))
+        sides = self.counted.more["within", 0 if isinstance(member, slice) else member].units[at : at + 2]
+        return OfUnits(chosen, Sums(*sides), design=Layout.CLUSTERED)
+
+    def of_scores(self, chosen: Chosen, group: int, i: int) -> OfForm:
+        at = (group, chosen.base.label)  # the tables tell everything of one plain system
+        more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
+        return self.one(chosen, group, i, 0, self.means.get(at), **more)
+
+    def strata(self, group: int) -> Ints:
+        """The negative and the positive rows of a group."""
+        c = self.scores(group, 0, 0).counts
+        return np.array([c.negatives, c.positives])
 
     @cached
     def cells(self, group: int, of: int | str = WHOLE) -> Group:
@@ -220,56 +355,23 @@ class HeldClasses(HeldSeveral):
 class SummedClasses(Several):
     """Several classes, whose rows were read once or twice."""
 
-    @property
-    def held(self) -> bool:
-        """True if the cells of every unit are in memory."""
-        return self.cells(0).units is not None
+    def problem(self, group: int, c: int) -> tuple[Group, int]:
+        return self.cells(group), c
 
-    @property
-    def classes(self) -> int:
-        """How many there are."""
-        return self.first.counting.classes
-
-    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
-        """The metric of a system in a group; a slice is all rows."""
-        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
-        if chosen.base.metric.kind.totalled:
-            return self.loss(chosen, group, i)
-        if chosen.base.metric.kind.decided:
-            return of_system(chosen, self.cells(group), i)
-        return self._mean(chosen, group, i)
+    def strata(self, group: int) -> Ints:
+        return self.sizes(group)
 
     def derived(self, metric: Metric, system: str, change: Change) -> OfCells:
         """A metric of the rows of a system with other things in the place of what is and is said."""
         of = of_system(Chosen(metric), self.cells(0), self.systems.index(system))
         return replace(of, rows=change(of.rows))
 
-    def of_one(self, metric: Metric, system: str, c: int) -> OfForm:
-        """A metric of the scores of a class against the rest."""
-        return self._area(Chosen(metric), 0, self.systems.index(system), c)
-
-    def _area(self, chosen: Chosen, group: int, i: int, c: int) -> OfForm:
-        moments = self.means.get((group, chosen.label))
-        return self.area(chosen, self.cells(group), c, self.scores(group, i, c), moments, i * self.classes + c)
-
-    def _mean(self, chosen: Chosen, group: int, i: int) -> OfMean:
-        kind: Any = chosen.metric.kind
-        of, at, k = self.cells(group), (group, Chosen(kind.of).label), self.classes
-        more = {
-            "shares": [part.share for part in kind.weighed(of_system(chosen, of, i).rows)],
-            "each": [self._area(Chosen(kind.of), group, i, c) for c in range(k)],
-            "system": i,
-            "powers": self.powers(at),
-            "strata": self.sizes(group),
-        }
-        return self.mean(chosen, of, self.means[at], range(i * k, i * k + k), **more)
-
     # Tables
 
     def sizes(self, member: Any = slice(None)) -> Ints:
         """The rows of each class in a group; a slice is all rows."""
         cells = self.read(0, 0 if isinstance(member, slice) else member)
-        return np.bincount(cells.actual, cells.n, self.classes).astype(np.int64)
+        return np.bincount(cells.actual, cells.n, len(self.problems)).astype(np.int64)
 
     @property
     def weights(self) -> Floats:
@@ -278,7 +380,7 @@ class SummedClasses(Several):
 
     def confusion(self, system: str) -> Confusion:
         """The rows, or their weight, by actual and by predicted class."""
-        cells, k = self.cells(0).each[self.systems.index(system)], self.classes
+        cells, k = self.cells(0).each[self.systems.index(system)], len(self.problems)
         table = np.zeros((k, k), np.float64 if self.weighted else np.int64)
         table[cells.actual, cells.said[0]] = cells.weight if self.weighted else cells.n
         return Confusion(table, np.arange(k))
@@ -286,7 +388,7 @@ class SummedClasses(Several):
     def said(self, system: str) -> Ints:
         """The rows for which a system predicts each class."""
         cells = self.read(self.systems.index(system))
-        return np.bincount(cells.said[0], cells.n, self.classes).astype(np.int64)
+        return np.bincount(cells.said[0], cells.n, len(self.problems)).astype(np.int64)
 
     def top(self, system: str) -> Counts:
         """Right or wrong by the score of the predicted class."""

@@ -16,12 +16,10 @@ from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.metrics import curves, grid
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.kept import Moments
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics.class_cells import OfCells, of_system
-from evalkit.statistics.classes import SHARE, Change, HeldSeveral
-from evalkit.statistics.forms import OfMean, ranked
-from evalkit.statistics.readings import ByMoves, Cut, Mean, Place, Several, label_rows, labelled
+from evalkit.statistics.class_cells import Group, OfCells, of_system
+from evalkit.statistics.classes import SHARE, Change, HeldSeveral, Several, key_of
+from evalkit.statistics.readings import ByMoves, Cut, Mean, Place, label_rows, ranked
 from evalkit.statistics.statistic import OfRows, Statistic
 from evalkit.statistics.summed import OfMoments, Terms
 
@@ -164,35 +162,14 @@ class OfShared(OfMoments):
         return Sums(sign * apart, size)
 
 
-def key_of(chosen: Chosen) -> str:
-    """Under which name the sums of a mean over labels stand: means with fixed shares have those of their metric."""
-    return chosen.label if isinstance(chosen.metric.kind, Weighted) else Chosen(chosen.metric.kind.of).label
-
-
 @dataclass(frozen=True, eq=False)
 class SummedLabels(Several):
     """Multi-label metrics of a table that was read twice in blocks."""
 
-    @property
-    def held(self) -> bool:
-        """True if the cells of every unit are in memory."""
-        return self.cells(0, 0).units is not None
-
-    @property
-    def labels(self) -> range:
-        """Their numbers."""
-        return range(self.first.labels)
+    def problem(self, group: int, c: int) -> tuple[Group, int]:
+        return self.cells(group, c), 1
 
     # Metrics
-
-    def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
-        """The metric of a system in a group; a slice is all rows."""
-        group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
-        if chosen.base.metric.kind.totalled:
-            return self.loss(chosen, group, i)
-        if isinstance(chosen.base.metric.kind, Share):
-            return self._hits(chosen, group, i)
-        return self._mean(chosen, group, i)
 
     def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
         """A metric that follows from sums over rows."""
@@ -204,55 +181,34 @@ class SummedLabels(Several):
         more: Any = {"number": i, "shared": moments, "columns": columns}
         return OfShared(chosen, whole.moments, whole.place, self.layout, **more)
 
-    def _hits(self, chosen: Chosen, group: int, i: int) -> OfCells:
-        """A share of rows, of which the cells tell whether they count and are hits."""
+    def of_decisions(self, chosen: Chosen, group: int, i: int) -> Any:
+        """A mean over labels, or a share of rows, of which the cells tell whether they count and are hits."""
+        if not isinstance(chosen.metric.kind, Share):
+            return self.of_scores(chosen, group, i)
         named: dict[str, Any] = {**vars(chosen.metric), "kind": Share(lambda member, hit: (member == 1, hit == 1))}
         return of_system(Chosen(Metric(**named), chosen.k), self.cells(group, chosen.label), i)
 
-    def _mean(self, chosen: Chosen, group: int, i: int) -> OfMean:
-        """A mean over the labels; those without a share have no part in it."""
-        kind: Any = chosen.metric.kind
-        at, share, n = (group, key_of(chosen)), self.shares_in(kind, group), len(self.labels)
-        there, moments = [j for j in self.labels if share[j] > 0], self.means.get(at)
-        columns = [i * n + j for j in there] + ([len(self.systems) * n + i] if isinstance(kind, Weighted) else [])
-        each = [self.part(kind.of, group, i, j, moments) for j in there]
-        more: Any = {"shares": share[there].tolist(), "each": each, "system": i, "powers": self.powers(at)}
-        return self.mean(chosen, self.cells(group, 0), moments, columns, strata=np.empty(0, np.int64), **more)
-
     def shares_in(self, kind: Any, group: int) -> Floats:
-        """The share of each label in a mean."""
         if not isinstance(kind, Weighted):
-            return np.full(len(self.labels), 1 / len(self.labels))
+            return super().shares_in(kind, group)
         size = self.true(group)
         return size / size.sum() if size.any() else size
 
     def true(self, group: int) -> Floats:
         """The weight of the rows that have each label."""
-        every = [self.cells(group, j).each[0] for j in self.labels]
+        every = [self.cells(group, j).each[0] for j in self.problems]
         return np.array([one.weight[one.actual == 1].sum() for one in every], float)
 
-    def part(self, metric: Metric, group: int, i: int, label: int, moments: Moments | None) -> Any:
-        """A metric of one label. moments: of how much rows move the metric of each label, where they are known."""
-        if metric.kind.decided:
-            return of_system(Chosen(metric), self.cells(group, label), i)
-        scores = self.scores(group, i, label)
-        column = i * len(self.labels) + label
-        return self.area(Chosen(metric), self.cells(group, label), 1, scores, moments, column)
-
     # Metrics of labels
-
-    def of_one(self, metric: Metric, system: str, label: int) -> Statistic:
-        """A metric of one label."""
-        return self.part(metric, 0, self.systems.index(system), label, self.means.get((0, Chosen(metric).label)))
 
     def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfCells:
         """A metric of one label with other things in the place of what is and is said."""
         of = of_system(Chosen(metric), self.cells(0, label), self.systems.index(system))
         return replace(of, rows=change(of.rows))
 
-    def top(self, system: str) -> OfCells:
+    def top(self, system: str) -> Any:
         """How often the label with the highest score is true."""
-        return self._hits(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
+        return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
 
     def off(self, system: str, label: int) -> OfMoments:
         """How far the scores of a label of the system that is swept lie above the share of rows that have it."""
@@ -269,11 +225,12 @@ class SummedLabels(Several):
         kind: Any = chosen.metric.kind
         if kind.totalled:
             return self._alone(number, chosen)
-        i, columns, moments = self.second.system, range(1, 1 + len(self.labels)), self.moved.alone[number].moments
-        of = [(self.cells(0, j), 1, self.scores(0, i, j).at(threshold), moments.around_zero) for j in self.labels]
-        each = [self.area(Chosen(kind.of), *one, column) for one, column in zip(of, columns, strict=True)]
-        more: Any = {"shares": self.shares_in(kind, 0).tolist(), "each": each, "system": i, "powers": {}}
-        return self.mean(chosen, self.cells(0, 0), moments.around_zero, columns, strata=np.empty(0, np.int64), **more)
+        i, columns, moments = self.second.system, range(1, 1 + len(self.problems)), self.moved.alone[number].moments
+        each = [
+            self.area(Chosen(kind.of), 0, j, self.scores(0, i, j).at(threshold), moments.around_zero, column)
+            for j, column in enumerate(columns)
+        ]
+        return self.mean(chosen, 0, moments.around_zero, columns, self.shares_in(kind, 0).tolist(), each, system=i)
 
     def _alone(self, number: int, chosen: Chosen) -> OfMoments:
         """A metric of the system of which more is asked than of the others."""
@@ -284,7 +241,7 @@ class SummedLabels(Several):
 
     def sizes(self) -> Ints:
         """The rows on which each label is true."""
-        return np.array([sum(self.decided(self.systems[0], j)[::2]) for j in self.labels])
+        return np.array([sum(self.decided(self.systems[0], j)[::2]) for j in self.problems])
 
     @property
     def weights(self) -> Floats:
@@ -304,7 +261,7 @@ class SummedLabels(Several):
 
     def ends(self, system: str) -> tuple[float, float]:
         """The lowest and the highest score of a system."""
-        bins = [self.scores(0, self.systems.index(system), j).bins for j in self.labels]
+        bins = [self.scores(0, self.systems.index(system), j).bins for j in self.problems]
         low, high = (np.array([one.low[0] for one in bins]), np.array([one.high[-1] for one in bins]))
         return float(grid.scores(low).min()), float(grid.scores(high).max())
 
@@ -316,7 +273,7 @@ class SummedLabels(Several):
 
     def _together(self, system: str) -> grid.Grid:
         i = self.systems.index(system)
-        return grid.merge([self.counted.scores[0, i, j].whole for j in self.labels], self.first.bins())
+        return grid.merge([self.counted.scores[0, i, j].whole for j in self.problems], self.first.bins())
 
     def pooled(self, system: str) -> Counts:
         """The table of all rows and labels together."""
@@ -346,7 +303,7 @@ class SummedLabels(Several):
     def constant(self, system: str) -> Rows:
         """Rows of which each is scored by how often each label is true, those with the same labels as one."""
         known = self.counted.more["sets", 0].whole
-        actual = (grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.labels)) & 1 == 1
+        actual = (grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.problems)) & 1 == 1
         weight: Floats = known.negative * np.float64(self.scale or 1.0)
         return Rows(actual, np.tile(self.shares, (len(actual), 1)), self.first.cuts[self.systems.index(system)], weight)
 
@@ -371,10 +328,9 @@ def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, su
             means.setdefault((0, metric.name), _mean(measured, chosen, 0))
     at = measured.systems.index(leader)
     few = first.terms.few
-    scores = [terms_of([off(j) for j in measured.labels], 1, few, first.cuts[at : at + 1])] if sure else []
+    scores = [terms_of([off(j) for j in measured.problems], 1, few, first.cuts[at : at + 1])] if sure else []
     more: Any = {"system": at, "alone": [*_sweep(measured, leader), *scores]}
-    told = partial(labelled, labels=len(measured.labels))
-    return ByMoves(told, measured.scale, plain, few, means, shared, first.cuts, **more)
+    return ByMoves(first.told, measured.scale, plain, few, means, shared, first.cuts, **more)
 
 
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
@@ -386,8 +342,8 @@ def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
 def _mean(measured: SummedLabels, chosen: Chosen, group: int) -> Mean:
     """The influence of each row on a mean over the labels."""
     kind: Any = chosen.metric.kind
-    shares, systems, labels = measured.shares_in(kind, group), range(len(measured.systems)), measured.labels
-    each = [[measured.part(kind.of, group, i, j, None) for j in labels] for i in systems]
+    shares, systems, labels = measured.shares_in(kind, group), range(len(measured.systems)), measured.problems
+    each = [[measured.one(Chosen(kind.of), group, i, j) for j in labels] for i in systems]
     moving: list[Floats] = []
     if isinstance(kind, Weighted):
         for own in each:
@@ -424,7 +380,7 @@ def _apart(first: OfCells, second: OfCells) -> Floats:
 
 def _sweep(measured: SummedLabels, leader: str) -> Iterator[Terms]:
     """At each of some thresholds the terms of metrics over all labels, and how much rows move the F1 of each label."""
-    tables = [measured.scores(0, measured.systems.index(leader), j) for j in measured.labels]
+    tables = [measured.scores(0, measured.systems.index(leader), j) for j in measured.problems]
     for t in thresholds_of(measured, leader).tolist():
         sides = [np.nan_to_num(F1.kind.bins(table.at(t).cut)) for table in tables]  # type: ignore[attr-defined]
         f1 = [np.array([right, false, missed, hit]) for (hit, missed), (false, right) in sides]

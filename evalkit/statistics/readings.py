@@ -1,12 +1,15 @@
-"""The two readings of a multi-class or multi-label table in blocks, and what is kept of each block.
+"""The two readings of a table of labels and scores in blocks, and what is kept of each block.
 
-Each class or label is a problem of two classes on the same rows. The first reading counts confusion cells and bins of
-scores and adds up losses. The second adds up the influence of each row on means over the classes or labels, and for
-labels also at each of a range of thresholds.
+The positive class of two, each of several classes and each label is a problem of its own on the same rows: positives
+against all others. The first reading counts confusion cells and bins of scores and adds up losses. The second adds up
+the influence of each row on metrics of ranking, on means over the classes or labels and, for labels, also at each of a
+range of thresholds.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -16,16 +19,19 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.metric import Chosen
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION
+from evalkit.catalogue.score_kinds import Curve
 from evalkit.limits import Limits
-from evalkit.metrics import grid, kept
+from evalkit.metrics import calibration, grid, influence, kept
 from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
-from evalkit.statistics.class_cells import CellCounts, Counting, Group
-from evalkit.statistics.forms import OneAgainstRest, Ranked, whole_weights
+from evalkit.statistics.class_cells import CellCounts, Counting
 from evalkit.statistics.summed import Terms
-from evalkit.system import cached
+
+UNITS = 2**23  # whose values are kept side by side, of a metric within units
 
 LEAST = 2**12  # bins of the scores of a class or label at least
 ENDS = 4  # bins in which the lowest and the highest number stay
@@ -33,6 +39,97 @@ CODED = 52  # labels up to which those of a row are one whole number
 WHOLE = ""  # the name of the cells of all classes
 Hits = Callable[[Rows], tuple[Bools, Bools]]  # which rows count, and which of these are hits
 Place = tuple[int, str]  # a group and a metric
+
+
+# Scores in bins -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Scores in bins. weight: the unit that weights are counted in, None for unweighted rows. threshold: of a class."""
+
+    bins: Grid
+    weight: float | None
+    threshold: float = np.nan
+
+    def at(self, threshold: float) -> Binned:
+        """The same at a threshold; the scores are not counted again."""
+        table = replace(self, threshold=threshold)
+        vars(table)["counts"] = self.counts
+        return table
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The table of the scores."""
+        return grid.counts(self.bins, self.weight or 1.0)
+
+    @cached_property
+    def chances(self) -> Counts:
+        """The same with the middle of each bin as its score: for metrics that take scores as probabilities."""
+        c = self.counts
+        return Counts(grid.middles(self.bins), c.tp, c.fp, c.positives, c.negatives)
+
+    @cached_property
+    def cut(self) -> Counts:
+        """The table of what the threshold decides."""
+        return influence.decision(self.counts, self.threshold)
+
+    @cached_property
+    def shared(self) -> Bools:
+        """Whether each threshold stands for several distinct scores."""
+        return grid.spread(self.bins)
+
+    @property
+    def moved(self) -> tuple[float, float, float]:
+        """The most that shared bins move AUC, and the limits of average precision."""
+        return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(self.counts, self.shared)
+
+    def changed(self, chosen: Chosen) -> float:
+        """The most that shared bins move a metric of the whole table; NaN where nothing bounds it."""
+        kind = chosen.base.metric.kind
+        if not isinstance(kind, Curve) or not kind.rises:
+            return np.nan
+        value, tables = chosen.at(self.chances), [replace(self, bins=bins) for bins in grid.ends(self.bins)]
+        ends = [chosen.at(t.chances) for t in tables]
+        if chosen.base.metric is AVERAGE_PRECISION:
+            ends = [*self.moved[1:]]
+        return max(abs(end - value) for end in ends)
+
+
+def places(low: Ints, score: Floats) -> Ints:
+    """The bin of each score, of bins that begin at these codes: sorted, the search runs through them."""
+    code = grid.codes(score)
+    order = np.argsort(code)
+    place = np.empty(len(code), np.int64)
+    place[order] = np.searchsorted(low, code[order], side="right") - 1
+    return np.maximum(place, 0)  # below the lowest bin stand only rows without weight
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The influence of a row on a metric of one class against the rest, by its class and the bin of its score.
+
+    low: where each bin of scores begins, ascending, as codes. moved: by bin, for positive rows, then for negative ones.
+    """
+
+    low: Ints
+    moved: Floats
+
+    def places(self, actual: Bools, score: Floats) -> Ints:
+        """Where among what moves it each row stands."""
+        return places(self.low, score) + np.where(actual, 0, len(self.low))
+
+
+def ranked(chosen: Chosen, table: Binned) -> Ranked:
+    """How much the rows of each bin move the metric of one class, or label."""
+    moved = np.ascontiguousarray(chosen.metric.kind.bins(table.chances)[:, ::-1])
+    return Ranked(grid.codes(table.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
+
+
+def whole_weights(block: Block, scale: float | None) -> Floats:
+    """The weight of each row as it is counted."""
+    every: Floats = block.weights
+    return every if scale is None else (grid.whole(every, scale) * scale).astype(np.float64, copy=False)
 
 
 # The first reading ----------------------------------------------------------------------------------------------------
@@ -59,16 +156,18 @@ class Counted(Bundle):
 class Asked:
     """The first reading of a block: how cells are counted (`counting`) and which losses are added up (`terms`).
 
-    sliced, ranked: whether losses and scores are also counted of slices. each: classes or labels times systems, which
-    share the bins of the limits. ids: that are looked through for a second one.
+    sliced, ranked: whether losses and scores are also counted of slices. problems: classes or labels, 1 of two classes;
+    several share the bins of the limits. exact: of each system the threshold at which counts stay exact. ids: that are
+    looked through for a second one.
     """
 
     counting: Counting
     terms: Terms
-    sliced: bool
-    ranked: bool
     limits: Limits
-    each: int = 1
+    sliced: bool = False
+    ranked: bool = True
+    problems: int = 1
+    exact: Sequence[float] | None = None
     ids: int = 0
 
     @property
@@ -79,15 +178,16 @@ class Asked:
     def bins(self, group: int = 0) -> int:
         """Of the scores of a class or label in a group."""
         most = self.limits.slice_bins if group else self.limits.bins
-        return min(most, max(most // self.each, LEAST))
+        each = self.problems * len(self.terms.centres) if self.problems > 1 else 1
+        return min(most, max(most // each, LEAST))
 
     def __call__(self, block: Block) -> Counted:
         """Summarise a block."""
-        block = self.told(block)
+        block = self.decided(self.told(block))
         cells, moments, scores = {}, {}, {}
         for group, part in block.groups():
             weight, most = self.counting.weights(part), self.bins(group)
-            for name, actual, said in self.problems(part, group):
+            for name, actual, said in self.cells(part, group):
                 cells[group, name] = self.counting(part, actual.astype(np.int64), said.astype(np.int64), weight)
             if self.terms.metrics and (self.sliced or not group):
                 moments[group] = self.terms.moments(part, group)
@@ -98,16 +198,23 @@ class Asked:
         return Counted(cells, moments, scores, more, Total(np.array([len(block), *facts])), ids)
 
     def told(self, block: Block) -> Block:
-        """The block as `rows_of` has it."""
+        """The block with a row for each problem, positive or not, and of each system a table of one row per problem."""
+        said = block.said.reshape(-1, self.problems, len(block))
+        return replace(block, truth=block.truth.reshape(self.problems, -1) == 1, said=said)
+
+    def decided(self, block: Block) -> Block:
+        """A block so told, with what systems predict."""
         return block
 
-    def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
+    def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
         """The name of what is counted in cells, what is, and what each system says of it."""
         return iter(())
 
-    @abstractmethod
     def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
-        """The system and the class or label, and its scores in so many bins."""
+        """The system and the problem, and its scores in so many bins."""
+        for i, c in np.ndindex(part.said.shape[:2]):
+            cut = None if self.exact is None else self.exact[i]
+            yield (i, c), tally(part.said[i, c], np.asarray(part.truth[c], bool), weight, most, cut)
 
     @abstractmethod
     def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
@@ -119,21 +226,61 @@ def tally(score: Floats, hit: Bools, weight: Ints | None, most: int, cut: float 
     return Tally(most, (grid.reduce(score, hit, weight, most=most, cut=cut),))
 
 
-# Of classes
+# Of two classes
 
 
-def decided(block: Block, *, scored: bool) -> Block:
-    """The block with the class that each system predicts, else the one of the highest score."""
-    predicted = block.own.get("predicted", None if scored else block.said)
-    predicted = block.said.argmax(axis=1) if predicted is None else predicted.astype(np.int64)
-    return replace(block, own={"predicted": predicted})
+def score_rows(block: Block, system: int) -> Rows:
+    """What is, and what a system says of it, of a block so told; its weights are those of the block."""
+    return Rows(block.own["stratum"], block.said[system, 0], beside=block.beside)
 
 
-def class_rows(block: Block, system: int, classes: int, *, scored: bool) -> Rows:
-    """What is, and what a system says of it; its weights are those of the block."""
-    score = block.said[system].T if scored else None
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByScore(Asked):
+    """The first reading of two classes.
+
+    within: metrics that rank the rows within each unit, whose values per unit are kept; within_slices: also per slice.
+    It also counts the positive rows and, per system, the scores outside 0..1 and those of 0 or 1 that are wrong.
+    """
+
+    within: Sequence[Chosen] = ()
+    within_slices: bool = False
+
+    def __call__(self, block: Block) -> Counted:
+        """Summarise a block."""
+        asked = ((group, part) for group, part in block.groups() if self.within_slices or not group)
+        values = {("within", group): Moments.of(part, self._values, UNITS) for group, part in asked if self.within}
+        counted = super().__call__(block)
+        return replace(counted, more=values)
+
+    def told(self, block: Block) -> Block:
+        return replace(super().told(block), own={"stratum": (block.truth == 1).astype(np.int64)})
+
+    def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
+        return {}, [block.truth.sum(), *(n for said in block.said for n in _outside(said[0], block.truth[0]))]
+
+    def _values(self, block: Block) -> Floats:
+        """What each row adds to the value of its unit and to how much that counts."""
+        every = [chosen.sums(block.rows(i)) for chosen in self.within for i in range(len(block.said))]
+        return np.array([side for sums in every for side in (sums.numerator, sums.size)])
+
+
+def _outside(score: Floats, hit: Bools) -> tuple[int, int]:
+    """Scores that are no probabilities, and those that are certain of the other class."""
+    low, high = calibration.EPSILON, 1 - calibration.EPSILON
+    if low <= score.min() and score.max() <= high:
+        return 0, 0
+    certain = np.where(hit, score < low, score > high)
+    return int(np.count_nonzero((score < 0) | (score > 1))), int(np.count_nonzero(certain))
+
+
+# Of several classes
+
+
+def class_rows(block: Block, system: int) -> Rows:
+    """What is, and what a system says of it, of a block so told; its weights are those of the block."""
+    score = block.said[system].T if block.said.shape[1] else None
     predicted = block.own["predicted"][system]
-    return Rows(block.truth, score, decision=predicted, classes=classes, beside=block.beside)
+    return Rows(block.own["stratum"], score, decision=predicted, classes=len(block.truth), beside=block.beside)
 
 
 def highest(score: Floats, predicted: Ints) -> Floats:
@@ -152,21 +299,25 @@ class ByClass(Asked):
     scored: bool
 
     def told(self, block: Block) -> Block:
-        return decided(block, scored=self.scored)
+        truth, own = block.truth == np.arange(self.problems)[:, None], {"stratum": block.truth, **block.own}
+        if self.scored:
+            return replace(block, truth=truth, own=own)
+        return replace(block, truth=truth, said=block.said[:, None][:, :0], own={"predicted": block.said} | own)
 
-    def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
-        yield WHOLE, part.truth, part.own["predicted"]
+    def decided(self, block: Block) -> Block:
+        """With the class that each system predicts, else the one of the highest score."""
+        predicted = block.own["predicted"] if "predicted" in block.own else block.said.argmax(axis=1)
+        return replace(block, own={**block.own, "predicted": predicted.astype(np.int64)})
 
-    def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
-        for i, c in np.ndindex(len(part.said) if self.scored else 0, self.counting.classes):
-            yield (i, c), tally(part.said[i, c], part.truth == c, weight, most)
+    def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
+        yield WHOLE, part.own["stratum"], part.own["predicted"]
 
     def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         if not self.scored:
             return {}, [0] * len(block.said)
         tallies, lower = {}, []
         for i in range(len(block.said)):
-            rows = class_rows(block, i, self.counting.classes, scored=True)
+            rows = class_rows(block, i)
             own, off = highest(rows.scores, rows.predicted), np.abs(block.said[i].sum(axis=0) - 1)
             tallies["top", i] = tally(own, rows.predicted == rows.actual, weight, self.bins())
             tallies["off", i] = Tally(ENDS, (grid.tally(np.array([off.min(), off.max()]), most=ENDS),))
@@ -177,14 +328,11 @@ class ByClass(Asked):
 # Of labels
 
 
-def labelled(block: Block, labels: int) -> Block:
-    """The block with a row for each label, true or not, and of each system a table of one row per label."""
-    said = block.said.reshape(-1, labels, len(block))
-    return replace(block, truth=block.truth.reshape(labels, -1) == 1, said=said)
-
-
 def label_rows(block: Block, system: int, cuts: Sequence[Floats]) -> Rows:
-    """What is, and what a system says of it; its weights are those of the block. cuts: of each the thresholds."""
+    """What is, and what a system says of it, of a block so told; its weights are those of the block.
+
+    cuts: of each the thresholds.
+    """
     return Rows(block.truth.T, block.said[system].T, cuts[system], beside=block.beside)
 
 
@@ -192,7 +340,7 @@ def label_rows(block: Block, system: int, cuts: Sequence[Floats]) -> Rows:
 class ByLabel(Asked):
     """Of several labels. cuts: of each system the threshold of each label.
 
-    hits, sliced_hits: shares of rows by name, of all rows and of each slice. decided: whether cells are also counted of
+    hits, sliced_hits: shares of rows by name, of all rows and of each slice. celled: whether cells are also counted of
     slices. Further kept are, of rows with weights, the scores of all labels, each once; which labels rows have
     together, as whole numbers; and the weight of the rows without a label.
     """
@@ -200,50 +348,28 @@ class ByLabel(Asked):
     cuts: Sequence[Floats]
     hits: Mapping[str, Hits]
     sliced_hits: Mapping[str, Hits]
-    decided: bool
+    celled: bool
 
-    @property
-    def labels(self) -> int:
-        """How many there are."""
-        return len(self.cuts[0])
-
-    def told(self, block: Block) -> Block:
-        return labelled(block, self.labels)
-
-    def problems(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
-        if self.decided or not group:
-            for j in range(self.labels):
+    def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
+        if self.celled or not group:
+            for j in range(self.problems):
                 yield j, part.truth[j], np.array([part.said[i, j] >= cut[j] for i, cut in enumerate(self.cuts)])
         rows = [label_rows(part, i, self.cuts) for i in range(len(self.cuts))]
         for name, of in (self.sliced_hits if group else self.hits).items():
             members, hits = zip(*map(of, rows), strict=True)
             yield name, members[0], np.array(hits)
 
-    def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
-        for i, j in np.ndindex(len(self.cuts), self.labels):
-            yield (i, j), tally(part.said[i, j], np.asarray(part.truth[j], bool), weight, most)
-
     def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
         tallies, none = {}, ~block.truth.any(axis=0)
         for i in range(0 if weight is None else len(self.cuts)):
             tallies["every", i] = Tally(self.bins(), (grid.tally(block.said[i].ravel(), most=self.bins()),))
-        if self.labels <= CODED:
-            code = 2.0 ** np.arange(self.labels) @ block.truth
+        if self.problems <= CODED:
+            code = 2.0 ** np.arange(self.problems) @ block.truth
             tallies["sets", 0] = Tally(self.limits.bins, (grid.tally(code, weight, most=self.limits.bins),))
         return tallies, [none.sum() if weight is None else weight[none].sum()]
 
 
 # The second reading ---------------------------------------------------------------------------------------------------
-
-
-def of_two(block: Block) -> Block:
-    """The block as that of one label, whose rows and the others are its strata."""
-    return replace(labelled(block, 1), own={"stratum": (block.truth == 1).astype(np.int64)})
-
-
-def one_of(block: Block, classes: int) -> Block:
-    """The block as that of labels, of which each row has the one that is its class, and that as its stratum."""
-    return replace(block, truth=block.truth == np.arange(classes)[:, None], own={"stratum": block.truth})
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,46 +524,3 @@ class ByMoves:
             return np.array(every)
 
         return kept.summed(part, columns, self.few)
-
-
-# What they tell -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Several(OneAgainstRest):
-    """Multi-class or multi-label metrics of a table that was read once or twice in blocks."""
-
-    second: Any = None
-    moved: Any = None
-
-    @cached_property
-    def groups(self) -> set[int]:
-        """The numbers of the groups, 0 for all rows."""
-        return {group for group, _ in self.counted.cells} | set(self.counted.moments)
-
-    @cached
-    def cells(self, group: int, of: int | str = WHOLE) -> Group:
-        """The cells of all classes, of a label, or of what is counted by name."""
-        return self.first.counting.group(self.counted.cells[group, of], self.layout)
-
-    @cached_property
-    def means(self) -> dict[Place, Moments]:
-        """Of each group and metric the moments of what moves the mean."""
-        return {} if self.moved is None else {at: one.moments.around_zero for at, one in self.moved.means.items()}
-
-    def powers(self, at: Place) -> dict[tuple[int, int], Floats]:
-        """Of every two systems the powers of what moves the difference, where they are known."""
-        powers = None if self.moved is None else self.moved.powers.get(at)
-        return {} if powers is None else self.by_pair(powers.sums)
-
-    def by_pair(self, each: Iterable[Any]) -> dict[tuple[int, int], Any]:
-        """What is kept of every two systems, by their numbers."""
-        return dict(zip(combinations(range(len(self.systems)), 2), each, strict=True))
-
-    def table(self, system: str, c: int) -> Counts:
-        """The table of a class against the rest, or of a label."""
-        return self.scores(0, self.systems.index(system), c).chances
-
-    def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
-        """The cells of a system, those of rows without weight too."""
-        return self.first.counting.read(self.counted.cells[group, of].cells[i, i].whole, 1)

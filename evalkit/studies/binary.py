@@ -28,8 +28,8 @@ from evalkit.reading.tables.table import Slice
 from evalkit.statistics import bootstrap, inference, interval_methods, methods
 from evalkit.statistics.classes import SummedRows
 from evalkit.statistics.consistency import UNKNOWN
-from evalkit.statistics.forms import Binned
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.readings import Binned
 from evalkit.statistics.statistic import Known, Statistic
 from evalkit.studies import score_curves
 from evalkit.studies.reliability import Fine, Reliability

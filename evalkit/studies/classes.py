@@ -6,7 +6,7 @@ and the scores of each class, then to add up the influence of the rows on metric
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from heapq import nlargest
 from typing import Any, ClassVar
 
@@ -29,9 +29,8 @@ from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, inference
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.classes import SHARE, HeldClasses, SummedClasses
-from evalkit.statistics.forms import ranked
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.readings import ByClass, ByMoves, Mean, class_rows, decided, one_of
+from evalkit.statistics.readings import ByClass, ByMoves, Mean, class_rows, ranked
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.statistics.summed import Terms
 from evalkit.studies import row_study, score_curves, study
@@ -162,8 +161,8 @@ class ClassesStudy(EachStudy):
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block as a system speaks of them."""
-        rows = class_rows(decided(block, scored=self.scored), system, len(self.names), scored=self.scored)
-        return replace(rows, weight=block.weight)
+        first = self.measured.first
+        return replace(class_rows(first.decided(first.told(block)), system), weight=block.weight)
 
     # Tables of scores
 
@@ -395,11 +394,11 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
     return ByClass(
         scored=of.scored,
         counting=Counting(k, of.scale, of.squares, limits.bins, few),
-        terms=Terms.alone(metrics, systems, few, partial(class_rows, classes=k, scored=of.scored)),
+        terms=Terms.alone(metrics, systems, few, class_rows),
         sliced=sliced,
         ranked=bool(_ordered(primary)),
         limits=limits,
-        each=k * systems,
+        problems=k,
         ids=t.ids_held,
     )
 
@@ -412,7 +411,7 @@ def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByM
             every = [[ranked(chosen, measured.scores(group, i, c)) for c in range(k)] for i in systems]
             means[group, chosen.label] = Mean(every, np.full(k, 1 / k), strata=k)
     few = measured.first.terms.few
-    return ByMoves(partial(one_of, classes=k), of.scale, measured.plain, few, means) if means else None
+    return ByMoves(measured.first.told, of.scale, measured.plain, few, means) if means else None
 
 
 def _areas(metrics: Sequence[Chosen], group: int, *, each: bool) -> list[Chosen]:

@@ -35,9 +35,8 @@ from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
 from evalkit.statistics.bootstrap import redrawn
 from evalkit.statistics.class_cells import Counting
-from evalkit.statistics.classes import UNITS, ByScore, SummedRows
-from evalkit.statistics.forms import ranked
-from evalkit.statistics.readings import ByMoves, Mean, Place, of_two
+from evalkit.statistics.classes import SummedRows
+from evalkit.statistics.readings import UNITS, ByMoves, ByScore, Mean, Place, ranked, score_rows
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import HeldRows, layout_of
 from evalkit.statistics.summed import Terms
@@ -167,9 +166,9 @@ def _first(of: Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) 
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
     cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
-    more: Any = {"limits": limits, "ids": of.table.ids_held, "cuts": cuts, "within": within}
+    more: Any = {"limits": limits, "ids": of.table.ids_held, "exact": cuts, "within": within}
     more |= {"sliced": primary.base in losses, "within_slices": primary in within}
-    return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few), **more)
+    return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more)
 
 
 def _second(of: Predictions, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
@@ -186,7 +185,7 @@ def _second(of: Predictions, a: Asked, measured: SummedRows, counting: Counting)
             means[group, chosen.label] = Mean(each, np.ones(1), strata=2)
     cuts, few = [*measured.thresholds.values()], row_study.few_units(of.table, a.settings.limits)
     more: Any = {"cuts": cuts, "decided": decided, "counting": counting}
-    return ByMoves(of_two, of.scale, measured.plain, few, means, **more) if decided else None
+    return ByMoves(measured.first.told, of.scale, measured.plain, few, means, **more) if decided else None
 
 
 # Reading --------------------------------------------------------------------------------------------------------------

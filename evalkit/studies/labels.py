@@ -30,7 +30,7 @@ from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.classes import SHARE
 from evalkit.statistics.labels import STEPS, TOP, HeldLabels, SummedLabels, second, terms_of, thresholds_of, top_hits
-from evalkit.statistics.readings import ByLabel, Hits, label_rows, labelled
+from evalkit.statistics.readings import ByLabel, Hits, label_rows
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among
@@ -57,7 +57,7 @@ class LabelsStudy(EachStudy):
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block as a system speaks of them."""
-        rows = label_rows(labelled(block, len(self.names)), system, self.measured.first.cuts)
+        rows = label_rows(self.measured.first.told(block), system, self.measured.first.cuts)
         return replace(rows, weight=block.weight)
 
     @property
@@ -242,10 +242,10 @@ def _first(of: Predictions, settings: Settings, threshold: float) -> ByLabel:
         hits=hits | {TOP: top_hits},
         sliced_hits={name: own for name, own in hits.items() if name == primary.label},
         sliced=kind.totalled,
-        decided=isinstance(kind, Combined),
+        celled=isinstance(kind, Combined),
         ranked=isinstance(kind, Combined) and not kind.decided,
         limits=limits,
-        each=k * s,
+        problems=k,
         ids=of.table.ids_held,
     )
 
