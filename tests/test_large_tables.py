@@ -427,6 +427,6 @@ def test_of_very_many_rows_only_where_asked_for(monkeypatch):
 
 def test_units_are_counted_not_clusters(monkeypatch):
     study = of.study_of("significance", of.of_users(of.values()), SMALL, unit="user")
-    assert study.units < len(study.data) == study.units_held().size
-    monkeypatch.setattr(units, "MOST", study.units * len(study.systems))
+    assert study.unit_count < len(study.data) == study.units_held().size
+    monkeypatch.setattr(units, "MOST", study.unit_count * len(study.systems))
     assert study.units_wanted() is None

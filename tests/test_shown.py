@@ -20,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 import evalkit as ek
 from evalkit import report, running, system
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import figures, plots, tables
+from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.tables import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,6 +63,39 @@ def test_a_study_shows_its_verdict_and_tables_escaped(study):
 
 def outputs_of(run):
     return [cell.outputs for cell in run.notebook.cells if cell.cell_type == "code"]
+
+
+def test_findings_and_units_are_those_of_the_page(study, tmp_path):
+    for name in ("page.json", "page.units.parquet"):
+        study.save(tmp_path / name)
+    written = json.loads((tmp_path / "page.json").read_text("utf-8"))["findings"]
+    assert [*study.findings["code"]] == [
+        one["code"] for one in sorted(written, key=lambda one: one["severity"] == "note")
+    ]
+    pd.testing.assert_frame_equal(study.units, pd.read_parquet(tmp_path / "page.units.parquet"))
+    warned = study.findings["message"][study.findings["severity"] != "note"]
+    assert len(warned)
+    assert all(message in str(study) for message in warned)
+    with pytest.raises(InputError, match="only with units=True"):
+        _ = ek.classification(y_true=Y, y_score=Y * 1.0, units=False).units
+
+
+def test_a_study_lists_what_is_documented(study):
+    assert dir(study) == sorted(name for name in shown.DOCUMENTED if name not in ("log", "users", "planning"))
+    assert all(
+        f"study.{name}`" in (ROOT / "docs/python.md").read_text("utf-8") for name in dir(study) if name[0] in "efo"
+    )
+
+
+def test_frames_of_an_ab_test_and_a_log_are_one():
+    online = ek.interleaving(world="none")
+    assert {"estimates", "comparisons", "log", "users"} < {*dir(online)}
+    for name in ("estimates", "comparisons", "by_segment"):
+        both = getattr(online, name)
+        for table in ("log", "users"):
+            part = both[both["table"] == table].drop(columns="table").reset_index(drop=True)
+            own = getattr(getattr(online, table), name)
+            pd.testing.assert_frame_equal(part[own.columns], own, check_dtype=False)
 
 
 def test_the_page_in_this_process_is_that_of_the_command(monkeypatch):

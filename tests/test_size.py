@@ -16,8 +16,8 @@ LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_461,
     "commands": 441,
-    "drawing": 1_384,
-    "findings": 78,
+    "drawing": 1_402,
+    "findings": 79,
     "metrics": 2_000,
     "offline": 802,
     "online": 951,
@@ -26,11 +26,11 @@ LINES = {
     "parameters": 805,
     "reading": 5_883,
     "statistics": 4_212,
-    "studies": 5_196,
+    "studies": 5_222,
     "top": 1_008,
 }
 MODULES = 159
-TESTS = 17_333
+TESTS = 17_360
 
 
 @cache

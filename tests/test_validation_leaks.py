@@ -44,7 +44,7 @@ def test_a_table_copied_whole_fails_however_coarse_its_columns(levels, times):
     study = labelled(pd.concat([frame] * times, ignore_index=True))
     assert study.word == "fail"
     assert f"every row occurs {times} times" in severe(study)["duplicate rows"].message
-    clean = {one.name: one.severity for one in labelled(frame).findings}
+    clean = {one.name: one.severity for one in labelled(frame).audited}
     assert set(clean.values()) <= {"note"}
 
 
@@ -60,7 +60,7 @@ def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
     frame = pd.DataFrame(rng.integers(0, 3, (600, 4))).rename(columns=str).assign(label=rng.integers(0, 2, 600))
     study = labelled(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
     assert not severe(study)
-    found = {one.name: one for one in study.findings}
+    found = {one.name: one for one in study.audited}
     assert "copies of a few rows could not be detected" in found["coarse rows"].message
     assert found["conflicting labels"].severity == "note"
 
@@ -69,7 +69,7 @@ def test_unlike_labels_of_equal_measurements_are_a_warning():
     frame = noise(300, seed=13)
     again = frame.iloc[:40].assign(label=1 - frame["label"].iloc[:40])
     study = labelled(pd.concat([frame, again], ignore_index=True))
-    assert {one.name: one.severity for one in study.findings}["conflicting labels"] == "warning"
+    assert {one.name: one.severity for one in study.audited}["conflicting labels"] == "warning"
 
 
 def test_the_target_as_a_feature_fails():
@@ -90,7 +90,7 @@ def test_rows_without_ids_are_named_by_their_numbers_in_the_file():
     groups = [f"g{i % 40}" if i in (45, 50, 85, 90) else f"own {i}" for i in range(120)]
     frame = pd.DataFrame({"label": np.arange(120) % 2, "score": np.linspace(0, 1, 120), "group": groups})
     study = validation.read(frame.assign(fold=np.repeat(["valid", "train", "test"], 40)))
-    (finding,) = (finding for finding in study.findings if finding.name == "group on both sides")
+    (finding,) = (finding for finding in study.audited if finding.name == "group on both sides")
     assert study.examples_of(finding, 3) == ["row 86", "row 91"]
 
 
@@ -122,7 +122,7 @@ def test_a_score_that_is_the_label_and_scores_on_other_scales():
     score = rng.uniform(0, 0.2, 400) + 0.1 * frame["label"] + 0.15 * frame["fold"]
     study = validation.read(frame.assign(score=score))
     assert study.word == "cannot tell"
-    assert "score scale" in [one.name for one in study.findings]
+    assert "score scale" in [one.name for one in study.audited]
 
 
 def test_one_bad_fold_is_heterogeneous():
@@ -134,7 +134,7 @@ def test_one_bad_fold_is_heterogeneous():
     assert study.unlike["p"] < 1e-6
     assert not study.intervals.iloc[0]["honest"]
     assert "mean of folds, Nadeau–Bengio" in validation_page.verdict(study).html
-    assert "heterogeneous folds" in [one.name for one in study.findings]
+    assert "heterogeneous folds" in [one.name for one in study.audited]
     from scipy.stats import chi2_contingency
 
     table = pd.crosstab(fold, (score > 0.5) == label).to_numpy()
@@ -207,7 +207,7 @@ def test_columns_named_without_a_look_at_the_label_are_no_leak():
     frame, _ = planted(seed=4)
     study = labelled(frame, selected=[f"g{i}" for i in range(10)])
     assert not severe(study)
-    assert [one.severity for one in study.findings if one.name == "selection outside"] == ["note"]
+    assert [one.severity for one in study.audited if one.name == "selection outside"] == ["note"]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def visits(rows: int) -> pd.DataFrame:
 
 
 def severe(study) -> dict:
-    return {one.name: one for one in study.findings if one.severity == "severe"}
+    return {one.name: one for one in study.audited if one.severity == "severe"}
 
 
 def noise(n: int, *, seed: int = 0, columns: int = 3) -> pd.DataFrame:

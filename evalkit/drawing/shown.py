@@ -8,13 +8,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+import pandas as pd
+
 from evalkit import report, running, system
 from evalkit.arrays import InputError
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Html, stack
+from evalkit.drawing.tables import Html, findings, stack
+from evalkit.findings.kinds import RECORDED, Finding, ordered
 from evalkit.parameters.kinds import did_you_mean
 
 EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')  # what leads to another place of the page
+DOCUMENTED = (
+    *("estimates", "comparisons", "by_segment", "findings", "units", "order", "systems", "log", "users", "planning"),
+    *("plot", "tables", "summary", "save", "p"),
+)
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
 Shape = TypeVar("Shape", Figure, Html)
 
@@ -96,9 +103,24 @@ class Shown:
         source = system.bundled_notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
         running.save(Path(path), report.read(source), self, self.p.given)
 
+    @property
+    def findings(self) -> pd.DataFrame:
+        """What to know before the numbers, a row each: code, name, severity, count, of, message, advice, rows."""
+        return pd.DataFrame([found.record() for found in self._found()], columns=RECORDED)
+
+    def _found(self) -> list[Finding]:
+        return list(ordered(page(self.report).every_finding(self)))
+
     def summary(self) -> Html:
-        """The answer and the main tables of the page."""
-        return stack(piece(self) for piece in page(self.report).SUMMARY)
+        """The answer, the main tables of the page, and the findings that could change the answer."""
+        pieces = [piece(self) for piece in page(self.report).SUMMARY]
+        said = "".join(piece.text for piece in pieces)
+        against = [found for found in self._found() if found.matters and str(found) not in said]
+        return stack([*pieces, findings(against)] if against else pieces)
+
+    def __dir__(self) -> list[str]:
+        """The documented names that this study has."""
+        return [name for name in DOCUMENTED if hasattr(type(self), name) or name in vars(self)]
 
     def _repr_html_(self) -> str:
         """The summary without its links, whose places are on the page alone."""

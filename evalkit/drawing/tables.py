@@ -232,13 +232,17 @@ NAME = re.compile(r"(_)(?=\w)")  # where the printed head of a narrow column may
 SLASH = re.compile(r"\b(\w/\w)\b|/")  # an abbreviation such as A/B, or where a path may break
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Html:
     """A piece of the page: HTML for the page, plain text for a terminal."""
 
     html: str
     text: str = ""
     tables: tuple["Table", ...] = ()
+
+    def __repr__(self) -> str:
+        """The text, which a console shows."""
+        return self.text
 
     def to_frames(self) -> list[pd.DataFrame]:
         """The tables as frames of numbers with the digits of the page; an interval has columns `low` and `high`."""

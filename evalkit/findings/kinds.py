@@ -18,6 +18,7 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
+RECORDED = ("code", "name", "severity", "count", "of", "message", "advice", "rows")  # of a finding in the JSON
 NOTE, WARNING, SEVERE = Severity.NOTE, Severity.WARNING, Severity.SEVERE
 
 
@@ -80,8 +81,8 @@ class Finding:
 
     def record(self) -> dict[str, Any]:
         """The finding as a report's JSON has it."""
-        named = {"code": self.kind.code, "name": self.name, "severity": str(self.severity), "count": self.count}
-        return named | {"of": self.of, "message": self.message, "advice": self.kind.advice, "rows": list(self.rows)}
+        of = (self.kind.code, self.name, str(self.severity), self.count, self.of, self.message, self.kind.advice)
+        return dict(zip(RECORDED, (*of, list(self.rows)), strict=True))
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

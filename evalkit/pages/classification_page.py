@@ -38,7 +38,7 @@ def _piece(name: str) -> Callable[[Study], Any]:
     return piece
 
 
-title, findings = map(_piece, ("title", "findings"))
+title, findings, every_finding = map(_piece, ("title", "findings", "every_finding"))
 score_plot, ks_plot, curve_plot, curves = map(_piece, ("score_plot", "ks_plot", "curve_plot", "curves"))
 base_rate_plot, base_rate = map(_piece, ("base_rate_plot", "base_rate"))
 threshold_plot, cost_plot, thresholds = map(_piece, ("threshold_plot", "cost_plot", "thresholds"))

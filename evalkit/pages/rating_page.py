@@ -132,7 +132,7 @@ def every_finding(study: Rating) -> list[Finding]:
     constant = [*wins, *beaten(study, study.constant_median, told=(study.primary.label,) if wins else ())]
     few = few_units(
         study,
-        diagnostics.most_units(study) if study.settings.unit else study.units,
+        diagnostics.most_units(study) if study.settings.unit else study.unit_count,
         f" {measured.MEDIAN}" if {*study.medians} & {*study.directed} else "",
     )
     data = [*rows_read(study.account), *_data(study), *constant, *_errors(study), *_drawn(study)]
@@ -140,7 +140,7 @@ def every_finding(study: Rating) -> list[Finding]:
 
 
 def _data(study: Rating) -> Iterator[Finding]:
-    a, n = study.actual, study.units
+    a, n = study.actual, study.unit_count
     facts = {"mean": number(a.mean), "deviation": number(a.deviation), "low": a.low, "high": a.high}
     facts |= {"zeros": share(a.zeros)}
     yield kinds.TARGET_VALUES.note(len(study.account), "forecasts", **facts)

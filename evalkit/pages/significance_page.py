@@ -120,7 +120,7 @@ def every_finding(study: Significance) -> list[Finding]:
 
 def _data(study: Significance) -> Iterator[Finding]:
     """What was read; of an earlier report that its values and its differences may be means over different things."""
-    columns, rows, units = columns_read(study.data.columns), len(study.data), study.units
+    columns, rows, units = columns_read(study.data.columns), len(study.data), study.unit_count
     many = counted(units, study.unit_name)
     many = many if rows == units else f"{counted(rows, 'row')} of {many}, which are the units"
     facts = {
@@ -157,7 +157,7 @@ def _many(study: Significance) -> Iterator[Finding]:
     """What takes the place of methods that visit every unit many times."""
     if study.many:
         most = study.settings.limits.reading.listed
-        yield kinds.VERY_MANY_UNITS.note(study.units, most=most, units=plural(study.unit_name, 2))
+        yield kinds.VERY_MANY_UNITS.note(study.unit_count, most=most, units=plural(study.unit_name, 2))
 
 
 def _clusters(study: Significance) -> Iterator[Finding]:

@@ -51,7 +51,7 @@ def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.folds.rule}.")]
     lines += [joined(f"{finding.message} ", Cell("", markup=tables.code(finding))) for finding in unchecked(study)]
-    findings = (" (", link("evidence", LEAKS), ")") if study.findings else ()
+    findings = (" (", link("evidence", LEAKS), ")") if study.audited else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
     pieces = [tables.answer(_answer(study)), first_screen.gloss(study), tables.verdict(study.word, main, *lines)]
     if study.gate:
@@ -64,7 +64,7 @@ def _answer(study: Validation) -> str:
     """In one sentence whether the evaluation is sound, as far as could be checked."""
     run, every = len(study.checks_run), len(study.checks)
     extent = f"the {run} checks that could be run, of {every}"
-    if warned := len([finding for finding in study.findings if finding.matters]):
+    if warned := len([finding for finding in study.audited if finding.matters]):
         when = "" if study.word == "fail" else " before the warnings are explained"
         problems = f"{counted(warned, 'problem')} {'was' if warned == 1 else 'were'}"
         return f"Do not rely on this evaluation{when}: {problems} found in {extent}."
@@ -74,7 +74,7 @@ def _answer(study: Validation) -> str:
 
 
 def _reason(study: Validation) -> str:
-    worst = [finding for finding in study.findings if finding.severity == (SEVERE if study.word == "fail" else WARNING)]
+    worst = [finding for finding in study.audited if finding.severity == (SEVERE if study.word == "fail" else WARNING)]
     more = f" (and {len(worst[1:])} more below)" if len(worst) > 1 else ""
     if study.word == "fail":
         return f"this evaluation cannot be trusted, because {worst[0].message}{more}"
@@ -126,9 +126,9 @@ def findings(study: Validation) -> Html:
 
 def leakage(study: Validation) -> Html:
     """Everything that the audit found, severe findings first, with example rows."""
-    if not study.findings:
+    if not study.audited:
         return tables.paragraph("No problem was found by the checks that could be run.")
-    rows = [_finding(study, finding) for finding in study.findings]
+    rows = [_finding(study, finding) for finding in study.audited]
     note = "severe: the estimate is wrong; warning: it may be wrong; note: for information. At most 3 examples each."
     columns = ["severity", "code", "check", "rows", "finding", "examples"]
     return tables.table(f"Findings of the audit ({len(rows)})", columns, rows, note, LEAKS)
@@ -186,7 +186,7 @@ def results(study: Validation) -> Results:
 
 def every_finding(study: Validation) -> list[Finding]:
     """Every finding of a validation report: those of the audit first."""
-    return [*study.findings, *unchecked(study), *of_data(study)]
+    return [*study.audited, *unchecked(study), *of_data(study)]
 
 
 def of_data(study: Validation) -> list[Finding]:

@@ -255,6 +255,31 @@ class Online(Shown):
         units.write(path, self.report, self.tables_of)
 
     @property
+    def units(self) -> pd.DataFrame:
+        """What every metric of both is computed from, as docs/python.md says."""
+        return units.held(self.report, self.tables_of)
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """Every metric of every arm, of both: table, metric, system, value, low, high, …"""
+        return self._of_both("estimates")
+
+    @property
+    def comparisons(self) -> pd.DataFrame:
+        """Every pair of arms on every metric, of both: table, metric, first, second, difference, …"""
+        return self._of_both("comparisons")
+
+    @property
+    def by_segment(self) -> pd.DataFrame:
+        """The first metric of every arm in every slice, of both."""
+        return self._of_both("by_segment")
+
+    def _of_both(self, name: str) -> pd.DataFrame:
+        """The frames of this name, one below the other, after a column `table`: log or users."""
+        frames = {table: getattr(study, name) for table, study in self.tables_of.items()}
+        return pd.concat(frames, names=["table"]).reset_index("table").reset_index(drop=True)
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         """All inputs."""
         log = self.log.sources if self.log else ()

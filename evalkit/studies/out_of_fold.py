@@ -476,7 +476,7 @@ class Validation(Shown, Study):
         return [kinds.SELECTED_OUTSIDE.rated(SEVERE if clear else NOTE, self.rows.size, **facts)]
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def audited(self) -> tuple[Finding, ...]:
         """Every finding of the audit and of the folds' scores, severe ones first."""
         e = self.examples
         target = e.label if e.features is None else e.names  # two classes or a number, which need no names
@@ -513,7 +513,7 @@ class Validation(Shown, Study):
         Copies do not show where features are so coarse that equal rows are common by coincidence.
         """
         classes, lacks = self.examples.classes, {name: "" if name in self.known else f"no {name}" for name in SIDES}
-        coarse = TOO_COARSE if any(finding.kind is kinds.COARSE for finding in self.findings) else ""
+        coarse = TOO_COARSE if any(finding.kind is kinds.COARSE for finding in self.audited) else ""
         unselected = "" if "candidates" in self.known else UNSELECTED
         rows = [
             (kinds.TESTED_AGAIN, True, ""),
@@ -559,7 +559,7 @@ class Validation(Shown, Study):
 
         Else cannot tell: what was not looked for may be there.
         """
-        severities = {finding.severity for finding in self.findings}
+        severities = {finding.severity for finding in self.audited}
         if SEVERE in severities:
             return "fail"
         return "cannot tell" if WARNING in severities or self.unseen else "pass"

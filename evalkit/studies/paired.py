@@ -82,14 +82,14 @@ class Significance(Shown, Study):
         return None if self.data.cluster is None else self.data.cluster[0]
 
     @property
-    def units(self) -> int:
+    def unit_count(self) -> int:
         """How many different units there are."""
         return len(self.data) if self.data.cluster is None else len(self.data.cluster[1])
 
     @property
     def many(self) -> bool:
         """Whether units are too many to list each, and to resample or flip them all: normal draws take their place."""
-        return self.units > self.settings.limits.reading.listed
+        return self.unit_count > self.settings.limits.reading.listed
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value per row."""

@@ -175,7 +175,7 @@ class Rating(RowStudy):
     listed_under: ClassVar[str] = "Errors"
 
     @property
-    def units(self) -> int:
+    def unit_count(self) -> int:
         """The units that vary: rows, or the units of the column that was named."""
         return self.kept.moments[0].moments.n
 
@@ -286,7 +286,7 @@ class Rating(RowStudy):
         parted = moments.sums[[1 + low, 1 + high]] if isinstance(moments, Parted) else None
         both = self.kept.nearer[low, high] if parted is None else won(*parted)
         wins, losses = both.sums.tolist()[:: 1 if i < j else -1]
-        counted = {"wins": wins, "ties": self.units - wins - losses, "losses": losses}
+        counted = {"wins": wins, "ties": self.unit_count - wins - losses, "losses": losses}
         return counted | super().comparison_extras(chosen, pair)
 
     @property

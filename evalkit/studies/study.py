@@ -445,6 +445,11 @@ class Study(ABC):
         """Write the file of the units of this study; nothing if there are none to write."""
         units.write(path, self.report, {"": self})
 
+    @property
+    def units(self) -> pd.DataFrame:
+        """What every metric is computed from, unrounded: one row a unit, system and metric, as docs/python.md says."""
+        return units.held(self.report, {"": self})
+
     def listed(self, id: np.ndarray) -> Listed:
         """What names the units: their ids, what the parameter `unit` names, and the slices."""
         return Listed.of(id, self.attributes[self.settings.unit] if self.settings.unit else None, self.slices)

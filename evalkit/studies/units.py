@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
-from evalkit.arrays import Floats, Ints
+from evalkit.arrays import Floats, InputError, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.tables.table import Slice
@@ -261,7 +262,7 @@ def leave(report: str, studies: Mapping[str, Study]) -> None:
 
 def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
     """Write the file. It is the same on the same input; if there are no units to write, there is none."""
-    every = {name: (study, units) for name, study in studies.items() if (units := study.units_wanted()) is not None}
+    every = _wanted(studies)
     if not every:
         return
     import pyarrow.parquet as pq
@@ -276,6 +277,18 @@ def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
     except BaseException:
         path.unlink(missing_ok=True)  # a part of the units is worse than none
         raise
+
+
+def _wanted(studies: Mapping[str, Study]) -> dict[str, tuple[Study, Units]]:
+    return {name: (study, units) for name, study in studies.items() if (units := study.units_wanted()) is not None}
+
+
+def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
+    """What `write` writes, as a frame; raises InputError where there are no units to write."""
+    every = _wanted(studies)
+    if not every:
+        raise InputError("units: there are none at hand, or so many that they are made only with units=True")
+    return pa.concat_tables(_Head.of(report, every).tables(every)).unify_dictionaries().to_pandas()
 
 
 def gathered(pieces: Iterable[pa.Table], rows: int = PIECE) -> Iterator[pa.Table]:
