@@ -296,7 +296,7 @@ def anchor(name: str) -> str:
     >>> anchor("Paired differences"), anchor("ndcg@10")
     ('paired-differences', 'ndcg-10')
     """
-    return re.sub(r"\W+", "-", name.lower()).strip("-")
+    return re.sub(r"\W+", "-", name.lower().replace("^", " hat")).strip("-")
 
 
 def link(text: str, place: str, kind: str = "") -> str:

@@ -14,23 +14,23 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_461,
+    "catalogue": 1_478,
     "commands": 441,
     "drawing": 1_402,
     "findings": 79,
-    "metrics": 2_000,
+    "metrics": 2_025,
     "offline": 802,
     "online": 951,
     "page": 183,
-    "pages": 3_356,
+    "pages": 3_376,
     "parameters": 805,
-    "reading": 5_883,
+    "reading": 5_936,
     "statistics": 4_212,
-    "studies": 5_222,
+    "studies": 5_272,
     "top": 1_008,
 }
-MODULES = 159
-TESTS = 17_360
+MODULES = 162
+TESTS = 17_441
 
 
 @cache

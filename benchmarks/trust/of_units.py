@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from of_rows import Errors
-from world import Draw, Generator, Inputs, ids, sizes
+from world import Draw, Generator, Inputs, ids, logistic, sizes
 
 # Ranked lists -------------------------------------------------------------------------------------------------------
 
@@ -153,6 +153,28 @@ def right_or_wrong(share: float) -> Draw:
         return {"preds": pd.DataFrame({"unit": ids(n)} | {s: (rng.random(n) < chance) * 1.0 for s in "ab"})}
 
     return draw
+
+
+def answers(draws: int) -> Draw:
+    """So many answers of two systems to each question, whose chance to be right is the question's own and its own."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        level = rng.normal(0.3, 1.5, n)
+        chance = logistic(level + rng.normal(0, 0.7, (2, n)))
+        passed = rng.random((draws, 2, n)) < chance
+        trial, system, task = (place.ravel() for place in np.indices(passed.shape))
+        table = {"task_id": task, "system": np.array(["a", "b"])[system], "trial": trial, "reward": passed.ravel() * 1}
+        return {"preds": pd.DataFrame(table)}
+
+    return draw
+
+
+def tasks(rng: Generator, n: int) -> Inputs:
+    """Questions right or wrong in n tasks of unlike size; systems differ by task, and by no more over all."""
+    task = np.repeat(np.arange(n), sizes(rng, n, 0.7) * 10)
+    level, lean = rng.normal(0.3, 1, n)[task] + rng.normal(0, 1, len(task)), rng.normal(0, 0.5, (2, n))[:, task]
+    right = {s: (rng.random(len(task)) < logistic(level + side)) * 1 for s, side in zip("ab", lean, strict=True)}
+    return {"preds": pd.DataFrame({"question": ids(len(task)), "task": task.astype(str)} | right)}
 
 
 def revenue(rng: Generator, n: int) -> np.ndarray:

@@ -30,6 +30,7 @@ from of_rows import (
 )
 from of_units import (
     RANKING,
+    answers,
     arms,
     at_margin,
     better,
@@ -42,6 +43,7 @@ from of_units import (
     sessions,
     several,
     skewed,
+    tasks,
     trials,
 )
 from world import World
@@ -190,6 +192,8 @@ def _units() -> list[World]:
         ),
         World("nine systems, one the baseline", report, 50, several(9, normal), {"baseline": "a"}, ("family",)),
         *(World("values by user", report, n, clustered, UNIT, many=FEW) for n in USERS),
+        World("answers, five draws", report, 30, answers(5), {"metrics": "pass@1,pass@4,pass^4"}),
+        World("questions by task", report, 10, tasks, {"unit": "task"}, many=FEW),
         *(World("shares", report, n, trials(0.1, 0.1), {}, USUAL, 10**7) for n in (40, 400)),
         World("shares, against ten percent", report, 100, trials(0.1, 0.1), {"null": 0.1}, ("against",), 10**7),
         World("shares, 1 to 9", report, 400, trials(0.1, 0.1, 0.1), {}, USUAL, 10**7),

@@ -19,7 +19,7 @@ from evalkit.catalogue.metric import TEXTS, Chosen as Chosen, Metric as Metric
 from evalkit.catalogue.own import OwnMetric, load
 from evalkit.catalogue.own_functions import INPUTS
 from evalkit.catalogue.row_metrics import COUNTS, FORECASTS
-from evalkit.catalogue.unit_metrics import INTERLEAVING, RANKINGS
+from evalkit.catalogue.unit_metrics import DRAWS, INTERLEAVING, RANKINGS
 from evalkit.parameters.kinds import NUMBER, did_you_mean
 
 TABLES: dict[str, dict[str, Metric]] = {
@@ -28,6 +28,7 @@ TABLES: dict[str, dict[str, Metric]] = {
     "classes": CLASSES,
     "labels": LABELS,
     "forecasts": FORECASTS,
+    "draws": DRAWS,
     "interleaving": INTERLEAVING,
 }
 HEADS = {
@@ -36,11 +37,13 @@ HEADS = {
     "classes": "Multi-class classification",
     "labels": "Multi-label classification",
     "forecasts": "Rating and forecasts",
+    "draws": "Repeated draws",
     "interleaving": "Interleaving",
 }
 READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
 USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 OF_FILE = re.compile(r"\s*(.+\.py):(\w+)(?:@(.*?))?\s*")
+NAMED = re.compile(r"\s*(\w+)\s*(?:([@^])\s*(.*?))?\s*")
 TABLE = RANKINGS
 ALIASES: dict[str, str] = TEXTS["aliases"]
 
@@ -56,9 +59,8 @@ def find(name: Any, structure: str) -> Chosen:
     """
     if not of_catalogue(name):
         return _own(_loaded(name), structure)
-    match = re.fullmatch(r"\s*(\w+)\s*(?:@\s*(.*?))?\s*", name)
-    known = TABLES[structure]
-    base = match[1].lower() if match else ""
+    match, known = NAMED.fullmatch(name), TABLES[structure]
+    base = _base(match) if match else ""
     base = base if base in known else ALIASES.get(base, base)
     if (file := name.strip(" :")).endswith(".py"):
         raise ParameterError(f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'")
@@ -71,7 +73,22 @@ def find(name: Any, structure: str) -> Chosen:
             hint = f"; it is a metric of {kinds}{READ_AS.get(structure, '')}"
         cut = " (with @k)" if any(metric.cut != "never" for metric in known.values()) else ""
         raise ParameterError(f"metrics: unknown metric {name!r}, must be one of {', '.join(known)}{cut}{hint}")
-    return _checked(known[base], _cut(match[2], name, known[base]), name)
+    return _checked(known[base], _cut(match[3], name, known[base]), name)
+
+
+def _base(match: re.Match[str]) -> str:
+    """The name before the cut-off; that of a metric which is written with a ^ ends with it."""
+    return f"{match[1].lower()}{'^' if match[2] == '^' else ''}"
+
+
+def of_draws(name: Any) -> bool:
+    """True for a name such as pass@4 and pass^4, of a metric of repeated draws.
+
+    >>> of_draws("pass^4"), of_draws("pass"), of_draws("ndcg@10")
+    (True, False, False)
+    """
+    match = NAMED.fullmatch(name) if of_catalogue(name) else None
+    return bool(match and match[2] and _base(match) in DRAWS)
 
 
 def columns(names: Iterable[Any]) -> dict[str, str]:
@@ -135,7 +152,7 @@ def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
     if metric.cut == "never" and k is not None:
         raise ParameterError(f"metrics: {metric.name} has no cut-off, got {name!r}")
     if metric.cut == "must" and k is None:
-        raise ParameterError(f"metrics: {metric.name} needs a cut-off, such as {metric.name}@10, got {name!r}")
+        raise ParameterError(f"metrics: {metric.name} needs a cut-off, such as {metric.before_cut}10, got {name!r}")
     return Chosen(metric, k)
 
 
@@ -179,8 +196,8 @@ def markdown() -> str:
 
 def _table(metrics: list[Metric]) -> str:
     head = "| name | what it is | undefined where | equals |\n|---|---|---|---|"
-    at = {"may": "[@k]", "must": "@k", "never": ""}
-    cells = ((f"`{m.name}{at[m.cut]}`", m.formula.replace("|", "\\|"), m.undefined, m.equals) for m in metrics)
+    at = {"may": lambda m: f"{m.name}[@k]", "must": lambda m: f"{m.before_cut}k", "never": lambda m: m.name}
+    cells = ((f"`{at[m.cut](m)}`", m.formula.replace("|", "\\|"), m.undefined, m.equals) for m in metrics)
     return "\n".join([head, *(f"| {' | '.join(row)} |" for row in cells)])
 
 

@@ -61,6 +61,11 @@ class Metric:
         return self.low, self.high
 
     @property
+    def before_cut(self) -> str:
+        """What stands before its k: ndcg@, pass^."""
+        return self.name if self.name.endswith("^") else f"{self.name}@"
+
+    @property
     def decided(self) -> bool:
         """True if a threshold decides the metric."""
         return self.kind.decided
@@ -113,7 +118,7 @@ class Chosen:
     @property
     def label(self) -> str:
         """The name that is printed and that finds this metric again."""
-        return self.metric.name if self.k is None else f"{self.metric.name}@{self.k}"
+        return self.metric.name if self.k is None else f"{self.metric.before_cut}{self.k}"
 
     @property
     def plain(self) -> str:

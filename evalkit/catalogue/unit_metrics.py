@@ -1,4 +1,4 @@
-"""Metrics of units: of ranked lists, one value per query, and of interleaved sessions, one per user and arm."""
+"""Metrics of units: of ranked lists, of repeated draws, and of interleaved sessions, one value per user and arm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import rows_of
-from evalkit.metrics import counts, rankings
+from evalkit.metrics import counts, draws, rankings
 from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.rows import Sums
 
@@ -88,6 +88,17 @@ RANKINGS = rows_of(
         "auc": PerUnit(auc),
         "gauc": _gauc("impressions"),
         "gauc_positives": _gauc("positives"),
+    },
+)
+
+
+# Repeated draws -------------------------------------------------------------------------------------------------------
+
+DRAWS = rows_of(
+    "draws",
+    {
+        "pass": PerUnit(lambda drawn, k, level: draws.any_passes(drawn, k)),
+        "pass^": PerUnit(lambda drawn, k, level: draws.all_pass(drawn, k)),
     },
 )
 

@@ -14,10 +14,10 @@ from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pai
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
-from evalkit.pages import first_screen, lessons_page as lesson, page, shared_findings
+from evalkit.pages import evaluation_page, first_screen, lessons_page as lesson, page, shared_findings
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
-from evalkit.studies import diagnostics, lessons, paired
+from evalkit.studies import diagnostics, evaluation, lessons, paired
 from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, most_units, rank_tiers
 from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
@@ -463,12 +463,12 @@ def results(study: Significance) -> Results:
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    return published(study, every_finding(study), more)
+    return published(study, every_finding(study), more | page.records(draws=evaluation.variation(study)))
 
 
 SUMMARY = (first_screen.verdict, page.comparisons, estimates)
 PIECES = (
     *(title, first_screen.verdict, findings, differences, page.comparisons, other_tests, estimates, effects),
     *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, teaching, duality),
-    *(page.segment_plot, page.segments, definitions, origin),
+    *(evaluation_page.draws, page.segment_plot, page.segments, definitions, origin),
 )

@@ -21,7 +21,7 @@ from evalkit.reading.tables import columns as roles_of, duck, rules
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import NUMBER
 from evalkit.reading.tables.parts import Part, Selection, at
-from evalkit.reading.tables.rules import Field
+from evalkit.reading.tables.rules import Field, Rules
 
 NAMES = roles_of.facts("unit_names")
 USES: Mapping[str, Sequence[str]] = NAMES["uses"]  # the usual names for each use of a column, the least ambiguous first
@@ -359,14 +359,14 @@ class Cells:
         texts = self.engine.table(self._query(cells).around("DISTINCT value"))
         return tuple(sorted(texts["value"].to_pylist()))
 
-    def check(self, texts: Sequence[Column], numbers: Sequence[Column]) -> None:
-        """Raise InputError for the first cell of a column that breaks a rule; texts are ids."""
+    def check(self, texts: Sequence[Column], numbers: Sequence[Column], rule: Rules = rules.VALUES) -> None:
+        """Raise InputError for the first cell of a column that breaks a rule; texts are ids. rule: of the numbers."""
         for column in numbers:
             column.refuse_text()
         for part in self.parts:
             for column in texts:
                 part.check(part.select({"id": column.name}, {}, self.engine.dialect))
-        fields = {f"number {column.name}": Field(column.name, rules.VALUES) for column in numbers}
+        fields = {f"number {column.name}": Field(column.name, rule) for column in numbers}
         fields |= {f"text {column.name}": Field(column.name) for column in texts}
         for selection in self.selections:
             checked(self.engine, selection, fields)

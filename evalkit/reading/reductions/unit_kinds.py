@@ -15,11 +15,11 @@ from evalkit.limits import Reading
 from evalkit.parameters import Significance
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.inputs.unit_columns import NAMES, Cells
+from evalkit.reading.inputs.unit_columns import NAMES, USES, Cells, key
 from evalkit.reading.inputs.unit_roles import Columns, Roles
 from evalkit.reading.reductions import units
 from evalkit.reading.reductions.units import COUNTED, VALUE, Trials, UnitValues
-from evalkit.reading.tables import columns, sources, trec
+from evalkit.reading.tables import columns, rules, sources, trec
 from evalkit.reading.tables.formats import Csv, Trec
 from evalkit.reading.tables.parts import Part
 
@@ -63,6 +63,13 @@ class Header:
     def system(self) -> bool:
         """True if a column names the system."""
         return bool(self.chosen.get("system") or Columns.of(self.cells or Cells.of([self.part])).system())
+
+    @property
+    def is_trials(self) -> bool:
+        """True for a table of the results of repeated trials, such as task_id, trial, reward, that names no system."""
+        keys = {key(name) for name in self.part.columns}
+        named = self.systems or self.chosen or keys & {*USES["system"]}
+        return not named and len(keys & {*USES["value"]}) == 1 and bool(keys & {*NAMES["trials"]})
 
     @property
     def is_output(self) -> bool:
@@ -121,6 +128,8 @@ class Given:
     @classmethod
     def of(cls, parts: Sequence[Part], p: Significance, engine: Engine | None = None) -> "Given":
         """The parts, and their kind by the first header; raises for what cannot be meant of this kind of input."""
+        if Header(parts[0], p.columns, p.systems).is_trials:
+            parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
         cells = Cells.of(parts, engine)
         header = Header(parts[0], p.columns, p.systems, cells)
         given = cls(next(name for name, recognises in RECOGNISED if recognises(header)), cells)
@@ -141,8 +150,7 @@ class Given:
                 raise ParameterError(f"{name}: only for {', '.join(able)}; preds holds {self.kind.what}")
         if p.columns and self.kind.roles == []:
             raise ParameterError(f"columns: {self.kind.what} has no columns to name")
-        if self.name == "wide" and len(p.metrics) > 1:
-            got = len(p.metrics)
+        if self.name == "wide" and (got := sum(not lookup.of_draws(name) for name in p.metrics)) > 1:
             raise ParameterError(f"metrics: a wide table holds one metric, got {got}; a long table has a metric column")
         if self.name != "ranking":
             check_named(parts, p.columns, p.unit, p.systems if self.name == "wide" else ())
@@ -153,7 +161,7 @@ class Given:
 
     def read(self, p: Significance, reading: Reading) -> UnitValues | Trials:
         """What the input holds; of predicted probabilities the scores."""
-        cells = self.cells
+        cells, metrics = self.cells, [name for name in p.metrics if not lookup.of_draws(name)]
         if self.name == "trials":
             return units.read_trials(cells, p.columns)
         if self.name == "report":
@@ -166,7 +174,8 @@ class Given:
             roles = Roles.of_long(Columns.of(cells), p.columns, p.unit)
         else:
             roles = Roles.of_wide(Columns.of(cells), p.columns, p.unit, p.systems)
-        return units.read_table(roles, p.systems, p.metrics, reading)
+        rule = rules.VALUES if len(metrics) == len(p.metrics) else rules.PASSED
+        return units.read_table(roles, p.systems, metrics, reading, rule)
 
     def values(self, p: Significance, reading: Reading) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
         """The values and their metrics; of trials none. Of ranked lists their own reader has both."""
@@ -184,7 +193,11 @@ class Given:
             return data.losses(losses), tuple(Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses)
         stated = {name: best for part in self.cells.parts for name, best in part.directions.items()}  # by a file
         stated |= data.directions
-        return data, tuple(Chosen(lookup.named(name, stated.get(name))) for name in data.metrics)
+        named = {name: Chosen(lookup.named(name, stated.get(name))) for name in data.metrics}
+        if not any(map(lookup.of_draws, p.metrics)):
+            return data, tuple(named.values())
+        metrics = tuple(lookup.find(n, "draws") if lookup.of_draws(n) else named[n] for n in dict.fromkeys(p.metrics))
+        return data.of_draws(metrics), metrics
 
 
 LOSSES = ("brier", "log_loss")

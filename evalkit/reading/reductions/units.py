@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, codes
+from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.limits import Reading
 from evalkit.metrics.block import Block
+from evalkit.metrics.draws import Draws
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.inputs import aligned, unit_roles
 from evalkit.reading.inputs.aligned import Layout
@@ -30,7 +31,7 @@ from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Part, Source, at
-from evalkit.reading.tables.rules import Field, Role
+from evalkit.reading.tables.rules import Field, Role, Rules
 from evalkit.reading.tables.table import Table
 
 NAMED = 8  # columns or measures that a note names
@@ -49,7 +50,8 @@ class UnitValues:
     findings: what was decided or left out on the way. alone: rows whose id another system lacks. label: of each row,
     where the values are the scores of rows. accounts: what became of each system's ranked rows.
     known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only, and
-    directions: which values of a metric are better by it, "high", "low" or "neither".
+    directions: which values of a metric are better by it, "high", "low" or "neither". draws: of each value of a table
+    those that it is the mean of. source: the metric of these that others are computed from.
     """
 
     id: Any
@@ -67,15 +69,18 @@ class UnitValues:
     alone: int = 0
     label: Ints | None = None
     accounts: Mapping[str, Account] = field(default_factory=dict)
+    draws: Mapping[tuple[str, str], Draws] = field(default_factory=dict)
+    source: str = ""
 
     @classmethod
     def of_table(cls, table: Any, keys: Iterable[tuple[str, str]], **about: Any) -> "UnitValues":
-        """Those of an Arrow table of id, cluster and values v0, v1, …, which are of these metrics and systems."""
+        """Those of an Arrow table as of `Shaped`, whose values are of these metrics and systems."""
         id, of = (tables.whole(table[name]) if name in table.column_names else None for name in (ID, CLUSTER))
         id, cluster = (id, None) if of is None else clustered(id, of)
-        values = {key: Sums(table[f"v{i}"].to_numpy()) for i, key in enumerate(keys)}
-        metrics, systems = (tuple(dict.fromkeys(names)) for names in zip(*values, strict=True))
-        return cls(id=id, cluster=cluster, metrics=metrics, systems=systems, values=values, **about)
+        draws = {key: _draws(table, i) for i, key in enumerate(keys)}
+        metrics, systems = (tuple(dict.fromkeys(names)) for names in zip(*draws, strict=True))
+        values = {key: Sums(of.mean) for key, of in draws.items()}
+        return cls(id=id, cluster=cluster, metrics=metrics, systems=systems, values=values, draws=draws, **about)
 
     def losses(self, metrics: Sequence[Metric]) -> "UnitValues":
         """The losses of rows whose labels and scores these are."""
@@ -83,6 +88,25 @@ class UnitValues:
         rows = {name: Rows(self.label, side.numerator) for (_, name), side in self.values.items()}
         values = {(metric.name, name): Chosen(metric).sums(own) for metric in metrics for name, own in rows.items()}
         return replace(self, metrics=tuple(metric.name for metric in metrics), values=values, label=None)
+
+    def of_draws(self, metrics: Sequence[Chosen]) -> "UnitValues":
+        """The values of metrics, of which some are computed from the draws of the values.
+
+        Raises ParameterError where the input has several metrics, or no unit has as many draws.
+        """
+        drawn = [chosen for chosen in metrics if chosen.metric.structure == "draws"]
+        if len(self.metrics) > 1:
+            named = f"metrics='{self.metrics[0]},{drawn[0].label}'"
+            got = f"the input has {', '.join(self.metrics)}"
+            raise ParameterError(f"metrics: {drawn[0].label} needs one metric of 0 and 1, {got}; name it too: {named}")
+        most = int(max(of.count.max(initial=0) for of in self.draws.values()))
+        for chosen in drawn:
+            if chosen.k > most:
+                draws = f"{chosen.k} draws per {self.name}, the input has at most {most}"
+                raise ParameterError(f"metrics: {chosen.label} needs {draws}")
+        values = {(chosen.label, system): chosen.sums(of) for chosen in drawn for (_, system), of in self.draws.items()}
+        labels = tuple(chosen.label for chosen in metrics)
+        return replace(self, metrics=labels, values={**self.values, **values}, source=self.metrics[0])
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())).numerator)
@@ -96,6 +120,16 @@ class UnitValues:
     def of(self) -> np.ndarray | None:
         """The name of each unit's cluster."""
         return None if self.cluster is None else np.asarray(self.cluster[1], object)[self.cluster[0]]
+
+
+def _draws(table: Any, i: int) -> Draws:
+    """The draws of a value of each unit; a unit of a block that has none has one, if any."""
+    mean = table[f"v{i}"].to_numpy()
+    count = (~np.isnan(mean)).astype(np.float64)
+    if f"c{i}" not in table.column_names:
+        return Draws(count, mean, np.full(len(mean), np.nan))
+    stated = table[f"c{i}"].to_numpy()
+    return Draws(np.where(np.isnan(stated), count, stated), mean, table[f"d{i}"].to_numpy())
 
 
 def numbered(rows: Ints, most: int) -> Any:
@@ -130,6 +164,8 @@ class Trials:
 class Shaped:
     """Units of some blocks as Arrow tables of id, cluster, values v0, v1, … and texts t0, t1, ….
 
+    Blocks where units have several draws also have their numbers c0, c1, … and variances d0, d1, ….
+
     rows: the fewest and the most of a unit, or of a unit, system and metric that has any, and all.
     """
 
@@ -148,7 +184,7 @@ class Shaped:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        table = pa.concat_tables(self.tables)
+        table = pa.concat_tables(self.tables, promote_options="default")
         if CLUSTER in table.column_names and ID not in table.column_names:
             table = table.append_column(ID, numbered(np.arange(1, len(table) + 1), len(table)))
         keys = [(name, "ascending") for name in order if name in table.column_names]
@@ -191,19 +227,28 @@ class Shape:
             pair, unit = np.unique(number[CLUSTER][0] * len(names) + unit, return_inverse=True)
             keys[CLUSTER] = number[CLUSTER][1].take(pa.array(pair // max(len(names), 1)))
         keys[ID] = names.take(pa.array(pair % max(len(names), 1)))
-        means, rows = self.means(block, unit, len(pair))
+        draws, rows = self.draws(block, unit, len(pair))
         some = rows[rows > 0]
         spread = int(some.min(initial=np.iinfo(np.int64).max)), int(rows.max(initial=0)), len(block)
-        columns = {f"v{i}": column for i, column in enumerate(means)}
+        columns = {f"v{i}": of.mean for i, of in enumerate(draws)}
+        if spread[1] > 1:
+            columns |= {f"{name}{i}": side for i, of in enumerate(draws) for name, side in _beside(of).items()}
         return Shaped((pa.table(keys | columns | _of_units(texts, unit, len(pair))),), spread)
 
-    def means(self, block: Any, unit: Ints, units: int) -> tuple[Sequence[Floats], Ints]:
-        """The means of each unit, and the rows of each value that any row has."""
+    def draws(self, block: Any, unit: Ints, units: int) -> tuple[Sequence[Draws], Ints]:
+        """The draws of each value of each unit, and how many rows each unit has of what any row says."""
         places = [tables.places_of(block[name], texts).astype(np.int64) for name, texts in self.names.items()]
         shape = (*map(len, self.names.values()), units)
-        cell = np.asarray(np.ravel_multi_index((*places, unit), shape), np.int64)
-        every = [cell_means(cell, block[f"v{i}"].to_numpy(), int(np.prod(shape))) for i in range(self.values)]
-        return [means.reshape(shape)[place] for place in self.kept for means, _ in every], every[0][1]
+        cell, cells = np.asarray(np.ravel_multi_index((*places, unit), shape), np.int64), int(np.prod(shape))
+        every = [drawn_of(cell, block[f"v{i}"].to_numpy(), cells) for i in range(self.values)]
+        sides = [[side.reshape(shape) for side in (of.count, of.mean, of.variance)] for of in every]
+        kept = [Draws(*(side[place] for side in of)) for place in self.kept for of in sides]
+        return kept, np.bincount(cell, minlength=cells).astype(np.int64)
+
+
+def _beside(draws: Draws) -> dict[str, Floats]:
+    """What is kept of draws beside their means, by the first letter of the column."""
+    return {"c": draws.count, "d": draws.variance}
 
 
 def _of_units(texts: Mapping[str, Any], unit: Ints, units: int) -> dict[str, np.ndarray]:
@@ -217,32 +262,35 @@ def _of_units(texts: Mapping[str, Any], unit: Ints, units: int) -> dict[str, np.
     return same
 
 
-def cell_means(cell: Ints, values: Floats, cells: int) -> tuple[Floats, Ints]:
-    """The mean of the values of each cell that are not NaN, and how many rows each has; in no order of the rows.
+def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
+    """The values of each cell that are not NaN, as draws; in no order of the rows.
 
-    >>> cell_means(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3)
-    (array([1.5, nan, 5. ]), array([2, 0, 1]))
+    >>> drawn_of(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3)
+    Draws(count=array([2., 0., 1.]), mean=array([1.5, nan, 5. ]), variance=array([0.5, nan, nan]))
     """
-    rows = np.bincount(cell, minlength=cells).astype(np.int64)
     keep = np.flatnonzero(~np.isnan(values))
     order = keep[np.lexsort([values[keep], cell[keep]])]
-    sums = np.bincount(cell[order], weights=values[order], minlength=cells)
-    counts = np.bincount(cell[order], minlength=cells)
-    with np.errstate(invalid="ignore"):
-        return np.where(counts > 0, sums / counts, np.nan), rows
+    cell, values = cell[order], values[order]
+    count = np.bincount(cell, minlength=cells).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(count > 0, np.bincount(cell, values, cells) / count, np.nan)
+        squares = np.bincount(cell, (values - mean[cell]) ** 2, cells)
+        return Draws(count, mean, np.where(count > 1, squares / (count - 1), np.nan))
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
-def read_table(roles: Roles, systems: Sequence[str], metrics: Sequence[str], reading: Reading) -> UnitValues:
+def read_table(
+    roles: Roles, systems: Sequence[str], metrics: Sequence[str], reading: Reading, rule: Rules = rules.VALUES
+) -> UnitValues:
     """The values of a wide table, one row a unit, or of a long one, one row a unit, system and perhaps metric.
 
     Rows that say the same are draws, whose mean is the value. Raises InputError where a cell of values is text or
     infinite, or rows may be of other units; ParameterError where a system or metric that was asked for is absent.
     """
     cells, long = roles.rest.cells, roles.system is not None
-    cells.check(roles.cell, roles.values)
+    cells.check(roles.cell, roles.values, rule)
     there = {name: cells.names(roles.texts[name][0]) for name in (METRIC, SYSTEM) if name in roles.texts}
     alone = None if long else cells.distinct(roles.keys) if roles.ids else cells.rows
     if not roles.stated:

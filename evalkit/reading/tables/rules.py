@@ -65,6 +65,13 @@ MEASURABLE = Rule(f"lie within ±{LARGEST:g}", lambda x: np.abs(x) > LARGEST, f"
 RANK = Rule("be a whole number of at least 1", lambda x: (x < 1) | (x != np.floor(x)), "{x} < 1 OR {x} % 1 <> 0")
 COUNTABLE = Rule(f"be at most {HIGHEST}", lambda x: x > HIGHEST, f"{{x}} > {HIGHEST}")
 ZERO_OR_ONE = Rule("be 0 or 1", lambda x: (x != 0) & (x != 1), "{x} <> 0 AND {x} <> 1")
+PASS_OR_FAIL = Rule(
+    "be 0, 1 or empty",
+    lambda x: (x != 0) & (x != 1) & ~np.isnan(x),
+    "{x} <> 0 AND {x} <> 1 AND NOT isnan({x})",
+    "pass@k and pass^k count the draws that pass",
+    optional=True,
+)
 PROBABILITY = Rule("be a probability between 0 and 1", lambda x: (x < 0) | (x > 1), "{x} < 0 OR {x} > 1")
 NOT_NEGATIVE = Rule("be 0 or more", lambda x: x < 0, "{x} < 0")
 NO_HUGE_WEIGHT = Rule(f"be at most {MOST_WEIGHT:g}", lambda x: x > MOST_WEIGHT, f"{{x}} > {MOST_WEIGHT!r}", _RESCALE)
@@ -83,6 +90,7 @@ MEASURED: Rules = (FINITE, MEASURABLE)
 VALUES: Rules = (FINITE_OR_NONE, MEASURABLE)
 RANKS: Rules = (FINITE, RANK, COUNTABLE)
 FLAGS: Rules = (FINITE, ZERO_OR_ONE)
+PASSED: Rules = (PASS_OR_FAIL,)
 PROBABILITIES: Rules = (FINITE, PROBABILITY)
 WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
 

@@ -187,13 +187,13 @@ def _parts(data: Any, header: str | None, reading: Reading, top: Path) -> list[P
         return [data]
     if isinstance(data, Mapping) and not all(map(frames.is_column, data.values())):
         several = {str(name): parts(table, header, reading) for name, table in data.items()}
-        return [_of_system(part, name) for name, every in several.items() for part in every]
+        return [of_system(part, name) for name, every in several.items() for part in every]
     if isinstance(data, Located):
         return [*formats.opened(data.files, header, top)]
     return [spark_tables.part_of(data, reading.collected) or frames.part_of(data)]
 
 
-def _of_system(part: Part, name: str) -> Part:
+def of_system(part: Part, name: str) -> Part:
     """The part with the name of its system in each row, as if a folder system=NAME held it."""
     names = tuple(dict.fromkeys([*part.columns, SYSTEM]))
     return replace(part, columns=names, folders={**part.folders, SYSTEM: name})

@@ -1,0 +1,104 @@
+"""Repeated draws: pass@k and pass^k from a plain table, and what varies between units and within."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from engine_samples import compared
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.studies import evaluation, significance
+
+METRICS = "pass@1,pass@3,pass^2,pass^4"
+
+
+def trials(tasks=12, draws=4, systems=("a", "b")):
+    rng = np.random.default_rng(3)
+    chance = rng.beta(1, 1, (len(systems), tasks))
+    rows = [
+        {"task_id": t, "trial": d, "model": name, "reward": int(rng.random() < chance[s, t])}
+        for s, name in enumerate(systems)
+        for t in range(tasks)
+        for d in range(draws)
+    ]
+    return pd.DataFrame(rows).sample(frac=1, random_state=1, ignore_index=True)
+
+
+def by_subsets(rewards, k, whether):
+    return np.mean([whether(some) for some in combinations(rewards, k)])
+
+
+@pytest.mark.parametrize("read", [significance.read, compared])
+def test_pass_metrics_are_means_over_all_subsets_of_draws(read):
+    table = trials()
+    study = read(table, metrics=METRICS)
+    for label, k, whether in (("pass@1", 1, any), ("pass@3", 3, any), ("pass^2", 2, all), ("pass^4", 4, all)):
+        for name, own in table.groupby("model"):
+            expected = own.groupby("task_id")["reward"].apply(by_subsets, k, whether).mean()
+            row = study.estimates.set_index(["metric", "system"]).loc[(label, name)]
+            assert row["value"] == pytest.approx(expected, abs=1e-12)
+            assert row["low"] < expected < row["high"]
+            assert row["n"] == 12
+    assert study.comparisons["metric"].tolist() == METRICS.split(",")
+    assert study.family.startswith("4 comparisons: 4 metrics × 1 pair")
+
+
+def test_a_table_of_one_system_needs_nothing_else(tmp_path):
+    path = tmp_path / "gpt.csv"
+    trials(systems=("a",)).drop(columns="model").to_csv(path, index=False)
+    study = significance.read(path, metrics="pass@1,pass^4")
+    assert (study.systems, study.unit_name) == (("gpt",), "task")
+    assert study.estimates["value"].between(0, 1).all()
+
+
+def test_each_file_of_trials_is_a_system(tmp_path):
+    for name, own in trials().groupby("model"):
+        own.drop(columns="model").to_csv(tmp_path / f"{name}.csv", index=False)
+    study = significance.read(tmp_path, metrics=METRICS)
+    pd.testing.assert_frame_equal(study.comparisons, significance.read(trials(), metrics=METRICS).comparisons)
+
+
+@pytest.mark.parametrize(
+    "change, metrics, error, says",
+    [
+        ({"reward": 0.5}, "pass@1", InputError, r"reward must be 0, 1 or empty, got 0.5 \(row 1\)"),
+        ({}, "pass@5", ParameterError, "metrics: pass@5 needs 5 draws per task_id, the input has at most 4"),
+        ({"metric": "f1"}, "pass", ParameterError, "metrics: the input has no column 'pass'"),
+        ({}, "pass@0", ParameterError, "a cut-off must be at least 1, got 'pass@0'"),
+        ({}, "pass^x", ParameterError, "a cut-off must be a whole number of at least 1, got 'pass\\^x'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(change, metrics, error, says):
+    with pytest.raises(error, match=says):
+        significance.read(trials().assign(**change), metrics=metrics)
+
+
+def test_of_several_metrics_the_one_that_passes_is_named():
+    table = pd.concat([trials().assign(metric=name) for name in ("exact", "loose")])
+    with pytest.raises(ParameterError, match=r"pass@2 needs one metric of 0 and 1, .* metrics='exact,pass@2'"):
+        significance.read(table, metrics="pass@2")
+    study = significance.read(table, metrics="pass@2,loose")
+    assert [chosen.label for chosen in study.settings.metrics] == ["pass@2", "loose"]
+
+
+@pytest.mark.parametrize("read", [significance.read, compared])
+def test_variation_is_that_of_one_way_analysis_of_variance(read):
+    table = trials(draws=5)
+    study = read(table)
+    for row in evaluation.variation(study).head(2).to_dict("records"):
+        groups = table[table["model"] == row["what"]].groupby("task_id")["reward"]
+        within, means = groups.var().mean(), groups.mean()
+        assert row["within"] == pytest.approx(within**0.5)
+        assert row["between"] == pytest.approx(max(means.var() - within / 5, 0) ** 0.5)
+        square = means.var() / 12
+        assert row["error"] == pytest.approx(square**0.5)
+        assert row["twice_units"] == pytest.approx((square / 2) ** 0.5)
+        assert row["twice_draws"] == pytest.approx((square - within / 10 / 12) ** 0.5)
+        assert (row["units"], row["draws"]) == (12, pytest.approx(5))
+
+
+def test_variation_of_the_difference_has_the_draws_of_both_systems():
+    first, second, both = evaluation.variation(significance.read(trials())).to_dict("records")
+    assert both["within"] ** 2 == pytest.approx(first["within"] ** 2 + second["within"] ** 2)
+    assert evaluation.variation(significance.read(trials(draws=1))).empty
