@@ -66,6 +66,30 @@ def test_coverage_is_the_share_itself_and_its_interval_says_something_or_is_none
             assert np.isnan([row["low"], row["high"]]).all()
 
 
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_differences_are_those_of_the_measures_and_tell_popular_lists_from_others(unit):
+    rng = np.random.default_rng(5)
+    items = np.array([f"i{i:02}" for i in range(60)])
+    table = pd.DataFrame({"item": items, "category": np.arange(60) % 7, "popularity": 100 - np.arange(60)})
+    rows = [
+        {"system": system, "query": f"q{query:02}", "user": f"u{query % 12}", "item": item, "score": -rank, "grade": 1}
+        for system, most in (("popular", 20), ("broad", 60), ("alike", 60))
+        for query in range(40)
+        for rank, item in enumerate(items[rng.permutation(most)[:5]])
+    ]
+    study = ranking.read(pd.DataFrame(rows), items=table, metrics="precision@5", baseline="broad", unit=unit)
+    measured = beyond_relevance.measures(study).set_index(["metric", "system"])["value"]
+    tested = beyond_relevance.differences(study).set_index(["metric", "first"])
+    for metric, first in tested.index:
+        row = tested.loc[metric, first]
+        assert row["difference"] == pytest.approx(measured[metric, first] - measured[metric, "broad"], abs=1e-12)
+        assert row["low"] <= row["difference"] <= row["high"]
+        assert (row["p"] < 0.05) == (not row["low"] <= 0 <= row["high"])
+    assert (tested.xs("popular", level="first").loc[["novelty by interactions", "coverage"], "adjusted"] < 0.001).all()
+    assert (tested.xs("alike", level="first")["p"] > 0.01).all()
+    assert "Differences among the first 5 items" in ranking_page.diversity(study).text
+
+
 def test_a_measure_needs_its_column():
     frame = beyond_relevance.measures(read(catalogue()[["item"]]))
     assert list(frame["metric"]) == ["coverage", "Gini of exposure"]

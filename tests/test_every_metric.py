@@ -53,7 +53,7 @@ SAMPLES = {
     "labels": (labelled(1), labelled(2)),
     "forecasts": (forecasts(1), forecasts(2)),
 }
-CUTS = {"top": 2, "pinball": 90, "fbeta": 0.5}
+CUTS = {"top": 2, "pinball": 90, "fbeta": 0.5, "precision@": 0.1, "recall@": 0.1, "lift@": 0.1}
 EVERY = [
     lookup.Chosen(metric, CUTS.get(name))
     for structure in SAMPLES
@@ -160,7 +160,25 @@ def test_copies_in_one_unit_are_no_news(chosen):
     assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high), rel=0.03, abs=0.01)
 
 
-@each([chosen for chosen in LIMITED if chosen.label not in ("median_absolute_error", "break_even")])
+def test_metrics_of_the_highest_scores_are_those_of_scikit_learn_on_them():
+    s = SAMPLES["counts"][0]
+    y, score = s.actual, s.score + np.arange(len(s)) * 1e-9  # without ties
+    for k, rows in ((25, 25), (300, 300), (0.02, 20)):
+        top = np.zeros(len(y), int)
+        top[np.argsort(-score)[:rows]] = 1
+        precision, recall = sk.precision_score(y, top), sk.recall_score(y, top)
+        values = {"precision": precision, "recall": recall, "lift": precision / y.mean()}
+        for name, value in values.items():
+            assert find(f"{name}@{k}").value(Rows(y, score)) == pytest.approx(value, abs=1e-12)
+    tied = Rows(np.array([1, 0, 0, 1]), np.array([2.0, 1.0, 1.0, 0.0]))
+    assert find("precision@2").value(tied) == 0.5  # half of a tie of two negatives
+    assert np.isnan(find("precision@5").value(tied))
+
+
+SMOOTHED = ("median_absolute_error", "break_even", "precision@0.1", "recall@0.1", "lift@0.1")  # over several rows
+
+
+@each([chosen for chosen in LIMITED if chosen.label not in SMOOTHED])
 def test_effects_are_the_derivative_by_the_weight_of_a_row(chosen):
     s = SAMPLES[chosen.metric.structure][0]
     moved, even = chosen.effects(s).rows, np.ones(len(s))

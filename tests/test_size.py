@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_478,
+    "catalogue": 1_500,
     "commands": 441,
     "drawing": 1_402,
     "findings": 79,
@@ -22,15 +22,15 @@ LINES = {
     "offline": 802,
     "online": 951,
     "page": 183,
-    "pages": 3_376,
+    "pages": 3_381,
     "parameters": 805,
     "reading": 5_936,
-    "statistics": 4_212,
-    "studies": 5_272,
+    "statistics": 4_231,
+    "studies": 5_296,
     "top": 1_008,
 }
 MODULES = 162
-TESTS = 17_441
+TESTS = 17_477
 
 
 @cache

@@ -56,6 +56,7 @@ TWO, NUMBERS, LISTS = {"metrics": BINARY}, {"metrics": RATING}, {"metrics": RANK
 SEVERAL, MANY = {"metrics": CLASSES}, {"metrics": LABELS}
 WITHIN = {"metrics": "gauc,gauc_positives,gauc_uniform"}
 KS = {"metrics": "roc_auc,ks"}
+TOP = {"metrics": "precision@0.1,recall@0.1,lift@0.1"}
 ERRORS = {"metrics": "brier,ece_10,miscalibration"}
 REGIONS = {"segments": "region"}
 PAID = {"metrics": "revenue,bought,clicks/visits", "world": "none", "before": "before", "strata": "country"}
@@ -74,6 +75,9 @@ def _two_classes() -> list[World]:
         *(World(f"largest distance, {b:.0%} positive", report, n, binary(b), KS) for b, n in largest),
         World("largest distance by user", report, 25, binary_by_user(0.3), KS | UNIT, many=FEW),
         World("largest distance, weights", report, 200, weighted(binary(0.3)), KS),
+        *(World("highest scores", report, n, binary(b), TOP) for b, n in ((0.3, 200), (0.1, 300), (0.05, 1000))),
+        World("highest scores by user", report, 50, binary_by_user(0.3), TOP | UNIT, many=FEW),
+        World("highest scores, weights", report, 400, weighted(binary(0.3)), TOP),
         World("scores of one digit", report, 200, binary(0.2, digits=1), TWO | RATE, OF_BOTH),
         *(World("two classes by user", report, n, binary_by_user(0.3), TWO | UNIT | RATE, OF_BOTH, FEW) for n in USERS),
         *(World("two classes, weights", report, n, weighted(binary(0.3)), TWO | RATE, OF_BOTH) for n in (200, 1000)),

@@ -62,6 +62,7 @@ def find(name: Any, structure: str) -> Chosen:
     match, known = NAMED.fullmatch(name), TABLES[structure]
     base = _base(match) if match else ""
     base = base if base in known else ALIASES.get(base, base)
+    base = f"{base}@" if match and match[2] and f"{base}@" in known else base  # beside the metric without a number
     if (file := name.strip(" :")).endswith(".py"):
         raise ParameterError(f"metrics: {name!r} names a file; name one of its metrics, such as '{file}:NAME'")
     if not match or base not in known:

@@ -89,7 +89,7 @@ TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").dec
 def described(name: str, structure: str, kind: Kind) -> Metric:
     """The row of a metric, of which metrics.toml says everything but its kind."""
     row = TEXTS[structure][name]
-    return Metric(name, structure, kind, **row | {"columns": tuple(row.get("columns", ()))})
+    return Metric(name.removesuffix("@"), structure, kind, **row | {"columns": tuple(row.get("columns", ()))})
 
 
 def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:

@@ -46,6 +46,19 @@ def _f(beta: float) -> scores.Overlap:
     return scores.Overlap(lambda c: counts.f_score(c, beta), weight=beta**2, times=1 + beta**2)
 
 
+def _top(name: str, kind: type[scores.Depth], of: Callable[[Counts], Floats]) -> Metric:
+    """A metric of the k rows with the highest scores, or below 1 of a share of the rows."""
+
+    def at(k: float) -> scores.Depth:
+        def value(c: Counts) -> float:
+            rows = k * c.total if k < 1 else k
+            return float(of(curves.at_depth(c, rows))) if rows <= c.total else np.nan
+
+        return kind(value, depth=k)
+
+    return numbered(name, "counts", at)
+
+
 def _within(importance: Importance) -> Ratio:
     """The mean of the units' AUC: what a unit counts stands in its first row; one of a single class takes no part."""
 
@@ -121,6 +134,9 @@ COUNTS = rows_of(
         "kappa": scores.Decision(counts.kappa),
         "youden": _twice_less_one(_BALANCED),
         "lift": scores.Lift(curves.lift, share=PRECISION),
+        "precision@": _top("precision@", scores.TopPrecision, counts.precision),
+        "recall@": _top("recall@", scores.TopRecall, counts.recall),
+        "lift@": _top("lift@", scores.Depth, curves.lift),
         "predicted_rate": _share(lambda y, d: (np.ones_like(y), d)),
         "gauc": GAUC,
         "gauc_positives": _within(lambda g: g.positives),

@@ -202,24 +202,52 @@ class Lift(Decision):
 
 @dataclass(frozen=True)
 class Depth(Curve):
-    """The lift of a share of the rows, those with the highest scores; a tie at the border is taken in parts."""
+    """The lift of the rows with the highest scores; a tie at the border is taken in parts.
+
+    depth: below 1 the share of all rows that they are, else how many they are.
+    """
 
     depth: float = 0.1
 
+    def share(self, c: Counts) -> float:
+        """The share of all rows."""
+        return self.depth if self.depth < 1 else float(ratio(self.depth, c.total))
+
     def picked(self, c: Counts) -> tuple[float, float, float]:
         """Hits among the rows picked, the rows picked, and the share of hits around their border."""
-        rows = self.depth * c.total
+        rows = self.share(c) * c.total
         wide = min(rows, c.total - rows) / 2
         low, middle, high = curves.at_depth(c, [rows - wide, rows, rows + wide]).tp
-        return float(middle), float(rows), float(ratio(high - low, 2 * wide))
+        return float(middle), float(rows), float(ratio(high - low, 2 * wide)) if wide else 0.0
 
     def bins(self, c: Counts) -> Floats:
-        """What a positive (first row) and a negative (second) at each threshold adds to the lift."""
+        """What a positive (first row) and a negative (second) at each threshold adds to the metric."""
         hits, rows, border = self.picked(c)
         each = c.positive + c.negative
         inside = np.clip(ratio(rows - (c.tp + c.fp - each), each), 0, 1)  # the part of these rows that is picked
-        moved = -border * (inside - self.depth)
-        return ratio(np.array([inside - ratio(hits, c.positives) + moved, moved]), c.positives * self.depth)
+        moved = -border * (inside - self.share(c))
+        return self.moves_of(c, np.array([inside + moved, moved]), hits, rows)
+
+    def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
+        """What the hits that each threshold adds do to the metric."""
+        hits[0] -= ratio(all_hits, c.positives)
+        return ratio(hits, c.positives * self.share(c))
+
+
+class TopRecall(Depth):
+    """The recall of the rows with the highest scores, which is their lift times their share."""
+
+    def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
+        """What the hits that each threshold adds do to the recall."""
+        return super().moves_of(c, hits, all_hits, rows) * self.share(c)
+
+
+class TopPrecision(Depth):
+    """The precision of the rows with the highest scores."""
+
+    def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
+        """What the hits that each threshold adds do to the precision."""
+        return ratio(hits - self.share(c) * ratio(all_hits, rows), rows)
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,7 @@ def results(study: Ranking) -> Results:
         "population": population,
         **page.records(curves=study.curves, precision_recall=study.precision_recall, tiers=rank_tiers(study)),
         **page.records(unjudged=beyond_relevance.bounds(study), diversity=beyond_relevance.measures(study)),
+        **page.records(diversity_differences=beyond_relevance.differences(study)),
         "differences": {"queries": list(differences.index), "values": list(differences)},
         "values": {"query": list(study.runs.query), "systems": study.values()[list(study.shown)].to_dict("list")},
         "likeness": study.likeness.to_dict("list"),
@@ -286,7 +287,11 @@ def diversity(study: Ranking) -> Html:
     caption = f"The first {study.depth} items of each list, with {percent(study.settings.level)} intervals"
     names, meaning = dict.fromkeys(frame["metric"]), dict(page.meanings("diversity"))
     table = tables.by_system(caption, frame, "metric", tables.limits("value"), _left_out(study.catalogue, frame))
-    return stack([table, paragraph(" ".join(f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names))])
+    said = paragraph(" ".join(f"{name[0].upper()}{name[1:]}: {meaning[name]}." for name in names))
+    tested = beyond_relevance.differences(study)
+    columns = {"first − second": tables.pair} | tables.named("metric w | difference ±[] | p p | adjusted p=adjusted p")
+    caption = f"Differences among the first {study.depth} items, p by Holm over the pairs of one metric"
+    return stack([table, said, tables.of_rows(caption, tested if len(tested) else None, columns)])
 
 
 def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:

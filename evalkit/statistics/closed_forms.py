@@ -149,8 +149,8 @@ def lift(hits: float, picked: float, positives: float, total: float, border: flo
     share, base, depth = ratio(hits, picked), ratio(positives, total), ratio(picked, total)
     value = float(ratio(share, base))
     spread, moved = share * (1 - share), (1 - depth) * (share - border) ** 2
-    like = float(picked * ratio(spread, spread + moved)) if spread > 0 else picked  # binomial rows of as much variance
-    p, r = wilson(float(share * like), float(like), level=level), wilson(positives, total, level=level)
+    p = precision_of_picked(hits, picked, total, border, level=level)
+    r = wilson(positives, total, level=level)
     scale = np.sqrt((spread + moved) * base * (1 - base) / depth) if depth > 0 else 0.0
     together = float(np.clip(np.nan_to_num(ratio(share * (1 - border) - base * (share - border), scale)), -1, 1))
     if not hits:
@@ -158,6 +158,21 @@ def lift(hits: float, picked: float, positives: float, total: float, border: flo
     above = _together(np.log(p.high / p.value), np.log(r.value / r.low), together)
     below = _together(np.log(p.value / p.low), np.log(r.high / r.value), together)
     return Estimate(value, value * float(np.exp(-below)), value * float(np.exp(above)), level, int(total), MOVER)
+
+
+def precision_of_picked(hits: float, picked: float, total: float, border: float, *, level: float) -> Estimate:
+    """Precision of the picked rows with Wilson's limits, as of so many binomial rows as have the same variance.
+
+    border: as in `lift`: what enters and leaves there adds to the variance.
+
+    >>> e = precision_of_picked(40, 50, 1000, 0.5, level=0.95)
+    >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
+    (0.8, 0.63, 0.904)
+    """
+    share, depth = ratio(hits, picked), ratio(picked, total)
+    spread, moved = share * (1 - share), (1 - depth) * (share - border) ** 2
+    like = float(picked * ratio(spread, spread + moved)) if spread > 0 else picked
+    return wilson(float(share * like), float(like), level=level)
 
 
 def divided(e: Estimate, by: Estimate) -> Estimate:

@@ -171,6 +171,7 @@ OWN_SCALE = "t on the logit scale, on as many degrees of freedom as the rarer cl
 SANDWICH = "sandwich variance, t on as many degrees of freedom as the rarer class has rows"
 AREA = "DeLong's variance on the logit scale, Newcombe's method 5 where a class has fewer than 50 rows"
 OF_CELLS = "delta method on the logit scale of the range, half a row added to each cell"
+PICKED = "Wilson, with the variance of rows that enter and leave"
 LIFT = "MOVER of Wilson's limits of precision and base rate"
 AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
@@ -217,6 +218,8 @@ INTERVALS = (
     Rule(scores.Overlap, ROWS, interval_methods.overlap, "Wilson's limits of the Jaccard index, mapped"),
     Rule(scores.OfShares, ROWS, interval_methods.of_shares, "MOVER of Wilson's limits"),
     Rule(scores.Lift, ROWS, interval_methods.lift, LIFT),
+    Rule(scores.TopRecall, ROWS, interval_methods.top_recall, LIFT),
+    Rule(scores.TopPrecision, ROWS, interval_methods.top_precision, PICKED),
     Rule(scores.Depth, ROWS, interval_methods.depth, LIFT),
     Rule(scores.AtRates, ROWS, interval_methods.at_rates, AT_RATES),
     Rule(scores.Decision, ROWS, interval_methods.of_cells, OF_CELLS),
@@ -259,7 +262,8 @@ TESTS = (
     Rule(kinds.OwnShare, ROWS, methods.predictive_values, PREDICTIVE),
     Rule(kinds.Share, ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
     Rule(scores.Area, ROWS, methods.two_areas, "DeLong's variance, Welch's t"),
-    Rule((scores.AtRate, scores.Skill, scores.Coefficient, scores.Depth), ROWS, methods.welch, FIRST_ORDER),
+    Rule((scores.AtRate, scores.Skill, scores.Coefficient), ROWS, methods.welch, FIRST_ORDER),
+    Rule(scores.Depth, ROWS, methods.of_few, FEW),
     Rule(scores.Order, ROWS, methods.by_rows, "t on the influence of each row"),
     Rule(scores.Gap, ROWS, methods.two_gaps, f"{FIRST_ORDER}, half a row added to each cell"),
     Rule((scores.Overlap, scores.OfShares, scores.AtRates), ROWS, methods.welch_of_decisions, OF_DECISIONS),

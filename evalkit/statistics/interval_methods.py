@@ -323,8 +323,24 @@ def depth(statistic: Any, o: Options) -> Estimate:
     hits, picked, border = kind.picked(c)
     if c.positives < picked:
         of_few = closed_forms.lift_of_few
-        return of_few(hits, c.positives, kind.depth, border, n=int(c.total), level=o.level)
+        return of_few(hits, c.positives, kind.share(c), border, n=int(c.total), level=o.level)
     return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
+
+
+def top_recall(statistic: Any, o: Options) -> Estimate:
+    """That of the lift, times the share of the rows."""
+    kind = statistic.chosen.metric.kind
+    e, share = depth(statistic, o), kind.share(kind.source(statistic.tables))
+    return replace(e, value=statistic.value, low=e.low * share, high=min(e.high * share, 1.0))
+
+
+def top_precision(statistic: Any, o: Options) -> Estimate:
+    """Of the rows picked."""
+    kind = statistic.chosen.metric.kind
+    c = kind.source(statistic.tables)
+    hits, picked, border = kind.picked(c)
+    e = closed_forms.precision_of_picked(hits, picked, c.total, border, level=o.level)
+    return replace(e, value=statistic.value, n=int(c.total))
 
 
 def at_rates(statistic: Any, o: Options) -> Estimate:

@@ -13,10 +13,11 @@ from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Stock
-from evalkit.statistics import independent, interval_methods, intervals
+from evalkit.statistics import independent, inference, interval_methods, intervals, significance
 from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.significance import Comparison
 from evalkit.studies.ranking import Ranking
-from evalkit.studies.study import estimate_columns
+from evalkit.studies.study import estimate_columns, limits
 from evalkit.system import cached
 
 BOUNDS = ["metric", "system", "value", "low", "high", "n", "unjudged"]
@@ -115,6 +116,7 @@ class Unknown:
 
 
 OPPOSITE = 2.0  # the cosine distance of opposite directions
+DIFFERENCES = ["metric", "first", "second", "k", "difference", "low", "high", "p", "adjusted", "n", "method"]
 MEASURES = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
 
 
@@ -124,28 +126,65 @@ def measures(study: Ranking) -> pd.DataFrame:
 
     n: lists with a value. left_out: items among the first k that the table lacks, or that lack what the measure needs.
     """
-    if study.catalogue is None or study.runs.retrieved is None:
-        return pd.DataFrame(columns=MEASURES)
-    by_system, k = study.catalogue.listed(study.runs.retrieved), study.depth
-    rows = []
-    for name in study.order:
-        for measure in _measures(study, study.catalogue, by_system[name]):
-            left_out = int(diversity.left_out(by_system[name], measure.has, k).sum())
-            rows.append(
-                {"metric": measure.name, "system": name, "k": k}
-                | estimate_columns(measure.estimate)
-                | {"left_out": left_out}
-            )
+    rows = [
+        {"metric": measure.name, "system": name, "k": study.depth}
+        | estimate_columns(measure.estimate)
+        | {"left_out": int(diversity.left_out(measure.lists, measure.has, study.depth).sum())}
+        for name, every in _by_system(study).items()
+        for measure in every.values()
+    ]
     return pd.DataFrame(rows, columns=MEASURES)
+
+
+@cached
+def differences(study: Ranking) -> pd.DataFrame:
+    """The differences of every measure between the pairs of systems: `DIFFERENCES`; p by Holm over those of a measure.
+
+    Means over lists by sign flips over the lists that both systems have a value for, or over their units; numbers of
+    all lists by the paired t-test of the jackknife's values.
+    """
+    every, rows = _by_system(study), []
+    for metric in next(iter(every.values()), {}):
+        tests = [_compared(study, every[first][metric], every[second][metric]) for first, second in study.pairs]
+        for (first, second), c in zip(study.pairs, significance.adjust(tests), strict=True):
+            pair = {"metric": metric, "first": first, "second": second, "k": study.depth}
+            tested = {"p": c.p_value, "adjusted": c.adjusted, "n": c.difference.n, "method": c.method}
+            rows.append(pair | limits(c.difference, "difference") | tested)
+    return pd.DataFrame(rows, columns=DIFFERENCES)
+
+
+def _compared(study: Ranking, first: "_Measure", second: "_Measure") -> Comparison:
+    o, d = study.inference_options(2), first.moved - second.moved
+    if first.whole:
+        return significance.paired_t(d, level=o.level, unit=o.unit)
+    if np.isnan(d).all():
+        return inference.undefined(o.level, o.unit)
+    total, lists = Sums(d).by_unit(~np.isnan(d), study.unit)
+    return significance.sign_flip(total, lists, rng=o.rng, level=o.level, unit=o.unit)
 
 
 @dataclass(frozen=True, eq=False)
 class _Measure:
-    """A measure of the lists of one system. has: True for each item that it can use."""
+    """A measure of the lists of one system. has: True for each item that it can use.
+
+    moved: of each list, or of a number of all lists (whole) the jackknife's values.
+    """
 
     name: str
     estimate: Estimate
     has: Bools
+    lists: Items
+    moved: Floats
+    whole: bool = False
+
+
+@cached
+def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
+    """Every measure of every system; nothing without `items` and without lists at hand."""
+    if study.catalogue is None or study.runs.retrieved is None:
+        return {}
+    stock, lists = study.catalogue, study.catalogue.listed(study.runs.retrieved)
+    return {name: {one.name: one for one in _measures(study, stock, lists[name])} for name in study.order}
 
 
 def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
@@ -156,7 +195,7 @@ def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
         known = ~np.isnan(values)
         arm = independent.ratio_of(Sums(*Sums(values).by_unit(known, study.unit)))
         e = interval_methods.arm_within(arm, 0.0, high, level=study.settings.level)
-        return _Measure(name, replace(e, n=int(known.sum())), has)
+        return _Measure(name, replace(e, n=int(known.sum())), has, lists, values)
 
     if stock.category is not None:
         values = diversity.intra_list_diversity_category(lists, stock.category, k)
@@ -169,7 +208,7 @@ def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
     for name, (of, by_list) in WHOLE.items():
         moved = by_list(lists, k) if study.unit is None else diversity.jackknife_by_unit(lists, study.unit, of, k)
         e = jackknifed(of(diversity.exposure(lists, k)), moved, level=study.settings.level)
-        yield _Measure(name, replace(e, n=len(lists)), np.ones(len(stock), bool))
+        yield _Measure(name, replace(e, n=len(lists)), np.ones(len(stock), bool), lists, moved, whole=True)
 
 
 WHOLE = {  # of all lists together: from how many lists show each item, and the jackknife's values of the lists
