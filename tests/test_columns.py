@@ -114,8 +114,8 @@ def test_labels_of_every_type_are_the_same_texts(tmp_path, kind):
     label = pa.array([1, 0, 1, 1, 0]).cast(kind)
     pq.write_table(pa.table({"label": label, "score": [0.9, 0.2, 0.4, 0.6, 0.5]}), tmp_path / "a.parquet")
     data = outcomes.read(tmp_path / "a.parquet")
-    assert data.label.tolist() == [1, 0, 1, 1, 0]
-    assert (data.positive, data.negative) == ("1", "0")
+    assert data.actual.tolist() == [1, 0, 1, 1, 0]
+    assert data.names == ("0", "1")
     assert data.rows.text["label"].texts.tolist() == ["1", "0", "1", "1", "0"]
     assert data.rows.id.tolist() == ["1", "2", "3", "4", "5"]
 
@@ -131,7 +131,7 @@ def test_the_systems_of_a_column_are_apart_and_a_label_of_another_system_is_none
     table = pa.table({"system": ["a", "b", "a"], "label": ["x", "z", "y"], "score": [0.9, 0.2, 0.4]})
     pq.write_table(table, tmp_path / "a.parquet")
     data = outcomes.read(tmp_path / "a.parquet", systems=["a"], positive="y")
-    assert (data.label.tolist(), data.negative) == ([0, 1], "x")
+    assert (data.actual.tolist(), data.names[0]) == ([0, 1], "x")
     assert data.rows.id.tolist() == ["1", "3"]
     assert "row 3" in data.rows.place(1)
 

@@ -43,7 +43,7 @@ def test_rows_are_listed_by_the_leaders_miss_with_the_scores_of_each_system():
 def test_of_many_rows_the_most_missed_and_those_missed_most_unlike_are_kept():
     study = classification.read(binary(3000))
     m = row_study.missed(study, 40)
-    off = {name: np.abs(study.data.label - score) for name, score in study.data.score.items()}
+    off = {name: np.abs(study.data.actual - score) for name, score in study.data.score.items()}
     first, apart = off[study.leader], np.abs(off["a"] - off["b"])
     assert {*np.argsort(-first)[:20], *np.argsort(-apart)[:20]} <= {*m.rows}
     assert len(m.rows) == 40

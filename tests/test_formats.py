@@ -45,18 +45,18 @@ def test_a_format_of_its_own_is_read_like_any_other(folder):
     RATED.to_feather("a.feather")
     (folder / "out/lang=de").mkdir(parents=True)
     RATED.to_feather("out/lang=de/b.feather")
-    assert outcomes.read_ratings("a.feather").forecast["system"].tolist() == [1.5, 2.5, 3.0]
-    assert outcomes.read_ratings("out", attributes=["lang"]).rows.text["attribute lang"].texts.tolist() == ["de"] * 3
+    assert outcomes.read_forecasts("a.feather").score["system"].tolist() == [1.5, 2.5, 3.0]
+    assert outcomes.read_forecasts("out", attributes=["lang"]).rows.text["attribute lang"].texts.tolist() == ["de"] * 3
 
 
 def test_a_format_of_its_own_is_refused_like_any_other(folder):
     RATED.to_feather("a.feather")
     RATED.assign(id=["d", "e", "f"], forecast=["1", "2", "high"]).to_feather("b.feather")
     with pytest.raises(InputError, match=r"^b.feather: forecast must be a number, got 'high' \(row 3\)$"):
-        outcomes.read_ratings(["a.feather", "b.feather"])
+        outcomes.read_forecasts(["a.feather", "b.feather"])
     RATED[["id"]].to_feather("c.feather")
     with pytest.raises(InputError, match=r"^c.feather: no column for the actual .* and for the forecast "):
-        outcomes.read_ratings("c.feather")
+        outcomes.read_forecasts("c.feather")
 
 
 def test_text_from_the_data_is_escaped_everywhere():

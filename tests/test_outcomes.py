@@ -9,7 +9,6 @@ import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.reading.inputs import outcomes
-from evalkit.reading.inputs.outcomes import Binary, MultiClass, MultiLabel
 from evalkit.studies import rating
 
 LONG = pd.DataFrame(
@@ -35,10 +34,10 @@ def test_the_label_of_a_third_system_is_compared_too(limits):
 
 def test_long_tables_are_joined_on_the_id():
     data = outcomes.read(LONG, attributes=["team"])
-    assert isinstance(data, Binary)
+    assert data.kind == "binary"
     assert data.rows.systems == ("x", "y")
     assert data.rows.id.tolist() == ["a", "b", "c"]
-    assert data.label.tolist() == [0, 1, 0]
+    assert data.actual.tolist() == [0, 1, 0]
     assert data.score["y"].tolist() == [0.3, 0.8, 0.1]
     assert data.rows.text["attribute team"].texts.tolist() == ["s", "r", "(none)"]
     assert (data.rows.read, data.rows.alone) == (6, 0)
@@ -79,13 +78,13 @@ def test_files_are_systems_where_no_column_is(tmp_path):
 )
 def test_usual_labels_need_no_word(labels, positive):
     data = outcomes.read(pd.DataFrame({"label": labels, "score": [0.1, 0.9]}))
-    assert data.positive == positive
-    assert data.label.tolist() == [0, 1]
+    assert data.names[1] == positive
+    assert data.actual.tolist() == [0, 1]
 
 
 def test_other_labels_need_one():
     frame = pd.DataFrame({"label": ["ok", "fraud"], "score": [0.1, 0.9]})
-    assert outcomes.read(frame, positive="fraud").label.tolist() == [0, 1]
+    assert outcomes.read(frame, positive="fraud").actual.tolist() == [0, 1]
     with pytest.raises(ParameterError, match=r"label holds 'fraud' and 'ok'; say which is positive: positive='ok'"):
         outcomes.read(frame)
     with pytest.raises(ParameterError, match=r"positive: label has no label 'bad', it has 'fraud', 'ok'"):
@@ -94,14 +93,14 @@ def test_other_labels_need_one():
 
 def test_one_class_is_read():
     data = outcomes.read(pd.DataFrame({"label": [0, 0], "score": [0.1, 0.9]}))
-    assert data.label.tolist() == [0, 0]
+    assert data.actual.tolist() == [0, 0]
 
 
 def test_classes_from_columns_of_probabilities():
     frame = pd.DataFrame({"label": ["b", "a"], "p_a": [0.2, 0.7], "p_b": [0.8, 0.3]})
     data = outcomes.read(frame)
-    assert isinstance(data, MultiClass)
-    assert data.classes == ("a", "b")
+    assert data.kind == "multi-class"
+    assert data.names == ("a", "b")
     assert data.predicted["system"].tolist() == [1, 0]
     assert data.actual.tolist() == [1, 0]
 
@@ -109,7 +108,7 @@ def test_classes_from_columns_of_probabilities():
 def test_classes_from_predicted_labels_in_their_order():
     frame = pd.DataFrame({"label": [10, 2, 2], "predicted": [2.0, 2.0, 10.0]})
     data = outcomes.read(frame)
-    assert data.classes == ("2", "10")
+    assert data.names == ("2", "10")
     assert data.predicted["system"].tolist() == [0, 0, 1]
     assert not data.score
 
@@ -117,8 +116,8 @@ def test_classes_from_predicted_labels_in_their_order():
 def test_several_labels_a_row():
     frame = pd.DataFrame({"y_a": [1, 0], "y_b": [1, 1], "p_a": [0.9, 0.2], "p_b": [0.5, 0.6]})
     data = outcomes.read(frame)
-    assert isinstance(data, MultiLabel)
-    assert data.labels == ("a", "b")
+    assert data.kind == "multi-label"
+    assert data.names == ("a", "b")
     assert data.actual.tolist() == [[True, True], [False, True]]
 
 
@@ -133,25 +132,25 @@ def test_a_label_with_truth_and_no_score_is_refused_and_does_not_vanish():
 def test_a_column_for_segments_or_with_a_role_is_no_label_whatever_its_name():
     frame = pd.DataFrame({"y_a": [1, 0], "p_a": [0.9, 0.2], "y_b": [1, 1], "p_b": [0.5, 0.6], "y_shop": ["n", "s"]})
     data = outcomes.read(frame, attributes=["y_shop"])
-    assert isinstance(data, MultiLabel)
-    assert data.labels == ("a", "b")
+    assert data.kind == "multi-label"
+    assert data.names == ("a", "b")
     weighted = outcomes.read(frame.assign(y_shop=[2, 3]), columns={"weight": "y_shop"})
-    assert weighted.labels == ("a", "b")
+    assert weighted.names == ("a", "b")
 
 
 def test_the_kind_can_be_named():
     frame = pd.DataFrame({"label": [1, 0], "score": [0.9, 0.1], "predicted": [1, 0]})
-    assert isinstance(outcomes.read(frame), Binary)
-    assert isinstance(outcomes.read(frame, asked="multi-class"), MultiClass)
+    assert outcomes.read(frame).kind == "binary"
+    assert outcomes.read(frame, asked="multi-class").kind == "multi-class"
 
 
 def test_forecasts():
     frame = pd.DataFrame({"actual": [1.0, 2.0], "forecast_a": [1.5, 2.5], "forecast_b": [0, 1]})
-    data = outcomes.read_ratings(frame)
+    data = outcomes.read_forecasts(frame)
     assert data.rows.systems == ("a", "b")
-    assert data.forecast["a"].tolist() == [1.5, 2.5]
+    assert data.score["a"].tolist() == [1.5, 2.5]
     long = pd.DataFrame({"y_true": [1.0, 2.0], "y_pred": [1.5, 2.5]})
-    assert outcomes.read_ratings(long).rows.columns == {"actual": "y_true", "forecast": "y_pred"}
+    assert outcomes.read_forecasts(long).rows.columns == {"actual": "y_true", "forecast": "y_pred"}
 
 
 def test_weights():

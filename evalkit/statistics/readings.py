@@ -256,7 +256,7 @@ class ByScore(Asked):
         return replace(super().told(block), own={"stratum": (block.truth == 1).astype(np.int64)})
 
     def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Any], Sequence[Any]]:
-        return {}, [block.truth.sum(), *(n for said in block.said for n in _outside(said[0], block.truth[0]))]
+        return {}, [block.truth.sum(), *(n for said in block.said for n in outside(said[0], block.truth[0]))]
 
     def _values(self, block: Block) -> Floats:
         """What each row adds to the value of its unit and to how much that counts."""
@@ -264,7 +264,7 @@ class ByScore(Asked):
         return np.array([side for sums in every for side in (sums.numerator, sums.size)])
 
 
-def _outside(score: Floats, hit: Bools) -> tuple[int, int]:
+def outside(score: Floats, hit: Bools) -> tuple[int, int]:
     """Scores that are no probabilities, and those that are certain of the other class."""
     low, high = calibration.EPSILON, 1 - calibration.EPSILON
     if low <= score.min() and score.max() <= high:

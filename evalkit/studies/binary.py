@@ -186,14 +186,14 @@ class BinaryStudy(RowStudy):
             return len(self.account) - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
         if self.data is None:
             return None
-        columns = np.column_stack([self.data.label, *self.data.score.values()])
+        columns = np.column_stack([self.data.actual, *self.data.score.values()])
         order = np.lexsort(columns.T)
         return int((columns[order][1:] == columns[order][:-1]).all(axis=1).sum())
 
     def one_class(self, part: Slice) -> bool:
         """Whether the rows of a slice are all positive or all negative."""
         if self.data:
-            return len(np.unique(self.data.label[part.member])) < 2
+            return len(np.unique(self.data.actual[part.member])) < 2
         c = self._tables(self.systems[0], part.member).counts
         return not (c.positives and c.negatives)
 

@@ -24,7 +24,7 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.reading.inputs.outcomes import MultiClass
+from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, inference
 from evalkit.statistics.class_cells import Counting
@@ -310,16 +310,16 @@ def asked(p: Classification, systems: tuple[str, ...], limits: Limits, *, scored
 # Rows at hand ---------------------------------------------------------------------------------------------------------
 
 
-def of_rows(data: MultiClass, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
+def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
     """The study of rows in memory."""
     rows, outside, scored = data.rows, data.outside, bool(data.score)
     settings = asked(p, rows.systems, limits, scored=scored, outside=outside)
     fields, shared = row_study.of_rows(data, settings, p)
-    shared |= {"classes": len(data.classes)}
+    shared |= {"classes": len(data.names)}
     held = {
         name: Rows(data.actual, data.score.get(name), decision=data.predicted[name], **shared) for name in rows.systems
     }
-    return _study(fields, HeldClasses(held, lambda: rows.id), p, data.classes, scored=scored, outside=outside)
+    return _study(fields, HeldClasses(held, lambda: rows.id), p, data.names, scored=scored, outside=outside)
 
 
 def _study(

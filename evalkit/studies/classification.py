@@ -27,7 +27,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.engines import backends
-from evalkit.reading.inputs.outcomes import Binary, Predicted
+from evalkit.reading.inputs.outcomes import Outcomes, Predicted
 from evalkit.reading.reductions import scores
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import sources
@@ -36,7 +36,7 @@ from evalkit.statistics import methods
 from evalkit.statistics.bootstrap import redrawn
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.classes import SummedRows
-from evalkit.statistics.readings import UNITS, ByMoves, ByScore, Mean, Place, ranked, score_rows
+from evalkit.statistics.readings import UNITS, ByMoves, ByScore, Mean, Place, outside, ranked, score_rows
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import HeldRows, layout_of
 from evalkit.statistics.summed import Terms
@@ -87,32 +87,27 @@ def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Lim
 # Rows at hand ---------------------------------------------------------------------------------------------------------
 
 
-def binary_of_rows(data: Binary, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+def binary_of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
     """The study of rows in memory."""
     a = asked(data.rows.systems, data.outside, p, limits)
     fields, shared = row_study.of_rows(data, a.settings, p)
     precision = {name: own["score"] for name, own in data.rows.precision.items()}
-    rows = {name: Rows(data.label, score, **shared) for name, score in data.score.items()}
+    rows = {name: Rows(data.actual, score, **shared) for name, score in data.score.items()}
     thresholds = {name: a.rule.at(own.counts, precision[name]) for name, own in rows.items()}
     held = {name: own.at(thresholds[name], a.redraw(own)) for name, own in rows.items()}
+    odd = {name: outside(score, data.actual == 1) for name, score in data.score.items()}
     return BinaryStudy(
         **fields,
         **a.rules,
         measured=HeldRows(held, lambda: data.rows.id),
-        positive=data.positive,
-        negative=data.negative,
-        positives=int(data.label.sum()),
-        outside={name: int(((score < 0) | (score > 1)).sum()) for name, score in data.score.items()},
-        wrong={name: _wrong(data, name) for name in held},
+        positive=data.names[1],
+        negative=data.names[0],
+        positives=int(data.actual.sum()),
+        outside={name: n for name, (n, _) in odd.items()},
+        wrong={name: n for name, (_, n) in odd.items()},
         precision=precision,
         thresholds=thresholds,
     )
-
-
-def _wrong(d: Binary, name: str) -> int:
-    """Rows of a system that are certain of the other class."""
-    low, high = d.score[name] < calibration.EPSILON, d.score[name] > 1 - calibration.EPSILON
-    return int((low & (d.label == 1)).sum() + (high & (d.label == 0)).sum())
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------

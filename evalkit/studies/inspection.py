@@ -124,7 +124,7 @@ def _rating(p: Rating, of: Opened) -> Inspection:
         return Inspection()
     given = Given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes(p))
     what, layout = "actual values and forecasts", given.layouts[0]
-    return _of_rows(what, layout, outcomes.ratings_of(given.rows()).rows if _read(of, parts) else None)
+    return _of_rows(what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None)
 
 
 def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:

@@ -23,7 +23,7 @@ from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
-from evalkit.reading.inputs.outcomes import MultiLabel
+from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import Precision
@@ -169,11 +169,11 @@ def cuts_of(threshold: float, stored: Sequence[Precision]) -> Floats:
 # Rows at hand ---------------------------------------------------------------------------------------------------------
 
 
-def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
+def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
     """The study of rows in memory."""
     rows, settings = data.rows, asked(p, data.rows.systems, limits)
     sure = data.sure
-    stored = {name: [rows.precision[name][f"p {label}"] for label in data.labels] for name in rows.systems}
+    stored = {name: [rows.precision[name][f"p {label}"] for label in data.names] for name in rows.systems}
     threshold = threshold_of(p, probabilities=sure)
     cuts = {name: cuts_of(threshold, own) for name, own in stored.items()}
     fields, shared = row_study.of_rows(data, settings, p)
@@ -181,7 +181,7 @@ def of_rows(data: MultiLabel, p: Classification, limits: Limits = USUAL) -> Labe
     return LabelsStudy(
         **fields,
         measured=HeldLabels(held, lambda: rows.id),
-        names=data.labels,
+        names=data.names,
         probabilities=sure,
         threshold=threshold,
         precision=stored,

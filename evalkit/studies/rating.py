@@ -29,7 +29,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import Given
-from evalkit.reading.inputs.outcomes import Ratings
+from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.schema import WEIGHT
@@ -74,8 +74,10 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     given = Given(parts, outcomes.FORECASTS, p.columns, p.systems, *named)
     budget, groups = backends.budget(p.memory, p.threads, p.spill, limits.reading), (settings.segments, p.unit)
     with backends.needed(given.parts, budget) as engine:
-        data = blocks.table(engine, given, *groups, said=("forecast",)) if engine else outcomes.ratings_of(given.rows())
-        study.check_systems(settings, data.systems)
+        data = (
+            blocks.table(engine, given, *groups, said=("forecast",)) if engine else outcomes.forecasts_of(given.rows())
+        )
+        study.check_systems(settings, data.systems if isinstance(data, Blocks) else data.rows.systems)
         if isinstance(data, Blocks):
             return _of_blocks(data.grouped(*groups), settings, p)
     return _of_rows(data, settings, p)
@@ -429,7 +431,7 @@ def edges(columns: Sequence[Counted], bins: int) -> Floats:
 # From rows at hand, and from blocks -----------------------------------------------------------------------------------
 
 
-def _of_rows(data: Ratings, settings: Settings, p: parameters.Rating) -> Rating:
+def _of_rows(data: Outcomes, settings: Settings, p: parameters.Rating) -> Rating:
     """The study of a table that fits, which is one block."""
     rows, limits, n = data.rows, settings.limits, len(data.rows)
     fields, shared = row_study.of_rows(data, settings, p)

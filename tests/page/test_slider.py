@@ -62,7 +62,7 @@ def places(text):
 
 def costs(study, name, threshold):
     """The mean cost of rows with its interval, from the rows themselves."""
-    label, decided = study.data.label, study.data.score[name] >= threshold
+    label, decided = study.data.actual, study.data.score[name] >= threshold
     return mean(np.where(decided & (label == 0), 1.0, np.where(~decided & (label == 1), 5.0, 0.0)))
 
 

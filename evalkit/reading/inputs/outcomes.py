@@ -5,14 +5,14 @@ binary: a label and a score. multi-class: a label and `p_<class>` columns, or a 
 as `score_<system>`, or in several files.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
+from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.metrics import counts
 from evalkit.metrics.rows import By, Misses
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
@@ -48,11 +48,23 @@ def _rank(score: Floats) -> Floats:
     return 1 - (table.fp[place] - table.negative[place] / 2) / len(score)
 
 
-class Scored:
-    """Rows and the scores of every system."""
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Rows, and what every system says of them. kind: binary, multi-class or multi-label outcomes, or forecasts.
+
+    names: of two classes the negative one, "" if it is never seen, and the positive one; all classes; or the labels.
+    actual: 1 for the positive class, numbers of classes, a column per label, or numbers. score: system -> scores, of
+    several classes or labels one column each, none where classes alone are predicted; or forecasts. predicted: system
+    -> numbers of classes, of several.
+    """
 
     rows: Aligned
+    kind: str
+    names: tuple[str, ...]
+    actual: np.ndarray
     score: Mapping[str, Floats]
+    weight: Floats | None
+    predicted: Mapping[str, Ints] = field(default_factory=dict)
 
     @property
     def sure(self) -> bool:
@@ -65,91 +77,62 @@ class Scored:
         for name, score in self.score.items():
             if not are_probabilities(score):
                 row, *column = map(int, np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape))
-                return outside(name, score[(row, *column)], self.rows.place(row, name), self.column(name, *column))
+                place, said = self.rows.place(row, name), self._column(name, *column)
+                return outside(name, score[(row, *column)], place, said)
         return ""
 
-    def column(self, system: str, *place: int) -> str:
-        """What a column of scores is called, where a system has several."""
-        return ""
-
-
-@dataclass(frozen=True, eq=False)
-class Binary(Scored):
-    """Rows with a label, 1 for `positive`, and a score by every system. negative: the other label, "" if never seen."""
-
-    rows: Aligned
-    label: Ints
-    score: Mapping[str, Floats]
-    weight: Floats | None
-    positive: str
-    negative: str
+    def _column(self, system: str, *place: int) -> str:
+        """The column of a class; nothing where a system has but one."""
+        if self.kind != "multi-class":
+            return ""
+        return next(f"p_{role[2:]}" for role in self.rows.own[system] if canonical(role[2:]) == self.names[place[0]])
 
     @property
     def misses(self) -> Misses:
         """How far off every system is on each row."""
-        near = self.score if self.sure else {name: _rank(score) for name, score in self.score.items()}
-        names = np.array([self.negative or f"not {self.positive}", self.positive], dtype=object)
-        off = {name: np.abs(self.label - own) for name, own in near.items()}
-        by = By.PROBABILITY if self.sure else By.RANK
-        return Misses(names[self.label], "label", self.score, off, by)
+        return MISSES[self.kind](self)
 
 
-@dataclass(frozen=True, eq=False)
-class MultiClass(Scored):
-    """Rows of one class each, as numbers into `classes`, and what every system predicts.
-
-    score: system -> one column a class, none where the table has no `p_<class>` columns.
-    """
-
-    rows: Aligned
-    classes: tuple[str, ...]
-    actual: Ints
-    predicted: Mapping[str, Ints]
-    score: Mapping[str, Floats]
-    weight: Floats | None
-
-    @property
-    def misses(self) -> Misses:
-        """How far off every system is on each row."""
-        classes, every = np.array(self.classes, dtype=object), np.arange(len(self.actual))
-        says = {name: classes[own] for name, own in self.predicted.items()}
-        if self.score and self.sure:
-            off = {name: 1 - own[every, self.actual] for name, own in self.score.items()}
-            return Misses(classes[self.actual], "class", says, off, By.CLASS)
-        off = {name: (own != self.actual).astype(float) for name, own in self.predicted.items()}
-        return Misses(classes[self.actual], "class", says, off, By.DECISION)
-
-    def column(self, system: str, *place: int) -> str:
-        """The column of a class."""
-        name = next(role for role in self.rows.own[system] if canonical(role[2:]) == self.classes[place[0]])
-        return f"p_{name[2:]}"
+def _misses_of_two(o: Outcomes) -> Misses:
+    near = o.score if o.sure else {name: _rank(score) for name, score in o.score.items()}
+    names = np.array([o.names[0] or f"not {o.names[1]}", o.names[1]], dtype=object)
+    off = {name: np.abs(o.actual - own) for name, own in near.items()}
+    return Misses(names[o.actual], "label", o.score, off, By.PROBABILITY if o.sure else By.RANK)
 
 
-@dataclass(frozen=True, eq=False)
-class MultiLabel(Scored):
-    """Multi-label rows: one row per sample and one column per label, and scores of the same shape by every system."""
-
-    rows: Aligned
-    labels: tuple[str, ...]
-    actual: Bools
-    score: Mapping[str, Floats]
-    weight: Floats | None
-
-    @property
-    def misses(self) -> Misses:
-        """How far off every system is on each row."""
-        names = np.array(self.labels, dtype=object)
-        truth = np.array([", ".join(names[own]) or "–" for own in self.actual], dtype=object)
-        near = {name: np.column_stack([_rank(column) for column in own.T]) for name, own in self.score.items()}
-        if self.sure:
-            near = dict(self.score)
-        off = {name: np.abs(self.actual - own).mean(axis=1) for name, own in near.items()}
-        worst = {name: names[np.abs(self.actual - own).argmax(axis=1)] for name, own in near.items()}
-        says = {name: np.where(off[name] > 0, worst[name], "–") for name in worst}
-        return Misses(truth, "labels", says, off, By.LABELS)
+def _misses_of_classes(o: Outcomes) -> Misses:
+    classes, every = np.array(o.names, dtype=object), np.arange(len(o.actual))
+    says = {name: classes[own] for name, own in o.predicted.items()}
+    if o.score and o.sure:
+        off = {name: 1 - own[every, o.actual] for name, own in o.score.items()}
+        return Misses(classes[o.actual], "class", says, off, By.CLASS)
+    off = {name: (own != o.actual).astype(float) for name, own in o.predicted.items()}
+    return Misses(classes[o.actual], "class", says, off, By.DECISION)
 
 
-Outcomes = Binary | MultiClass | MultiLabel
+def _misses_of_labels(o: Outcomes) -> Misses:
+    names = np.array(o.names, dtype=object)
+    truth = np.array([", ".join(names[own]) or "–" for own in o.actual], dtype=object)
+    near = {name: np.column_stack([_rank(column) for column in own.T]) for name, own in o.score.items()}
+    if o.sure:
+        near = dict(o.score)
+    off = {name: np.abs(o.actual - own).mean(axis=1) for name, own in near.items()}
+    worst = {name: names[np.abs(o.actual - own).argmax(axis=1)] for name, own in near.items()}
+    says = {name: np.where(off[name] > 0, worst[name], "–") for name in worst}
+    return Misses(truth, "labels", says, off, By.LABELS)
+
+
+def _misses_of_forecasts(o: Outcomes) -> Misses:
+    off = {name: np.abs(own - o.actual) for name, own in o.score.items()}
+    return Misses(o.actual, "actual", o.score, off, By.ERROR)
+
+
+MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
+    "binary": _misses_of_two,
+    "multi-class": _misses_of_classes,
+    "multi-label": _misses_of_labels,
+    "forecasts": _misses_of_forecasts,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +232,7 @@ def no_weight(where: str, column: str) -> InputError:
     return InputError(f"{where}: {column} must hold a weight above 0, got none")
 
 
-def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
+def _binary(rows: Aligned, positive: str | None, part: Part) -> Outcomes:
     coded, column = rows.text["label"], rows.columns["label"]
     if len(coded.names) > 2:
         rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
@@ -259,7 +242,7 @@ def _binary(rows: Aligned, positive: str | None, part: Part) -> Binary:
     score = {name: own["score"] for name, own in rows.own.items()}
     sure = [name for name, values in score.items() if values.min() >= 0.5 and values.max() <= 1]
     refuse_confidence(sure, rows.others, part.name)
-    return Binary(rows, label, score, weight_of(rows), chosen, negative)
+    return Outcomes(rows, "binary", (negative, chosen), label, score, weight_of(rows))
 
 
 def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:
@@ -306,7 +289,7 @@ def _opposite(positive: str) -> str:
     return "false" if positive == "true" else "0"
 
 
-def _multi_class(rows: Aligned, part: Part) -> MultiClass:
+def _multi_class(rows: Aligned, part: Part) -> Outcomes:
     label, words = rows.text["label"], {n: own["predicted"] for n, own in rows.words.items() if own}
     roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]]}
     said = [name for predicted in words.values() for name in predicted.names]
@@ -319,7 +302,7 @@ def _multi_class(rows: Aligned, part: Part) -> MultiClass:
     score = {name: np.column_stack([own[roles[c]] for c in classes]) for name, own in rows.own.items() if roles}
     predicted = {name: table.argmax(axis=1).astype(np.int64) for name, table in score.items()}
     predicted |= {name: _predicted(coded, classes, rows) for name, coded in words.items()}
-    return MultiClass(rows, classes, label.among(classes), predicted, score, weight_of(rows))
+    return Outcomes(rows, "multi-class", classes, label.among(classes), score, weight_of(rows), predicted)
 
 
 def classes_of(
@@ -371,11 +354,11 @@ def _in_order(names: set[str]) -> list[str]:
     return sorted(names, key=key)
 
 
-def _multi_label(rows: Aligned) -> MultiLabel:
+def _multi_label(rows: Aligned) -> Outcomes:
     labels = tuple(role.removeprefix("true ") for role in rows.numbers if role.startswith("true "))
     actual = np.column_stack([rows.numbers[f"true {label}"] for label in labels])
     score = {name: np.column_stack([own[f"p {label}"] for label in labels]) for name, own in rows.own.items()}
-    return MultiLabel(rows, labels, actual == 1, score, weight_of(rows))
+    return Outcomes(rows, "multi-label", labels, actual == 1, score, weight_of(rows))
 
 
 def are_probabilities(score: Floats) -> bool:
@@ -401,32 +384,11 @@ FORECASTS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Ratings:
-    """Rows with an actual value and a forecast by every system."""
-
-    rows: Aligned
-    actual: Floats
-    forecast: Mapping[str, Floats]
-    weight: Floats | None
-
-    @property
-    def misses(self) -> Misses:
-        """How far off every system is on each row."""
-        off = {name: np.abs(own - self.actual) for name, own in self.forecast.items()}
-        return Misses(self.actual, "actual", self.forecast, off, By.ERROR)
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """The systems in order."""
-        return self.rows.systems
-
-
-def ratings_of(rows: Aligned) -> Ratings:
-    """The ratings of rows at hand; raises InputError where all weights are 0."""
+def forecasts_of(rows: Aligned) -> Outcomes:
+    """The forecasts of rows at hand; raises InputError where all weights are 0."""
     forecast, weight = {name: own["forecast"] for name, own in rows.own.items()}, weight_of(rows)
     refuse_missing(rows.numbers["actual"], None, rows.columns["actual"], rows.sources[0].name)
-    return Ratings(rows, rows.numbers["actual"], forecast, weight)
+    return Outcomes(rows, "forecasts", (), rows.numbers["actual"], forecast, weight)
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
@@ -442,6 +404,6 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
             raise refused(where, "missing", column=column, low=low, rows=count)
 
 
-def read_ratings(data: Any, **chosen: Any) -> Ratings:
-    """The ratings of a file, folder, glob pattern, frame or list of these; `chosen` as `Given` has it."""
-    return ratings_of(Given.of(data, roles=FORECASTS, **chosen).rows())
+def read_forecasts(data: Any, **chosen: Any) -> Outcomes:
+    """The forecasts of a file, folder, glob pattern, frame or list of these; `chosen` as `Given` has it."""
+    return forecasts_of(Given.of(data, roles=FORECASTS, **chosen).rows())
