@@ -12,9 +12,9 @@ from evalkit.metrics.counts import at, auc, average_precision, count, f_score, p
 from evalkit.metrics.curves import net_benefit, treat_all
 from evalkit.metrics.rows import Rows
 from evalkit.pages import binary_page, page
-from evalkit.statistics.thresholds import differences
 from evalkit.studies import classification, score_curves
 from evalkit.studies.binary import BinaryStudy
+from evalkit.studies.score_curves import differences
 
 EIGHT = count([0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3], [1, 0, 1, 1, 0, 0, 1, 0])
 

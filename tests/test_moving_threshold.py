@@ -14,8 +14,8 @@ from evalkit.pages import threshold_page
 from evalkit.parameters import Classification
 from evalkit.parameters.kinds import Costs
 from evalkit.statistics import intervals
+from evalkit.statistics.class_cells import MovingCut
 from evalkit.statistics.closed_forms import ranged_t
-from evalkit.statistics.thresholds import MovingCut
 from evalkit.studies import classification, score_curves as moving
 
 

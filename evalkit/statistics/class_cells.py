@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, minus, ratio
+from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
 from evalkit.catalogue.kinds import CELLS
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
-from evalkit.metrics import grid, kept
+from evalkit.metrics import grid, influence, kept
 from evalkit.metrics.block import Block, Hashes
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
@@ -461,3 +461,70 @@ class Counting:
         rows, weight, squared = (table.sums * 3)[:3]  # without weights rows stand for all
         scales = np.float64(self.scale or 1.0), np.float64(self.squares)
         return Cells(actual, tuple(reversed(said)), rows, weight * scales[0], squared * scales[1])
+
+
+# Decisions at many thresholds at once ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MovingCut:
+    """A system's decisions at several thresholds, on clustered or weighted rows."""
+
+    groups: Sequence[Group]
+
+    @classmethod
+    def of(cls, rows: Rows, counts: Counts) -> MovingCut:
+        """Of rows at the thresholds of their counts, which fall."""
+        unit, size = units_of(rows)
+        units = len(size)
+        every = zip(counts.threshold, _grams(rows, counts.threshold, unit, units), strict=True)
+        each = ((of_cut(influence.decision(counts, threshold)), gram) for threshold, gram in every)
+        return cls([Group(2, Layout.WEIGHTED, units, [cut], {}, gram) for cut, gram in each])
+
+    @property
+    def units(self) -> float:
+        """Kish's number of units."""
+        group = self.groups[0]
+        return group.kish(np.ones(len(group.each[0].weight)))
+
+    @cached_property
+    def spread(self) -> Floats:
+        """What the two mean errors vary, a row for each threshold: variance of FP / n, twice the covariance, of FN / n.
+
+        The mean cost a FP / n + b FN / n has the variance a² x + a b y + b² z.
+        """
+        return ratio(self.units, self.units - 1) * np.array([_quadratic(group) for group in self.groups])
+
+
+def _quadratic(group: Group) -> Floats:
+    """Σ x², 2 Σ x y and Σ y² over units, by how much each moves FP / n (x) and FN / n (y)."""
+    cells, errors = group.each[0], [1, 2]  # places of a negative that is predicted, and of a positive that is not
+    n, size = cells.weight.sum(), np.bincount(group.places(0), cells.weight, 4)
+    moved = np.eye(4)[errors] - size[errors, None] / n
+    (x, xy), (_, y) = moved @ group.gram @ moved.T / n**2
+    return np.maximum([x, 2 * xy, y], [0.0, -np.inf, 0.0])
+
+
+def _grams(rows: Rows, threshold: Floats, unit: Ints, units: int) -> Iterator[Floats]:
+    """The products of units' weights in two cells at each threshold; only the units of rows in between change."""
+    cell = np.where(rows.actual == 1, 2, 0)
+    columns = np.zeros((4, units))
+    np.add.at(columns, (cell, unit), rows.weights)
+    gram = columns @ columns.T
+    entering = np.searchsorted(-threshold, -np.asarray(rows.score, float), side="left")
+    order = np.argsort(entering, kind="stable")
+    for new in np.split(order, np.searchsorted(entering[order], np.arange(1, len(threshold) + 1))[:-1]):
+        touched, at = np.unique(unit[new], return_inverse=True)
+        before = columns[:, touched]
+        after = before.copy()
+        np.add.at(after, (cell[new], at), -rows.weights[new])
+        np.add.at(after, (cell[new] + 1, at), rows.weights[new])
+        columns[:, touched] = after
+        gram = gram + after @ after.T - before @ before.T
+        yield gram
+
+
+def units_of(rows: Rows) -> tuple[Ints, Floats]:
+    """The unit of each row, by number, and the weight of each unit."""
+    of = np.arange(len(rows)) if rows.unit is None else codes(rows.unit)[0]
+    return of, np.bincount(of, rows.weights).astype(np.float64)

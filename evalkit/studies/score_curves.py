@@ -17,13 +17,15 @@ from evalkit.arrays import ROUNDING, Floats, Ints, ratio
 from evalkit.catalogue import lookup
 from evalkit.metrics import calibration, counts, curves
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.curves import Curve, decision_curve, net_benefit, treat_all
+from evalkit.metrics.curves import Curve, decision_curve, net_benefit, odds, treat_all
 from evalkit.metrics.influence import widest
+from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import Costs
-from evalkit.statistics import bootstrap, closed_forms
+from evalkit.statistics import bootstrap, closed_forms, inference
+from evalkit.statistics.class_cells import MovingCut, of_system, units_of
 from evalkit.statistics.intervals import Estimate, mean, normal_quantile, wilson
+from evalkit.statistics.spread import kish
 from evalkit.statistics.statistic import HeldRows
-from evalkit.statistics.thresholds import Differences, MovingCut, differences
 from evalkit.studies.study import Row, framed
 from evalkit.system import cached, progress
 
@@ -235,6 +237,48 @@ def _of_pair(study: BinaryStudy, first: str, second: str) -> Differences:
     return Differences(value, np.full_like(value, np.nan), np.full_like(value, np.nan))
 
 
+ONE_ROW = 1.0  # on which the two systems differ, added to each class
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """The difference first − second at each threshold, with pointwise limits."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def differences(first: Rows, second: Rows, chance: Floats, *, level: float) -> Differences:
+    """Net benefit of the first less that of the second at each probability, with t limits from the paired rows.
+
+    By unit where rows have one, with weights where they have any. One more row of each class on which the two decide
+    differently enters the variance alone, so that few such rows claim no certainty (as Agresti and Min 2005,
+    doi:10.1002/sim.1781).
+
+    >>> rows = [Rows(np.array([1, 0, 1, 0]), np.array(s)) for s in ([0.9, 0.2, 0.8, 0.1], [0.9, 0.6, 0.2, 0.1])]
+    >>> d = differences(*rows, np.array([0.5]), level=0.95)
+    >>> float(d.value[0]), bool(d.low[0] < 0 < d.high[0])
+    (0.5, True)
+    """
+    from scipy.special import stdtrit
+
+    weight = first.weights
+    of, size = units_of(first)
+    total, freedom = weight.sum(), max(kish(size) - 1, 1.0)
+    value, error = np.empty(len(chance)), np.empty(len(chance))
+    for i, (t, cost) in enumerate(zip(chance, odds(chance), strict=True)):
+        decided = (first.scores >= t).astype(np.int8) - (second.scores >= t)
+        apart = np.flatnonzero(decided)
+        moved = weight[apart] * decided[apart] * np.where(first.actual[apart] == 1, 1.0, -cost)
+        sums = np.bincount(of[apart], moved, len(size))
+        value[i] = moved.sum() / total
+        added = ONE_ROW * (1 + cost**2) * (total / len(weight)) ** 2
+        error[i] = np.sqrt((np.sum((sums - value[i] * size) ** 2) + added) * (freedom + 1) / freedom) / total
+    half = stdtrit(freedom, (1 + level) / 2) * error
+    return Differences(value, value - half, value + half)
+
+
 # A moving threshold ---------------------------------------------------------------------------------------------------
 
 MOST = 240  # thresholds of all systems together, beside those of least cost
@@ -421,7 +465,7 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
     options, chosen = study.inference_options(1), [lookup.find(name, "counts") for name in METRICS]
     cuts = {name: MovingCut.of(study.measured.rows[name], c) for name, c in moves.tables.items()}
     limits = {
-        name: [[cut.estimate(metric, place, options) for metric in chosen] for place in range(moves.last + 1)]
+        name: [[inference.estimate(of_system(metric, at, 0), options) for metric in chosen] for at in cut.groups]
         for name, cut in cuts.items()
     }
     return Varied(moves, cuts, limits, study.settings.level)
