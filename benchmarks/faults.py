@@ -98,7 +98,7 @@ FAULTS = (
     ),
     Fault("catalogue/row_metrics.py", "= importance(g)", "= 1.0", "GAUC without weights"),
     Fault(
-        "catalogue/class_metrics.py",
+        "catalogue/row_metrics.py",
         "np.flatnonzero(labels.occurs(labels.one_vs_rest(rows.confusion)))",
         "np.flatnonzero(labels.one_vs_rest(rows.confusion).positives > 0)",
         "macro leaves out classes only predicted",

@@ -10,8 +10,7 @@ from samples import rng
 
 from evalkit.catalogue.kinds import PerUnit, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.metrics.block import Block, mixed
-from evalkit.metrics.kept import Distinct, Sample
+from evalkit.metrics.kept import Block, Distinct, Sample, mixed
 from evalkit.metrics.rows import Sums
 from evalkit.statistics import inference, intervals, significance
 from evalkit.statistics.intervals import Estimate

@@ -20,10 +20,9 @@ from evalkit.catalogue.kinds import CELLS
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
 from evalkit.metrics import grid, influence, kept
-from evalkit.metrics.block import Block, Hashes
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
-from evalkit.metrics.kept import Bundle, Parted, Tally
+from evalkit.metrics.kept import Block, Bundle, Hashes, Parted, Tally
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread, freedom_of
 from evalkit.statistics.statistic import Layout, OfRows, Piece

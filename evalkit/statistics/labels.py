@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.catalogue.class_metrics import LABELS, of_label
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
-from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, LABELS, ROC_AUC, of_label
 from evalkit.metrics import curves, grid
-from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.class_cells import Group, OfCells, of_system
 from evalkit.statistics.classes import SHARE, Change, HeldSeveral, Several, key_of
@@ -108,11 +107,6 @@ class HeldLabels(HeldSeveral):
         rows = self.rows[system]
         member, hit = top_hits(rows)
         return OfRows(Chosen(SHARE), Rows(member, decision=hit, weight=rows.weight, unit=rows.unit))
-
-    def mean_score(self, system: str, label: int) -> float:
-        """The mean score of a label."""
-        rows = self.rows[system]
-        return float(np.average(rows.scores[:, label], weights=rows.weight))
 
     def off(self, system: str, label: int) -> OfRows:
         """How far the scores of a label lie above the share of rows that have it."""
@@ -213,10 +207,6 @@ class SummedLabels(Several):
     def off(self, system: str, label: int) -> OfMoments:
         """How far the scores of a label of the system that is swept lie above the share of rows that have it."""
         return self._alone(-1, self.second.alone[-1].metrics[label])
-
-    def mean_score(self, system: str, label: int) -> float:
-        """The mean score of a label."""
-        return float(self.off(system, label).value + self.shares[label])
 
     # Along a threshold
 

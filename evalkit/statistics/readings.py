@@ -23,10 +23,9 @@ from evalkit.catalogue.row_metrics import AVERAGE_PRECISION
 from evalkit.catalogue.score_kinds import Curve
 from evalkit.limits import Limits
 from evalkit.metrics import calibration, grid, influence, kept
-from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
-from evalkit.metrics.kept import Bundle, Distinct, Moments, Parted, Tally, Total
+from evalkit.metrics.kept import Block, Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import CellCounts, Counting
 from evalkit.statistics.summed import Terms

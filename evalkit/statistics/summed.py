@@ -18,9 +18,7 @@ from evalkit.catalogue.kinds import Centre, Loss, RatioOfRows
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Middle, OfMeans, Quantile
 from evalkit.limits import Limits
-from evalkit.metrics import kept
-from evalkit.metrics.block import Block
-from evalkit.metrics.kept import Bundle, Counts, Moments, Parted, Sample
+from evalkit.metrics.kept import Block, Bundle, Counts, Moments, Parted, Sample, summed
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import Layout, Statistic
@@ -317,7 +315,7 @@ class Terms:
 
     def moments(self, block: Block, group: int) -> Moments | Parted:
         """Of the weight, of the further columns, and of the terms of each system and metric, all by weight."""
-        return kept.summed(block, partial(self._columns, group=group), self.few)
+        return summed(block, partial(self._columns, group=group), self.few)
 
     def squares(self, block: Block, group: int) -> dict[tuple[int, int, int], Moments]:
         """Of the products of two terms of those metrics whose limits ask for fourth powers."""

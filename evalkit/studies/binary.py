@@ -18,8 +18,8 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.row_metrics import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
 from evalkit.catalogue.score_kinds import Tables
 from evalkit.metrics import calibration, counts, curves, influence
-from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
 from evalkit.reading.tables import rules

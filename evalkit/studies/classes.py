@@ -15,13 +15,12 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.class_metrics import against_rest
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, influence, labels
-from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs.outcomes import Outcomes

@@ -19,8 +19,8 @@ from evalkit.catalogue.metric import Chosen, Combined
 from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import counts, curves
-from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters import Classification
 from evalkit.reading.inputs.outcomes import Outcomes
@@ -130,8 +130,8 @@ class LabelsStudy(EachStudy):
         """Of each label the leader's mean score, the share of rows that have it, and the difference with limits."""
         for j, label in enumerate(self.names):
             e = self.estimated(self.measured.off(self.leader, j))
-            mean = self.measured.mean_score(self.leader, j)
-            yield {"label": label, "score": mean, "share": self.shares[j]} | limits(e, "difference")
+            score = float(e.value + self.shares[j])
+            yield {"label": label, "score": score, "share": self.shares[j]} | limits(e, "difference")
 
 
 def _true(rows: Rows) -> np.ndarray:

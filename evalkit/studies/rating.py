@@ -21,10 +21,9 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Quantile
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration
-from evalkit.metrics.block import Block
 from evalkit.metrics.calibration import Means
 from evalkit.metrics.grid import Counted
-from evalkit.metrics.kept import Counts, Distinct, Extremes, Parted, Sample, Total, won
+from evalkit.metrics.kept import Block, Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.rows import Rows
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import outcomes

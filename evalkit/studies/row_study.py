@@ -17,8 +17,8 @@ from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import Limits
-from evalkit.metrics.block import Block
 from evalkit.metrics.counts import Counts
+from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import By as By, Misses, Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs import aligned as other_columns

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Ints
-from evalkit.metrics import block as hashes
-from evalkit.metrics.block import Block
+from evalkit.metrics import kept as hashes
+from evalkit.metrics.kept import Block
 from evalkit.reading.tables import duck, table as tables
 from evalkit.reading.tables.rules import Field, Refused
 

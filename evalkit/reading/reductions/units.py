@@ -19,8 +19,8 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.limits import Reading
-from evalkit.metrics.block import Block
 from evalkit.metrics.draws import Draws
+from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.inputs import aligned, unit_roles
 from evalkit.reading.inputs.aligned import Layout

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints
-from evalkit.metrics import block as hashes
+from evalkit.metrics import kept as hashes
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Part, Source, names
 from evalkit.reading.tables.rules import Field, Fields, split
