@@ -14,23 +14,23 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_500,
+    "catalogue": 1_491,
     "commands": 441,
     "drawing": 1_402,
     "findings": 79,
-    "metrics": 2_025,
+    "metrics": 2_017,
     "offline": 802,
     "online": 951,
     "page": 183,
     "pages": 3_381,
     "parameters": 805,
-    "reading": 5_936,
-    "statistics": 4_231,
-    "studies": 5_296,
+    "reading": 5_913,
+    "statistics": 4_181,
+    "studies": 5_318,
     "top": 1_008,
 }
-MODULES = 162
-TESTS = 17_477
+MODULES = 159
+TESTS = 17_475
 
 
 @cache

@@ -138,7 +138,7 @@ class Several:
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
         """The metric of a system in a group; a slice is all rows."""
         group, i = 0 if isinstance(member, slice) else member, self.systems.index(system)
-        if chosen.base.metric.kind.totalled:
+        if chosen.base in self.first.terms.metrics:
             return self.loss(chosen, group, i)
         return (self.of_decisions if chosen.decided else self.of_scores)(chosen, group, i)
 
