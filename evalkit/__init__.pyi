@@ -369,6 +369,7 @@ def significance(
     ranks: str = "as given",
     null: float | None = None,
     alternative: str = "two-sided",
+    claim: str = "such questions",
     test_to_train: float | None = None,
     looks: int = 1,
     baseline: str | None = None,
@@ -408,6 +409,7 @@ def significance(
     ranks: of ranked lists without scores: as given, or renumber, which closes gaps
     null: successes and trials: the share to test against, such as 0.5
     alternative: two-sided, greater or less; only with null
+    claim: of evaluations: what varies, questions, whole tasks, or only the draws of each question
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
     looks: how many times the data were tested as they grew, this one included
     baseline: compare every other system with this one; None: all pairs

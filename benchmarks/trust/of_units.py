@@ -159,14 +159,27 @@ def answers(draws: int) -> Draw:
     """So many answers of two systems to each question, whose chance to be right is the question's own and its own."""
 
     def draw(rng: Generator, n: int) -> Inputs:
-        level = rng.normal(0.3, 1.5, n)
-        chance = logistic(level + rng.normal(0, 0.7, (2, n)))
-        passed = rng.random((draws, 2, n)) < chance
-        trial, system, task = (place.ravel() for place in np.indices(passed.shape))
-        table = {"task_id": task, "system": np.array(["a", "b"])[system], "trial": trial, "reward": passed.ravel() * 1}
-        return {"preds": pd.DataFrame(table)}
+        return _answered(rng, logistic(rng.normal(0.3, 1.5, n) + rng.normal(0, 0.7, (2, n))), draws)
 
     return draw
+
+
+def drawn_again(draws: int) -> Draw:
+    """Such answers to questions that are the same in every sample, to which both systems are equally likely right."""
+
+    def draw(rng: Generator, n: int) -> Inputs:
+        chance = logistic(np.random.default_rng(2).normal(0.3, 1.5, 30))
+        return _answered(rng, np.resize(chance, (2, n)), draws)
+
+    return draw
+
+
+def _answered(rng: Generator, chance: np.ndarray, draws: int) -> Inputs:
+    """A table of answers, with the chance of each system and question to be right."""
+    passed = rng.random((draws, *chance.shape)) < chance
+    trial, system, task = (place.ravel() for place in np.indices(passed.shape))
+    table = {"task_id": task, "system": np.array(["a", "b"])[system], "trial": trial, "reward": passed.ravel() * 1}
+    return {"preds": pd.DataFrame(table)}
 
 
 def tasks(rng: Generator, n: int) -> Inputs:

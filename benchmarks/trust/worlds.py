@@ -35,6 +35,7 @@ from of_units import (
     at_margin,
     better,
     clustered,
+    drawn_again,
     exponential,
     listed,
     paired,
@@ -51,6 +52,7 @@ from world import World
 USERS = (10, 25, 50)
 FEW = 2_500  # users of a large sample, whose rows are several times as many
 USUAL = ("values", "differences")
+OF_THESE = {"metrics": "pass@1,pass@4,pass^4", "claim": "these questions"}
 RATE, UNIT = {"prevalence": 0.05}, {"unit": "user"}
 TWO, NUMBERS, LISTS = {"metrics": BINARY}, {"metrics": RATING}, {"metrics": RANKING}
 SEVERAL, MANY = {"metrics": CLASSES}, {"metrics": LABELS}
@@ -198,6 +200,7 @@ def _units() -> list[World]:
         *(World("values by user", report, n, clustered, UNIT, many=FEW) for n in USERS),
         World("answers, five draws", report, 30, answers(5), {"metrics": "pass@1,pass@4,pass^4"}),
         World("questions by task", report, 10, tasks, {"unit": "task"}, many=FEW),
+        World("these questions, five draws", report, 30, drawn_again(5), OF_THESE),
         *(World("shares", report, n, trials(0.1, 0.1), {}, USUAL, 10**7) for n in (40, 400)),
         World("shares, against ten percent", report, 100, trials(0.1, 0.1), {"null": 0.1}, ("against",), 10**7),
         World("shares, 1 to 9", report, 400, trials(0.1, 0.1, 0.1), {}, USUAL, 10**7),

@@ -1,10 +1,11 @@
 """Repeated draws of each unit, such as several answers to one question; pass@k and pass^k of draws that are 0 or 1."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from evalkit.arrays import Floats
+from evalkit.arrays import Floats, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,38 @@ class Draws:
     def several(self) -> bool:
         """Whether any unit has more than one draw."""
         return bool((self.count > 1).any())
+
+    @property
+    def passes(self) -> bool:
+        """Whether all draws are 0 or 1."""
+        odds = self.mean * (1 - self.mean)
+        expected = np.where(self.count > 1, ratio(odds * self.count, self.count - 1), 0.0)
+        return bool(
+            np.allclose(np.where(self.count > 1, self.variance, odds)[self.count > 0], expected[self.count > 0])
+        )
+
+    @property
+    def pooled(self) -> float:
+        """The variance of a draw around the mean of its unit, from all units; NaN where none has several."""
+        freedom = np.maximum(self.count - 1, 0)
+        return float(ratio(freedom @ np.nan_to_num(self.variance), freedom.sum()))
+
+    @property
+    def noise(self) -> Floats:
+        """The variance of the mean of each unit by its draws."""
+        return ratio(self.pooled, self.count)
+
+    def noise_of(self, value: Callable[["Draws"], Floats]) -> Floats:
+        """The variance of another value of each unit by its draws, which are 0 or 1: that of the jackknife.
+
+        NaN where the value without one of the draws is undefined, as pass@k is of k draws.
+        """
+        n, c = self.count, self.successes
+        without = [np.nan_to_num(value(Draws(n - 1, ratio(c - hit, n - 1), n))) for hit in (1, 0)]
+        defined = ~np.isnan(value(Draws(n - 1, ratio(np.minimum(c, n - 1), n - 1), n)))
+        mean = ratio(c * without[0] + (n - c) * without[1], n)
+        square = c * (without[0] - mean) ** 2 + (n - c) * (without[1] - mean) ** 2
+        return np.where(defined, ratio(n - 1, n) * square, np.nan)
 
     @property
     def successes(self) -> Floats:

@@ -1,10 +1,19 @@
 """The tables of the significance page for evaluations: repeated draws, tasks, and what logs say of themselves."""
 
-from evalkit.drawing.tables import Html, of_rows
-from evalkit.numbers import plural
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows
+from evalkit.findings import kinds
+from evalkit.findings.kinds import Finding
+from evalkit.numbers import interval, listed, number, plural, signed
 from evalkit.pages import page
 from evalkit.pages.page import also
+from evalkit.parameters.reports import SUCH
 from evalkit.studies import evaluation
+from evalkit.studies.diagnostics import alpha
 from evalkit.studies.paired import Significance
 from evalkit.studies.significance import Shares
 
@@ -24,3 +33,97 @@ def draws(study: Significance) -> Html:
         f"twice the {units}=twice_units # | twice the draws=twice_draws # | endless draws=endless_draws #"
     )
     return of_rows(caption, frame, columns, page.said("evaluation.draws_note", units=units, many=many))
+
+
+@also(Shares, page.nothing)
+def claims(study: Significance) -> Html:
+    """What the claim covers, and what the other ones would give."""
+    if not len(frame := evaluation.claims(study)):
+        return Html("")
+    questions = plural(evaluation.question(study), 2)
+    columns: dict[str, Column] = {
+        "claim": each(lambda row: Cell(_claim(row, questions))),
+        **named("mean w"),
+        study.leader: each(lambda row: Cell(_with_limits(row, ""))),
+        **named("its standard error=error #"),
+    }
+    note = page.said("evaluation.claims_note", covers=_covers(study, questions))
+    if len(study.headline):
+        columns |= {
+            " − ".join(study.opponents): each(lambda row: Cell(_with_limits(row, "difference_"))),
+            **named("standard error=difference_error # | p=difference_p p"),
+            "pairs that differ": each(lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}")),
+            "unpaired": each(lambda row: Cell(f"{row['unpaired']:,}")),
+        }
+        note += page.said("evaluation.pairs_note", questions=questions, alpha=alpha(study))
+    return of_rows(page.said("evaluation.claims", study), frame, columns, note)
+
+
+def _covers(study: Significance, questions: str) -> str:
+    """What the claims of the table are about."""
+    names = [claim.covers for claim in evaluation.coverage(study)]
+    texts = [f"These {questions}: only their draws vary."] if names[0] != SUCH else []
+    texts.append(f"Such {questions}: a new sample of them.")
+    for clusters in names[names.index(SUCH) + 1 :]:
+        texts.append(f"{clusters.capitalize()}: a new sample of these, each with its {questions}.")
+    if study.data.tasks is not None:
+        texts.append("Pooled: the mean over all; macro: the mean of the means of tasks.")
+    return " ".join(texts)
+
+
+def _claim(row: Mapping[str, Any], questions: str) -> str:
+    """What is claimed, in the words of the input; the page's own claim is marked."""
+    covers = str(row["claim"]).replace("questions", questions)
+    return f"{covers} (this page)" if row["made"] else covers
+
+
+def _with_limits(row: Mapping[str, Any], before: str) -> str:
+    """A mean or a difference with its limits."""
+    show = signed if before else number
+    return f"{show(row[f'{before}value'])} {interval(row[f'{before}low'], row[f'{before}high'], show)}"
+
+
+@also(Shares, page.nothing)
+def logged(study: Significance) -> Html:
+    """What the logs state, beside what their rows give, where the two differ."""
+    frame = _differing(study)
+    if not len(frame):
+        return Html("")
+    columns = (
+        "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "
+        "the log's standard error=stated_error # | of its rows=error # | why w"
+    )
+    return of_rows(page.said("evaluation.logged"), frame, columns, page.said("evaluation.logged_note"))
+
+
+def _differing(study: Significance) -> pd.DataFrame:
+    frame = evaluation.logged(study)
+    return frame[frame["why"] != ""] if len(frame) else frame
+
+
+def findings(study: Significance) -> Iterator[Finding]:
+    """Whether the logs' own numbers are those of their rows, and which logs hold fewer rows than they count."""
+    frame, differing = evaluation.logged(study), _differing(study)
+    if not len(frame):
+        return
+    if n := len(differing):
+        yield kinds.NUMBERS_OF_LOGS.warning(n, "differ", n=n, of=len(frame))
+    else:
+        yield kinds.NUMBERS_OF_LOGS.note(len(frame), "same", of=len(frame))
+    short = frame[frame["stated_questions"] > frame["questions"]].drop_duplicates(["system", "task"])
+    rows = [
+        f"{r['system']} on {r['task']}: {r['questions']:,} of {r['stated_questions']:,}"
+        for r in short.to_dict("records")
+    ]
+    if rows:
+        yield kinds.SHORT_LOGS.warning(len(rows), what=listed(rows))
+
+
+def results(study: Significance) -> dict[str, Any]:
+    """What the study knows of draws, claims and logs, unrounded."""
+    frames = {
+        "draws": evaluation.variation(study),
+        "claims": evaluation.claims(study),
+        "logs": evaluation.logged(study),
+    }
+    return page.records(**frames)

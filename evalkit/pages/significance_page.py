@@ -17,7 +17,7 @@ from evalkit.numbers import counted, interval, listed, number, p_value, percent,
 from evalkit.pages import evaluation_page, first_screen, lessons_page as lesson, page, shared_findings
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
-from evalkit.studies import diagnostics, evaluation, lessons, paired
+from evalkit.studies import diagnostics, lessons, paired
 from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, most_units, rank_tiers
 from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
@@ -131,6 +131,7 @@ def _data(study: Significance) -> Iterator[Finding]:
     yield from assumed(study, f"set lower_is_better={study.primary.label!r}")
     yield from [
         *study.data.findings,
+        *evaluation_page.findings(study),
         *shared_findings.unmatched(study.data.alone),
         *unshared(study.data.accounts),
         *gaps(study.data.accounts),
@@ -143,7 +144,7 @@ def _data(study: Significance) -> Iterator[Finding]:
 
 
 def _units(study: Significance) -> Iterator[Finding]:
-    for metric, large, small, times in paired.other_scales(study):
+    for metric, large, small, times in diagnostics.other_scales(study):
         yield kinds.OTHER_SCALES.warning(metric=metric, large=large, small=small, times=number(times, 2))
     if several := paired.undefined(study):
         yield kinds.UNDEFINED_VALUES.warning(max(several.values()), "units", counts=counts(several))
@@ -463,12 +464,13 @@ def results(study: Significance) -> Results:
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    return published(study, every_finding(study), more | page.records(draws=evaluation.variation(study)))
+    return published(study, every_finding(study), more | evaluation_page.results(study))
 
 
 SUMMARY = (first_screen.verdict, page.comparisons, estimates)
 PIECES = (
-    *(title, first_screen.verdict, findings, differences, page.comparisons, other_tests, estimates, effects),
-    *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, teaching, duality),
-    *(evaluation_page.draws, page.segment_plot, page.segments, definitions, origin),
+    *(title, first_screen.verdict, findings, differences, page.comparisons, other_tests, estimates),
+    *(evaluation_page.claims, page.segment_plot, page.segments, evaluation_page.logged, effects),
+    *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, evaluation_page.draws),
+    *(teaching, duality, definitions, origin),
 )

@@ -221,6 +221,7 @@ RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 NO_HEADER, FIRST_LINE = "none", "first"
 GATES = one_of("better", "not worse", "better or equivalent")
+SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"
 ROLES = "the column of each role, if its name is not recognised: "
 UNIT = "a column such as user_id that clusters the rows: whole users are then the units"
 SEGMENTS = 'columns to slice by, "country,device"'
@@ -375,6 +376,11 @@ class Significance(Compared, Resources):
     )
     alternative: str = option(
         one_of("two-sided", "greater", "less"), "two-sided, greater or less; only with null", "two-sided"
+    )
+    claim: str = option(
+        one_of(SUCH, TASKS, THESE),
+        "of evaluations: what varies, questions, whole tasks, or only the draws of each question",
+        SUCH,
     )
     # Nobody trains on less than a hundredth of what they test.
     test_to_train: float | None = option(

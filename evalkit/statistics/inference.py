@@ -177,12 +177,14 @@ AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
 BY_PARTS = "MOVER of the limits of each class or label"
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
+BY_DRAWS = "z on the variance of draws"
 HALVED = "half the interval of the difference, from sign flips of the units' sums"
 
 INTERVALS = (
     Rule(Kind, (Layout.KNOWN,), interval_methods.known, "as given"),
     Rule(Kind, (Layout.FOLDS,), interval_methods.of_folds, "Nadeau–Bengio"),
     Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALVED),
+    Rule(kinds.PerUnit, (Layout.DRAWN,), interval_methods.of_draws, BY_DRAWS),
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, SKEWED),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.jackknife, JACKKNIFE),
@@ -240,6 +242,7 @@ TESTS = (
     Rule(Kind, (Layout.KNOWN,), methods.no_test, "none"),
     Rule(Kind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
     Rule(Kind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
+    Rule(kinds.PerUnit, (Layout.DRAWN,), methods.two_drawn, BY_DRAWS),
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), methods.two_proportions, "the score test with its interval"),
     Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, UNLIKE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),

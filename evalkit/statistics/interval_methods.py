@@ -16,7 +16,7 @@ from evalkit.statistics import bootstrap, closed_forms, independent, intervals, 
 from evalkit.statistics.closed_forms import auc_interval
 from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate, recovered
-from evalkit.statistics.methods import CHOSEN, JACKKNIFE, NONE, Options, flipped_sums
+from evalkit.statistics.methods import CHOSEN, DRAWN, JACKKNIFE, NONE, Options, flipped_sums
 from evalkit.statistics.spread import Spread
 
 OF_CELLS = "t on the logit scale, half a row added to each cell"
@@ -52,6 +52,12 @@ def mean(statistic: Any, o: Options) -> Estimate:
     """The mean of one value per unit."""
     sums = statistic.sums
     return intervals.mean(sums.numerator[sums.defined], level=o.level, ends=statistic.chosen.metric.ends)
+
+
+def of_draws(statistic: Any, o: Options) -> Estimate:
+    """The mean of units that do not vary, from the variance of their draws."""
+    error = statistic.noise_on(statistic.sums.defined)
+    return ranged(statistic, error, o, freedom=np.inf, method=DRAWN)
 
 
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:

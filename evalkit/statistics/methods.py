@@ -27,6 +27,7 @@ GAPS = "Agresti–Min, Welch t"
 BY_CLASS = "delta method by class, Welch t"
 BY_ROWS = "influence of rows, t"
 JACKKNIFE = "jackknife t"
+DRAWN = "variance of draws"
 CHOSEN = "bootstrap, threshold chosen again"
 UNDEFINED, NONE = "undefined", "none (biased upward)"
 FEW = 0.25  # rows, in each class and direction, that are added to those on which two systems decide differently
@@ -289,6 +290,16 @@ def no_test(a: Any, b: Any, o: Options) -> Comparison:
 def two_folds(a: Any, b: Any, o: Options) -> Comparison:
     difference = (a.sums.per_unit - b.sums.per_unit)[both(a.sums, b.sums)]
     return significance.nadeau_bengio(difference, train=1, test=o.test_to_train, level=o.level, unit=o.unit)
+
+
+def two_drawn(a: Any, b: Any, o: Options) -> Comparison:
+    """The difference on the units that have both, which do not vary, from the variance of the draws of either."""
+    keep = both(a.sums, b.sums)
+    value, error = (
+        float((a.sums.numerator - b.sums.numerator)[keep].mean()),
+        np.hypot(a.noise_on(keep), b.noise_on(keep)),
+    )
+    return ByT(value, float(error), int(keep.sum()), np.inf, DRAWN).compared(level=o.level, unit=o.unit)
 
 
 def two_means(a: Any, b: Any, o: Options) -> Comparison:

@@ -7,7 +7,7 @@ It is computed from values per unit (`OfUnits`), from rows in memory (`OfRows`),
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -35,6 +35,7 @@ class Layout(Enum):
     INDEPENDENT = "other units in each system"
     FOLDS = "folds that share training rows"
     KNOWN = "a number that is known"
+    DRAWN = "draws of units that are the same in every sample"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +117,19 @@ class OfUnits(Statistic):
     def hits(self) -> tuple[int, int]:
         """Ones and units, where each unit is 0 or 1."""
         return int(self.sums.numerator.sum()), len(self.sums.numerator)
+
+
+@dataclass(frozen=True, eq=False)
+class OfDraws(OfUnits):
+    """Values of units that do not vary, each from draws, which do. noise: the variance of each value by its draws."""
+
+    noise: Floats = field(default_factory=lambda: np.empty(0))
+
+    layout: ClassVar[Layout] = Layout.DRAWN  # type: ignore[misc]
+
+    def noise_on(self, keep: Bools) -> float:
+        """The standard error of the mean over these units; NaN where the variance of one is not known."""
+        return float(np.sqrt(self.noise[keep].sum()) / keep.sum())
 
 
 @dataclass(frozen=True, eq=False)

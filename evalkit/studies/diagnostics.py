@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ VISIBLE = 5e-4  # a difference that three digits show
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
 FAR = 5  # and is much too small below 5 skewness²
 FEW = 20  # units below which an interval depends on distributional assumptions
+SCALE = 30  # times as large, from which two systems could have two units
 FEW_ROWS = 25  # of a class or label, below which intervals of its precision hold it less often than they say
 Ends = tuple[float, float]
 
@@ -324,3 +326,22 @@ LITTLE = 40  # systems times units below which the χ² of Friedman's test is no
 def rough_ranks(systems: int, units: int) -> bool:
     """True if the χ² of Friedman's test is no approximation."""
     return systems * units < LITTLE
+
+
+def other_scales(study: Study) -> list[tuple[str, str, str, float]]:
+    """Metrics whose values could have two units: metric, the systems with larger and smaller values, how many times.
+
+    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter, as the systems differ too. Both
+    means and root mean squares have to: means alone differ by any factor where they are near 0, or where a system hits
+    a few units alone. Where no values are above 1, nothing is taken for per cent.
+    """
+    scales, z = [], NormalDist().inv_cdf((1 + study.settings.level) / 2)
+    for metric, rows in study.estimates[study.estimates["value"] != 0].groupby("metric", sort=False):
+        size, spread = np.abs(rows["value"].to_numpy()), (rows["high"] - rows["low"]).to_numpy() / 2
+        deviation = np.nan_to_num(spread / z * np.sqrt(rows["n"].to_numpy()))
+        root = np.hypot(size, deviation)
+        large, small = int(size.argmax()), int(size.argmin())
+        if min(size[large] / size[small], root[large] / root[small]) >= SCALE and root[large] > 1:
+            systems = rows["system"].tolist()
+            scales.append((str(metric), systems[large], systems[small], float(size[large] / size[small])))
+    return scales

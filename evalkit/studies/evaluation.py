@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evalkit.arrays import Floats, ratio
+from evalkit.arrays import Floats, codes, ratio
 from evalkit.metrics.draws import Draws
-from evalkit.numbers import unit_noun
-from evalkit.statistics.spread import Spread, by_unit
+from evalkit.numbers import plural, unit_noun
+from evalkit.parameters.reports import SUCH, TASKS, THESE
+from evalkit.reading.tables.logs import Stated
+from evalkit.statistics.intervals import normal_quantile
+from evalkit.statistics.significance import ByT
+from evalkit.statistics.spread import Spread, by_unit, standard_error
 from evalkit.studies.paired import Significance
 from evalkit.studies.study import Row, framed
 from evalkit.system import cached
@@ -30,13 +35,6 @@ def drawn(study: Significance) -> str:
     metric = metric if (metric, study.systems[0]) in study.data.draws else study.data.source
     several = any(of.several for (name, _), of in study.data.draws.items() if name == metric)
     return metric if several else ""
-
-
-def noise(draws: Draws) -> tuple[float, Floats]:
-    """The variance of a draw around its unit's mean, pooled over units, and the variance of each unit's mean by it."""
-    freedom = np.maximum(draws.count - 1, 0)
-    pooled = float(ratio(np.nansum(freedom * np.nan_to_num(draws.variance)), freedom.sum()))
-    return pooled, ratio(pooled, draws.count)
 
 
 @cached
@@ -60,8 +58,7 @@ def variation(study: Significance) -> Iterator[Row]:
 def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[str, Any]:
     """The row of values of units; what they vary by within a unit is that of the draws of all of these."""
     keep = np.flatnonzero(~np.isnan(values))
-    sides = [noise(of) for of in draws]
-    by_draws = float(sum(of_mean[keep].mean() for _, of_mean in sides))
+    by_draws = float(sum(of.noise[keep].mean() for of in draws))
     moved = (values[keep] - values[keep].mean()) / max(len(keep), 1)
     square = Spread.of(by_unit(moved, None if study.unit is None else study.unit[keep])).error ** 2
     rest = by_draws / len(keep)
@@ -69,9 +66,150 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[
         "units": len(keep),
         "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws])),
         "between": float(np.sqrt(max(values[keep].var(ddof=1) - by_draws, 0.0))) if len(keep) > 1 else np.nan,
-        "within": float(np.sqrt(sum(pooled for pooled, _ in sides))),
+        "within": float(np.sqrt(sum(of.pooled for of in draws))),
         "error": float(np.sqrt(square)),
         "twice_units": float(np.sqrt(square / 2)),
         "twice_draws": float(np.sqrt(max(square - rest / 2, 0.0))),
         "endless_draws": float(np.sqrt(max(square - rest, 0.0))),
     }
+
+
+# What a claim covers --------------------------------------------------------------------------------------------------
+
+POOLED, MACRO = "pooled", "macro"
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What varies from one evaluation to the next: draws alone, questions, or the clusters of these."""
+
+    covers: str
+    cluster: np.ndarray | None = None
+
+
+def coverage(study: Significance) -> list[Claim]:
+    """The claims that the input allows, the widest last; one alone is no choice."""
+    claims = [Claim(THESE)] if drawn(study) else []
+    claims.append(Claim(SUCH))
+    if study.data.cluster is not None and not study.data.by_task:
+        claims.append(Claim(f"such {plural(study.unit_name, 2)}", study.data.cluster[0]))
+    return claims + ([] if study.data.tasks is None else [Claim(TASKS, study.data.tasks)])
+
+
+def made(study: Significance) -> str:
+    """The claim of the page's own intervals and tests."""
+    if study.p.claim != SUCH or study.data.cluster is None:
+        return str(study.p.claim)
+    return TASKS if study.data.by_task else f"such {plural(study.unit_name, 2)}"
+
+
+def mean_by(claim: Claim, tasks: np.ndarray | None, values: Floats, noise: Floats) -> ByT:
+    """The mean of values of units with its standard error, CR1, and t on the number of clusters less 1.
+
+    tasks: of the macro mean the task of each unit, None for the pooled one. noise: the variance of each by its draws.
+    Liang, Zeger 1986, doi:10.1093/biomet/73.1.13.
+    """
+    keep = ~np.isnan(values)
+    values, n = values[keep], int(keep.sum())
+    task, names = codes(np.zeros(n) if tasks is None else tasks[keep])
+    sizes = np.bincount(task)
+    weight = 1 / (len(names) * sizes[task])
+    value = float(weight @ values)
+    if claim.covers == THESE:
+        return ByT(value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, claim.covers)
+    centre = (np.bincount(task, values) / sizes)[task] if claim.cluster is None else value
+    spread = Spread.of(by_unit(weight * (values - centre), None if claim.cluster is None else claim.cluster[keep]))
+    return ByT(value, spread.error, int(spread.n), spread.n - 1, claim.covers)
+
+
+@cached
+@framed
+def claims(study: Significance) -> Iterator[Row]:
+    """The primary metric of the leader and the headline's difference by what is claimed; pairs that z finds different.
+
+    pooled: the mean over questions; macro: that of the means of tasks. `unpaired` takes the systems for ones with
+    questions of their own, as a z-test of two means and their errors does.
+    """
+    every = coverage(study)
+    if len(every) < 2 or study.is_ratio(study.primary):
+        return
+    for tasks in [None] if study.data.tasks is None else [None, study.data.tasks]:
+        for claim in every:
+            yield _claim(study, claim, tasks)
+
+
+def _claim(study: Significance, claim: Claim, tasks: np.ndarray | None) -> Row:
+    values = {name: study.values(study.primary, name).per_unit for name in study.order}
+    noise = {name: study.data.noise(study.primary, name) for name in study.order}
+    z, apart, unpaired = normal_quantile(study.settings.level), 0, 0
+    alone = {name: mean_by(claim, tasks, values[name], noise[name]) for name in study.order}
+    for a, b in study.pairs:
+        d = mean_by(claim, tasks, values[a] - values[b], noise[a] + noise[b])
+        apart += abs(d.value) > z * d.error
+        unpaired += abs(alone[a].value - alone[b].value) > z * float(np.hypot(alone[a].error, alone[b].error))
+    row: Row = {
+        "mean": POOLED if tasks is None else MACRO,
+        "claim": claim.covers,
+        "made": tasks is None and claim.covers == made(study),
+    }
+    row |= _told(alone[study.leader], study.settings.level, "") | {"system": study.leader}
+    if len(study.headline):
+        a, b = study.opponents
+        d = mean_by(claim, tasks, values[a] - values[b], noise[a] + noise[b])
+        row |= _told(d, study.settings.level, "difference_") | {"difference_p": d.p_value}
+    return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
+
+
+def _told(mean: ByT, level: float, before: str) -> Row:
+    """A mean with its limits and its standard errors, as columns of a frame."""
+    e = mean.interval(level)
+    uncorrected = mean.error * float(np.sqrt((mean.n - 1) / mean.n)) if np.isfinite(mean.freedom) else mean.error
+    told = {"value": e.value, "low": e.low, "high": e.high, "error": mean.error, "cr0": uncorrected, "n": mean.n}
+    return {f"{before}{name}": side for name, side in told.items()}
+
+
+# What logs state ------------------------------------------------------------------------------------------------------
+
+EQUAL = 1e-6  # of two numbers, one of which may have been printed
+
+
+@cached
+@framed
+def logged(study: Significance) -> Iterator[Row]:
+    """The means and standard errors that logs state, beside those of their rows, and why they differ."""
+    for (system, task, metric), stated in study.data.stated.items():
+        if (draws := study.data.draws.get((metric, system))) is not None:
+            member = slice(None) if study.data.tasks is None else study.data.tasks == task
+            mean, error, rows = of_rows(draws, member)
+            row = {"system": system, "task": task, "metric": metric, "stated": stated.mean, "mean": mean}
+            row |= {"stated_error": stated.error, "error": error, "questions": int((draws.count[member] > 0).sum())}
+            yield row | {"stated_questions": stated.questions, "why": _why(stated, row, rows)}
+
+
+def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
+    """The mean over questions, its standard error over questions, and that of rows as if each were a question."""
+    count, mean = draws.count[member], draws.mean[member]
+    keep = count > 0
+    count, mean, within = count[keep], mean[keep], np.nan_to_num(draws.variance[member][keep])
+    total = count.sum()
+    squares = (count - 1) @ within + count @ (mean - ratio(count @ mean, total)) ** 2
+    return float(mean.mean()), standard_error(mean - mean.mean()), float(np.sqrt(ratio(squares, (total - 1) * total)))
+
+
+def _why(stated: Stated, row: Row, rows: float) -> str:
+    """Why a log's mean or standard error is not that of its rows; "" where they are."""
+    held, error = row["questions"], row["error"]
+    same = abs(stated.mean - row["mean"]) <= EQUAL
+    if same and (np.isnan(stated.error) or np.isnan(error) or abs(stated.error - error) <= EQUAL):
+        return ""
+    if stated.questions > held:
+        return f"the rows are of {held:,} of {stated.questions:,} questions"
+    if stated.reducer != "mean":
+        return f"the log takes the {stated.reducer}, not the mean"
+    if not same:
+        return "the log's mean is not that of its scores"
+    if abs(stated.error - rows) <= EQUAL:
+        return "its standard error counts each draw as a question"
+    if abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL:
+        return "its standard error divides by n, not by n − 1"
+    return "its standard error is another one, such as of clusters or a bootstrap"

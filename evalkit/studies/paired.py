@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,9 @@ from evalkit.limits import Limits
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
 from evalkit.numbers import plural, unit_noun
+from evalkit.parameters.reports import THESE
 from evalkit.reading.reductions.units import UnitValues
+from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import intervals, methods, multiplicity, power, proportions, signflip, significance
 from evalkit.statistics.bootstrap import resampled_each
 from evalkit.statistics.intervals import Estimate
@@ -28,8 +29,8 @@ from evalkit.statistics.multiplicity import Pairs
 from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.signflip import TAIL, ranges
 from evalkit.statistics.significance import Comparison
-from evalkit.statistics.spread import standard_error
-from evalkit.statistics.statistic import Layout, OfUnits
+from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.statistic import Layout, OfDraws, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
 from evalkit.studies.study import EVERY, Member, Row, Study, Tested, check_systems, framed, once, settings
@@ -72,6 +73,8 @@ class Significance(Shown, Study):
         check_systems(shared, data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL)
+        if p.claim == THESE and not any(of.several for of in data.draws.values()):
+            raise ParameterError(f"claim: {THESE!r} needs several draws of each, the input has one")
         return cls(shared, data.systems, {}, p, data.sources, data)
 
     # What the values tell
@@ -87,15 +90,23 @@ class Significance(Shown, Study):
         return len(self.data) if self.data.cluster is None else len(self.data.cluster[1])
 
     @property
+    def vary(self) -> bool:
+        """Whether units are a sample: neither folds, which share training rows, nor the very questions of a claim."""
+        return not self.p.test_to_train and self.p.claim != THESE
+
+    @property
     def many(self) -> bool:
         """Whether units are too many to list each, and to resample or flip them all: normal draws take their place."""
         return self.unit_count > self.settings.limits.reading.listed
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value per row."""
+        sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
+        if self.p.claim == THESE:
+            return OfDraws(chosen, sums, noise=self.data.noise(chosen, system)[member])
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
-        return OfUnits(chosen, self.data.values[chosen.label, system].take(member), clusters, design)  # type: ignore[arg-type]
+        return OfUnits(chosen, sums, clusters, design)
 
     def units_held(self) -> Units:
         """One value per row; of an earlier report, which has differences only, the value of each system."""
@@ -141,7 +152,7 @@ class Significance(Shown, Study):
         sides = [self.sides(chosen, pair) for chosen, pair in every]
         keep = both(*sides[0])
         same = all(np.array_equal(keep, both(*two)) for two in sides)
-        if len(every) < 2 or self.p.test_to_train or not same or any(self.is_ratio(chosen) for chosen, _ in every):
+        if len(every) < 2 or not self.vary or not same or any(self.is_ratio(chosen) for chosen, _ in every):
             return None
         adjusted = multiplicity.max_t_of_many if self.many else multiplicity.adjusted
         return adjusted(self._joined(every, keep), rng=self.rng(3))
@@ -192,6 +203,12 @@ class Significance(Shown, Study):
         name = "fold" if self.p.test_to_train else self.data.name
         return "row" if name == "id" else unit_noun(name, "unit")
 
+    @cached_property
+    def slices(self) -> list[Slice]:
+        """The tasks, where they are not the units."""
+        tasks = None if self.data.by_task or not self.vary else self.data.tasks
+        return [] if tasks is None else slices("task", tasks, len({*tasks}))
+
     @property
     def family(self) -> str:
         """The comparisons that were made, counted."""
@@ -234,7 +251,7 @@ class Significance(Shown, Study):
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The smallest true difference that as many units would show."""
-        if self.p.test_to_train:
+        if not self.vary:
             return {}
         return {"detectable": self.paired(chosen, pair).detectable(self.family_level)}
 
@@ -269,8 +286,8 @@ class Significance(Shown, Study):
 
     @property
     def flips(self) -> bool:
-        """Whether sign flips fit the headline: neither a ratio of sums nor folds."""
-        return not (self.is_ratio(self.primary) or self.p.test_to_train)
+        """Whether sign flips fit the headline: neither a ratio of sums nor folds, and units vary."""
+        return self.vary and not self.is_ratio(self.primary)
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
         """The p-value of every mean difference around the headline's: those with p ≥ α make the interval.
@@ -338,10 +355,10 @@ class Significance(Shown, Study):
 
     def clusters(self) -> list[tuple[str, int, float]]:
         """Columns that could name clusters: each with its values, and how many times the standard error grows."""
-        if self.is_ratio(self.primary) or self.p.test_to_train:
+        if not self.flips:
             return []
         (d, keep), columns = self._apart(self.primary, self.opponents), []
-        plain = standard_error(d - d.mean()) if self.unit is None else _error(d, self.unit[keep])
+        plain = _error(d, None if self.unit is None else self.unit[keep])
         for name, column in self.data.texts.items():
             label = column[keep].astype(str)
             values = np.unique(label).size
@@ -358,10 +375,9 @@ def _over_looks(p: float, looks: int) -> float:
     return float(min(1.0, p * looks, max(p, multiplicity.false_positive_rate(looks, level=1 - p))))
 
 
-def _error(d: Floats, unit: np.ndarray) -> float:
+def _error(d: Floats, unit: np.ndarray | None) -> float:
     """The standard error of the mean of d where whole units vary."""
-    sums, counts = intervals.by_unit(d, unit)
-    return standard_error((sums - d.mean() * counts) * sums.size / counts.sum())
+    return Spread.of(by_unit(d - d.mean(), unit)).error / d.size
 
 
 # Beside the test: sizes of effects, the other tests, mean ranks, power and the units needed ---------------------------
@@ -387,7 +403,7 @@ def other_tests(study: Significance) -> Iterator[Row]:
 
     Nothing for ratios of sums and folds, which none of them fits.
     """
-    if study.p.test_to_train:
+    if not study.vary:
         return
     for chosen in study.directed:
         if not study.is_ratio(chosen):
@@ -433,7 +449,7 @@ def _complete(study: Significance, chosen: Chosen) -> Floats:
 @cached
 def mean_ranks(study: Significance) -> dict[str, Any] | None:
     """Mean ranks, Friedman's p and Nemenyi's critical difference, of three systems or more on two units or more."""
-    if len(study.order) < 3 or study.p.test_to_train or study.primary.metric.best == "neither":
+    if len(study.order) < 3 or not study.vary or study.primary.metric.best == "neither":
         return None
     values = _complete(study, study.primary)
     if len(values) < 2:
@@ -456,7 +472,7 @@ def spread(study: Significance) -> Paired | None:
     None over folds, whose spread is not that of a sample, below two units, and where all differences are the same.
     """
     of = study.paired(study.primary, study.opponents)
-    return of if of.spread > 0 and not study.p.test_to_train else None
+    return of if of.spread > 0 and study.vary else None
 
 
 @framed
@@ -501,7 +517,6 @@ def needed(study: Significance) -> Iterator[Row]:
 # What the tests take for granted, measured ----------------------------------------------------------------------------
 
 
-SCALE = 30  # times as large, from which two systems could have two units
 TIED = 0.5  # share of equal units from which few of them decide
 CLOSE = 1e-9  # of the values: further apart, two means are not of the same numbers
 
@@ -528,25 +543,6 @@ def other_means(study: Significance) -> tuple[float, float] | None:
     of_differences, between_values = study.distribution().mean, values[0] - values[1]
     apart = abs(of_differences - between_values)
     return (of_differences, between_values) if apart > CLOSE * max(map(abs, values)) else None
-
-
-def other_scales(study: Significance) -> list[tuple[str, str, str, float]]:
-    """Metrics whose values could have two units: metric, the systems with larger and smaller values, how many times.
-
-    Per cent are 100 times shares, and seconds 60 times minutes; half of the latter, as the systems differ too. Both
-    means and root mean squares have to: means alone differ by any factor where they are near 0, or where a system hits
-    a few units alone. Where no values are above 1, nothing is taken for per cent.
-    """
-    scales, z = [], NormalDist().inv_cdf((1 + study.settings.level) / 2)
-    for metric, rows in study.estimates[study.estimates["value"] != 0].groupby("metric", sort=False):
-        size, spread = np.abs(rows["value"].to_numpy()), (rows["high"] - rows["low"]).to_numpy() / 2
-        deviation = np.nan_to_num(spread / z * np.sqrt(rows["n"].to_numpy()))
-        root = np.hypot(size, deviation)
-        large, small = int(size.argmax()), int(size.argmin())
-        if min(size[large] / size[small], root[large] / root[small]) >= SCALE and root[large] > 1:
-            systems = rows["system"].tolist()
-            scales.append((str(metric), systems[large], systems[small], float(size[large] / size[small])))
-    return scales
 
 
 def undefined(study: Significance) -> dict[str, int]:

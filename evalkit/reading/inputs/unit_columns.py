@@ -27,6 +27,7 @@ NAMES = roles_of.facts("unit_names")
 USES: Mapping[str, Sequence[str]] = NAMES["uses"]  # the usual names for each use of a column, the least ambiguous first
 _NO_SYSTEMS: Mapping[str, Sequence[str]] = NAMES["no_systems"]
 SETS: Mapping[str, str] = {name: of for of, names in NAMES["folds"].items() for name in names}
+TASKS: Sequence[str] = NAMES["tasks"]
 TOTALS = _NO_SYSTEMS["successes"], _NO_SYSTEMS["trials"]  # counts, as tables of totals call them
 SAMPLE = 10_000  # rows whose values say what a column is
 ENOUGH = 8  # values that are not equally spaced by chance

@@ -13,13 +13,15 @@ from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
 from evalkit.parameters import Significance
+from evalkit.parameters.reports import TASKS
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
+from evalkit.reading.inputs import unit_columns
 from evalkit.reading.inputs.unit_columns import NAMES, USES, Cells, key
 from evalkit.reading.inputs.unit_roles import Columns, Roles
 from evalkit.reading.reductions import units
 from evalkit.reading.reductions.units import COUNTED, VALUE, Trials, UnitValues
-from evalkit.reading.tables import columns, rules, sources, trec
+from evalkit.reading.tables import columns, logs, rules, sources, trec
 from evalkit.reading.tables.formats import Csv, Trec
 from evalkit.reading.tables.parts import Part
 
@@ -171,9 +173,9 @@ class Given:
         if self.name == "classification":
             return units.read_scores(cells, p.columns, p.unit, reading)
         if self.name == "long":
-            roles = Roles.of_long(Columns.of(cells), p.columns, p.unit)
+            roles = Roles.of_long(columns := Columns.of(cells), p.columns, _unit(p, columns))
         else:
-            roles = Roles.of_wide(Columns.of(cells), p.columns, p.unit, p.systems)
+            roles = Roles.of_wide(columns := Columns.of(cells), p.columns, _unit(p, columns), p.systems)
         rule = rules.VALUES if len(metrics) == len(p.metrics) else rules.PASSED
         return units.read_table(roles, p.systems, metrics, reading, rule)
 
@@ -189,15 +191,33 @@ class Given:
         data = self.read(p, reading)
         if isinstance(data, Trials):
             return data, ()
+        data = replace(
+            data, findings=(*data.findings, *logs.findings(self.cells.parts)), stated=logs.stated(self.cells.parts)
+        )
         if data.label is not None:
             return data.losses(losses), tuple(Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses)
         stated = {name: best for part in self.cells.parts for name, best in part.directions.items()}  # by a file
         stated |= data.directions
         named = {name: Chosen(lookup.named(name, stated.get(name))) for name in data.metrics}
+        for name, chosen in named.items():
+            drawn = [of for (metric, _), of in data.draws.items() if metric == name]
+            if any(of.several for of in drawn) and all(of.passes for of in drawn):
+                named[name] = Chosen(replace(chosen.metric, low=0.0, high=1.0))
         if not any(map(lookup.of_draws, p.metrics)):
             return data, tuple(named.values())
         metrics = tuple(lookup.find(n, "draws") if lookup.of_draws(n) else named[n] for n in dict.fromkeys(p.metrics))
         return data.of_draws(metrics), metrics
+
+
+def _unit(p: Significance, of: Columns) -> str | None:
+    """The column of clusters: that of tasks where the claim is on such tasks, else the one that `unit` names."""
+    if p.claim != TASKS:
+        return p.unit
+    tasks = [column.name for column in of.every if column.key in unit_columns.TASKS]
+    if p.unit or not tasks:
+        need = "takes tasks as units, without unit" if p.unit else "needs a column task; unit=NAME takes another one"
+        raise ParameterError(f"claim: {TASKS!r} {need}")
+    return tasks[0]
 
 
 LOSSES = ("brier", "log_loss")

@@ -22,7 +22,7 @@ from evalkit.limits import Reading
 from evalkit.metrics.draws import Draws
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.reading.inputs import aligned, unit_roles
+from evalkit.reading.inputs import aligned, unit_columns, unit_roles
 from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.lists import Account
 from evalkit.reading.inputs.unit_columns import Cells, Column
@@ -30,6 +30,7 @@ from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, ROW, SYSTEM, 
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import columns as roles_of, rules, table as tables
 from evalkit.reading.tables.columns import refused
+from evalkit.reading.tables.logs import Log, Stated
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field, Role, Rules
 from evalkit.reading.tables.table import Table
@@ -51,7 +52,9 @@ class UnitValues:
     where the values are the scores of rows. accounts: what became of each system's ranked rows.
     known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only, and
     directions: which values of a metric are better by it, "high", "low" or "neither". draws: of each value of a table
-    those that it is the mean of. source: the metric of these that others are computed from.
+    those that it is the mean of. source: the metric of these that others are computed from. tasks: the name of each
+    unit's task, where there are several. by_task: whether these are the clusters. stated: what a log states of a
+    (system, task, metric).
     """
 
     id: Any
@@ -71,6 +74,9 @@ class UnitValues:
     accounts: Mapping[str, Account] = field(default_factory=dict)
     draws: Mapping[tuple[str, str], Draws] = field(default_factory=dict)
     source: str = ""
+    tasks: np.ndarray | None = None
+    by_task: bool = False
+    stated: Mapping[tuple[str, str, str], Stated] = field(default_factory=dict)
 
     @classmethod
     def of_table(cls, table: Any, keys: Iterable[tuple[str, str]], **about: Any) -> "UnitValues":
@@ -107,6 +113,13 @@ class UnitValues:
         values = {(chosen.label, system): chosen.sums(of) for chosen in drawn for (_, system), of in self.draws.items()}
         labels = tuple(chosen.label for chosen in metrics)
         return replace(self, metrics=labels, values={**self.values, **values}, source=self.metrics[0])
+
+    def noise(self, chosen: Chosen, system: str) -> Floats:
+        """The variance of each value of a metric by its draws; NaN where it is not known."""
+        if (own := self.draws.get((chosen.label, system))) is not None:
+            return own.noise
+        source = self.draws.get((self.source, system))
+        return source.noise_of(lambda of: chosen.sums(of).numerator) if source else np.full(len(self), np.nan)
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())).numerator)
@@ -290,6 +303,7 @@ def read_table(
     infinite, or rows may be of other units; ParameterError where a system or metric that was asked for is absent.
     """
     cells, long = roles.rest.cells, roles.system is not None
+    logged = isinstance(cells.parts[0], Log)
     cells.check(roles.cell, roles.values, rule)
     there = {name: cells.names(roles.texts[name][0]) for name in (METRIC, SYSTEM) if name in roles.texts}
     alone = None if long else cells.distinct(roles.keys) if roles.ids else cells.rows
@@ -303,7 +317,8 @@ def read_table(
         SYSTEM: wanted(there.get(SYSTEM, own), systems, "systems"),
     }
     kept = product(*([texts.index(name) for name in asked[role]] for role, texts in there.items()))
-    clusters = [] if long else _possible_clusters(roles.rest.every)
+    task = [column for column in roles.rest.every if column.key in unit_columns.TASKS][:1]
+    clusters = task if long and not logged else _possible_clusters(roles.rest.every)
     looked_at = clusters if cells.engine.at_hand else []
     shape = Shape(len(own), len(looked_at), there, tuple(kept), drawn=alone != cells.rows)
     shaped = _shaped(roles, looked_at, shape, reading.kept)
@@ -314,8 +329,11 @@ def read_table(
     unseen = [] if long or cells.engine.at_hand else clusters
     findings = _findings(roles, shaped.rows, unseen)
     about: dict[str, Any] = {"columns": roles.printed, "sources": roles.rest.sources(), "texts": texts}
+    about["tasks"] = next((texts[c.name] for c in task if c.name in texts and len({*texts[c.name]}) > 1), None)
     keys = product(asked[METRIC], asked[SYSTEM])
     values = UnitValues.of_table(table, keys, name=roles.varying, findings=findings, **about)
+    if roles.cluster and roles.cluster.key in unit_columns.TASKS and values.cluster is not None:
+        values = replace(values, tasks=values.of, by_task=True)
     if roles.ids:
         unit_roles.refuse_summaries(tables.whole(table[ID]), [side.numerator for side in values.values.values()], roles)
     return values
@@ -348,9 +366,10 @@ def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]
         findings.append(kinds.DRAWS.warning(total, total=total, number=number, each=each))
     if roles.guess:
         findings.append(kinds.GUESSED_VALUES.warning(guess=roles.guess))
+    numbers = [column for column in roles.rest.numbers if not (roles.system and column.draws)]
     empty = [] if roles.system else [column for column in roles.rest.every if column.kind == "empty"]
     for what, columns in (
-        ("Numeric columns that were not compared", roles.rest.numbers),
+        ("Numeric columns that were not compared", numbers),
         ("Columns without any value", empty),
         ("Columns that may name clusters, not looked at in so long a table", unseen),
     ):

@@ -23,7 +23,7 @@ from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
-from evalkit.reading.tables import columns as roles_of, duck, trec
+from evalkit.reading.tables import columns as roles_of, duck, logs, trec
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import IDS, File, Frames, Selection, stamp
@@ -371,7 +371,7 @@ FORMATS: dict[str, Callable[[Path, str | None], File]] = {
 
 def has_header(path: Path) -> bool:
     """Whether a file says once which columns it has: JSON says it in each row."""
-    return _opener(path) != JsonLines.opened
+    return _opener(path) != JsonLines.opened and path.suffix.lower() != logs.ARCHIVE
 
 
 def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
@@ -382,11 +382,15 @@ def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
 def _in_folders(path: Path, header: str | None, top: Path) -> File:
     """A file with the columns that its folders below `top` are, which come before its own of that name."""
     part, more = _part(path, header), partitions(path, top)
+    if isinstance(part, logs.Log):
+        return part
     return replace(part, columns=tuple(dict.fromkeys([*part.columns, *more])), folders=more) if more else part
 
 
 def _part(path: Path, header: str | None) -> File:
     _no_file(path)
+    if log := logs.opened(path, shown(path)):
+        return log
     opened = _opener(path)
     if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
         raise InputError(f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}")

@@ -18,7 +18,7 @@ from evalkit import system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import Parameters
-from evalkit.reading.tables import formats, frames, spark_tables
+from evalkit.reading.tables import formats, frames, logs, spark_tables
 from evalkit.reading.tables.columns import listed, refused
 from evalkit.reading.tables.formats import PARTITION, shown
 from evalkit.reading.tables.parts import Part
@@ -80,7 +80,7 @@ def _located(path: str | Path) -> Located:
     _refuse_formats(path, [there])
     if not there.is_dir():
         return Located([there], there.parent)
-    inside = sorted(_inside(there))
+    inside = logs.inside(there) or sorted(_inside(there))
     if not inside:
         raise InputError(f"{path}: the folder holds no file")
     return Located(inside, there)
@@ -152,7 +152,7 @@ def parts(data: Any, header: str | None = None, reading: Reading = USUAL.reading
     if not items:
         raise InputError("data must name at least one file or frame, got an empty list")
     top = common(item.top for item in items if isinstance(item, Located))
-    return [part for item in items for part in _parts(item, header, reading, top)]
+    return logs.compared([part for item in items for part in _parts(item, header, reading, top)])
 
 
 def given(data: Any, header: str | None = None, reading: Reading = USUAL.reading) -> list[Part] | None:

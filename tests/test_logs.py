@@ -1,0 +1,292 @@
+"""Evaluation logs: one set of answers has one result in all formats; a bad log is refused in a line that names it."""
+
+import json
+import zipfile
+
+import made_logs
+import numpy as np
+import pandas as pd
+import pytest
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.pages import significance_page
+from evalkit.studies import evaluation, significance
+
+SAME = ["first", "second", "difference", "low", "high", "p", "adjusted", "n", "verdict"]
+TABLE = made_logs.answers()
+
+
+def read(folder, **given):
+    return significance.read(folder, **given)
+
+
+def told(study):
+    return {finding.kind.code: finding.message for finding in significance_page.every_finding(study)}
+
+
+@pytest.fixture
+def logs(tmp_path):
+    made_logs.inspect(tmp_path / "logs", TABLE)
+    return tmp_path / "logs"
+
+
+# One set of answers --------------------------------------------------------------------------------------------------
+
+
+def of_table(table=TABLE):
+    """The study of the plain table, whose questions are named with their task."""
+    return significance.read(table.assign(question=table["task"] + " " + table["question"]).drop(columns="subject"))
+
+
+@pytest.mark.parametrize("kind", made_logs.WRITERS)
+def test_every_format_gives_the_same_numbers(tmp_path, kind):
+    made_logs.WRITERS[kind](tmp_path / "logs", TABLE)
+    study, plain = read(tmp_path / "logs"), of_table()
+    pd.testing.assert_frame_equal(study.comparisons[SAME], plain.comparisons[SAME])
+    columns = ["system", "value", "low", "high", "n"]
+    pd.testing.assert_frame_equal(study.estimates[columns], plain.estimates[columns])
+    tasks = evaluation.claims(study).drop(columns=["system"])
+    pd.testing.assert_frame_equal(tasks, evaluation.claims(plain).drop(columns=["system"]))
+    assert len({*study.data.tasks}) == 2
+    assert (evaluation.logged(study)["why"] == "").all()
+    assert "are those of their rows" in told(study)["EK129"]
+
+
+@pytest.mark.parametrize("given", [{"method": 93}, {"method": zipfile.ZIP_STORED}, {"samples": True}])
+def test_archives_of_every_method_are_read(tmp_path, logs, given):
+    made_logs.inspect(tmp_path / "other", TABLE, **given)
+    pd.testing.assert_frame_equal(read(tmp_path / "other").comparisons, read(logs).comparisons)
+
+
+def test_epochs_are_draws(tmp_path):
+    table = made_logs.answers(epochs=3)
+    made_logs.inspect(tmp_path / "logs", table)
+    study = read(tmp_path / "logs", metrics="pass@1,pass^3")
+    plain = significance.read(
+        table.assign(question=table["task"] + table["question"]).drop(columns="subject"), metrics="pass@1,pass^3"
+    )
+    pd.testing.assert_frame_equal(study.comparisons[SAME], plain.comparisons[SAME])
+    columns = ["units", "draws", "between", "within", "error"]
+    pd.testing.assert_frame_equal(evaluation.variation(study)[columns], evaluation.variation(plain)[columns])
+    assert evaluation.logged(study)["why"].eq("").all()
+
+
+def test_metadata_can_name_the_clusters(logs):
+    study = read(logs, unit="subject")
+    assert (study.unit_name, study.unit_count) == ("subject", 3)
+    assert read(logs, claim="such tasks").unit_name == "task"
+
+
+def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
+    for folder in ("plain", "thinking"):
+        made_logs.inspect(tmp_path / folder, TABLE[TABLE["model"] == "new"])
+    study = read([tmp_path / "plain", tmp_path / "thinking"])
+    assert study.systems == ("new (plain)", "new (thinking)")
+    assert "new (plain), new (thinking)" in told(study)["EK120"]
+
+
+# What logs state -----------------------------------------------------------------------------------------------------
+
+
+def changed(logs, change, name="2026_one_new.eval"):
+    """Write a log again with its header and summaries changed."""
+    path = logs / name
+    with zipfile.ZipFile(path) as archive:
+        files = {part: json.loads(archive.read(part)) for part in archive.namelist()}
+    change(files)
+    path.write_bytes(made_logs.archive(files, zipfile.ZIP_DEFLATED))
+
+
+def test_a_file_of_samples_that_was_cut_short_is_told(tmp_path):
+    made_logs.lm_eval(tmp_path / "logs", TABLE)
+    path = tmp_path / "logs" / "new" / f"samples_one_{made_logs.DATE}.jsonl"
+    path.write_text("\n".join(path.read_text().splitlines()[:5]) + "\n")
+    study = read(tmp_path / "logs")
+    assert "new on one: 5 of 20" in told(study)["EK128"]
+    row = evaluation.logged(study).set_index(["system", "task"]).loc[("new", "one")]
+    assert row["why"] == "the rows are of 5 of 20 questions"
+    assert "15" in told(study)["EK231"]
+
+
+@pytest.mark.parametrize(
+    "metric, value, reducer, why",
+    [
+        ("accuracy", 0.9, "mode", "the log takes the mode, not the mean"),
+        ("accuracy", 0.9, "mean", "the log's mean is not that of its scores"),
+        ("stderr", 0.5, "mean", "its standard error is another one, such as of clusters or a bootstrap"),
+        ("stderr", "uncorrected", "mean", "its standard error divides by n, not by n − 1"),
+        ("stderr", "rows", "mean", "its standard error counts each draw as a question"),
+    ],
+)
+def test_why_a_log_states_another_number(tmp_path, metric, value, reducer, why):
+    table = made_logs.answers(tasks=("one",), epochs=2)
+    made_logs.inspect(tmp_path, table)
+    own = table[table["model"] == "new"]["value"]
+    means = table[table["model"] == "new"].groupby("question")["value"].mean()
+    value = {"uncorrected": means.std(ddof=0) / 20**0.5, "rows": made_logs.standard_error(own)}.get(value, value)
+
+    def change(files):
+        score = files["header.json"]["results"]["scores"][0]
+        score["metrics"][metric]["value"], score["reducer"] = value, reducer
+
+    changed(tmp_path, change)
+    study = read(tmp_path)
+    frame = evaluation.logged(study)
+    assert frame[frame["why"] != ""][["system", "why"]].to_numpy().tolist() == [["new", why]]
+    assert "Of 2 means and standard errors that logs state, 1 are not" in told(study)["EK129"]
+
+
+def test_questions_twice_and_samples_without_a_score_are_told(logs):
+    def change(files):
+        rows = files["summaries.json"]
+        rows[1]["input"] = rows[0]["input"]
+        rows.append(rows[2])
+        rows[3].pop("scores")
+
+    changed(logs, change)
+    study = read(logs)
+    assert "1 questions with the text of another one" in told(study)["EK119"]
+    assert "1 answers of a question" in told(study)["EK119"]
+    assert "1 samples without a score" in told(study)["EK118"]
+    assert study.estimates.set_index("system").loc["new", "n"] == 39
+
+
+def test_other_splits_and_perturbed_instances_are_left_out(tmp_path):
+    made_logs.helm(tmp_path, TABLE)
+    assert "1 instances of other splits than test" in told(read(tmp_path))["EK118"]
+
+
+def test_letters_numbers_and_dicts_are_scores(logs):
+    def change(files):
+        for row, value in zip(files["summaries.json"], ["P", "N", 0.25, True, "0.5"], strict=False):
+            row["scores"]["match"]["value"] = value
+
+    for name in ("2026_one_new.eval", "2026_one_old.eval"):
+        changed(logs, change, name)
+    values = read(logs).data.values["match", "new"].numerator
+    assert {0.5, 0.25}.issubset(values)
+
+
+# Bad logs ------------------------------------------------------------------------------------------------------------
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-300])
+
+
+def without_scores(path):
+    changed(path.parent, lambda files: [row.pop("scores") for row in files["summaries.json"]], path.name)
+
+
+def unfinished(path):
+    changed(path.parent, lambda files: files.pop("header.json"), path.name)
+
+
+def odd(path):
+    changed(path.parent, lambda files: files["header.json"].pop("eval"), path.name)
+
+
+def words(path):
+    changed(path.parent, lambda files: files["summaries.json"][4]["scores"]["match"].update(value="fine"), path.name)
+
+
+@pytest.mark.parametrize(
+    "spoil, says",
+    [
+        (cut, "this log of Inspect cannot be read whole, it may have been cut"),
+        (without_scores, "a log must hold scores, got 20 questions without one"),
+        (unfinished, "a log must be of an evaluation that ended, got one with status 'started'"),
+        (odd, "this log of Inspect is written in a form that is not known: KeyError: 'eval'"),
+        (words, r"a score must be a number, C, I, P or N, got 'fine' \(sample q4\)"),
+    ],
+)
+def test_a_bad_log_is_refused_in_one_line_that_names_it(logs, spoil, says):
+    spoil(logs / "2026_one_new.eval")
+    with pytest.raises(InputError, match=f"2026_one_new.eval: {says}") as error:
+        read(logs)
+    assert "\n" not in str(error.value)
+
+
+def test_cut_samples_and_documents_are_refused(tmp_path):
+    made_logs.lm_eval(tmp_path / "lm", TABLE)
+    path = tmp_path / "lm" / "new" / f"samples_one_{made_logs.DATE}.jsonl"
+    path.write_text(path.read_text()[:-40])
+    with pytest.raises(
+        InputError, match=r"samples_one_.*: line 20 is no whole JSON object; the file may have been cut"
+    ):
+        read(tmp_path / "lm")
+    made_logs.inspect_json(tmp_path / "json", TABLE)
+    path = tmp_path / "json" / "2026_one_new.json"
+    path.write_text(path.read_text()[:-40])
+    with pytest.raises(InputError, match=r"2026_one_new.json: this log of Inspect is written in a form"):
+        read(tmp_path / "json")
+
+
+def test_logs_of_other_questions_cannot_be_compared(tmp_path):
+    table = TABLE[(TABLE["model"] == "new") == (TABLE["task"] == "one")]
+    made_logs.inspect(tmp_path, table)
+    with pytest.raises(InputError, match="no question has a value for both 'new' and 'old'"):
+        _ = read(tmp_path).comparisons
+
+
+def test_ids_of_any_script_stay_what_they_are(tmp_path):
+    names = {f"q{i}": f"Ä{i} 问题 🙂" for i in range(20)}
+    made_logs.inspect(tmp_path, TABLE.assign(question=TABLE["question"].map(names)))
+    assert "one Ä3 问题 🙂" in read(tmp_path).data.ids.to_pylist()
+
+
+# What a claim covers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("macro", [False, True])
+@pytest.mark.parametrize("covers", ["such questions", "such tasks"])
+def test_standard_errors_are_cluster_robust(covers, macro):
+    rng = np.random.default_rng(5)
+    task = np.repeat(np.arange(7), [3, 9, 4, 12, 2, 6, 5])
+    values = rng.normal(0, 1, len(task)) + rng.normal(0, 1, 7)[task]
+    cluster = task if covers == "such tasks" else None
+    mean = evaluation.mean_by(evaluation.Claim(covers, cluster), task if macro else None, values, np.ones(len(task)))
+    means = np.array([values[task == t].mean() for t in range(7)])
+    n, groups = len(task), 7 if cluster is not None else len(task)
+    if macro and cluster is not None:
+        expected = means.std(ddof=1) / 7**0.5
+    elif macro:
+        inside = sum(values[task == t].var() / (task == t).sum() for t in range(7))
+        expected = (inside / 49 * n / (n - 1)) ** 0.5
+    else:
+        residuals = pd.Series(values - values.mean()).groupby(task if cluster is not None else np.arange(n)).sum()
+        expected = ((residuals**2).sum() * groups / (groups - 1)) ** 0.5 / n
+    assert mean.error == pytest.approx(expected, rel=1e-12)
+    assert mean.value == pytest.approx(means.mean() if macro else values.mean())
+    assert mean.freedom == groups - 1
+
+
+def test_of_these_questions_only_draws_vary(tmp_path):
+    table = made_logs.answers(epochs=4)
+    made_logs.inspect(tmp_path, table)
+    study = read(tmp_path, claim="these questions", metrics="pass@1,pass^2")
+    variance = table.groupby(["model", "task", "question"])["value"].var().groupby("model").mean() / 4 / 40
+    error = variance.sum() ** 0.5
+    row = study.comparisons.iloc[0]
+    assert row["high"] - row["low"] == pytest.approx(2 * 1.959964 * error, rel=1e-5)
+    assert evaluation.claims(study).set_index(["mean", "claim"]).loc[("pooled", "these questions"), "made"]
+    assert study.unit_name == "question"
+    assert all(piece(study) is not None for piece in significance_page.PIECES)
+
+
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        ({"claim": "these questions"}, "needs several draws of each, the input has one"),
+        ({"claim": "such tasks", "unit": "subject"}, "takes tasks as units, without unit"),
+        ({"claim": "such models"}, "claim must be one of such questions, such tasks, these questions"),
+    ],
+)
+def test_claims_that_cannot_be_made(logs, given, says):
+    with pytest.raises(ParameterError, match=says):
+        read(logs, **given)
+
+
+def test_claims_need_a_column_of_tasks():
+    with pytest.raises(ParameterError, match="needs a column task; unit=NAME takes another one"):
+        significance.read(TABLE.drop(columns=["task", "subject"]), claim="such tasks")
