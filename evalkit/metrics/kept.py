@@ -225,7 +225,7 @@ class Moments:
     second: Floats
     third: Floats
     few: int
-    each: tuple[tuple[Hashes, Floats], ...] | None
+    each: Any
 
     @staticmethod
     def of(block: Block, columns: Callable[[Block], Floats], few: int, *, squared: bool = False) -> Moments:

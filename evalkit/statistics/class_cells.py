@@ -9,24 +9,24 @@ combination of columns that were added up per row or per unit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, codes, minus, ratio
+from evalkit.arrays import Bools, Floats, Ints, codes, ratio
 from evalkit.catalogue.kinds import CELLS
 from evalkit.catalogue.metric import Chosen
 from evalkit.limits import USUAL
-from evalkit.metrics import grid, influence, kept
+from evalkit.metrics import grid, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
-from evalkit.metrics.kept import Block, Bundle, Hashes, Parted, Tally
+from evalkit.metrics.kept import Block, Bundle, Moments, Parted, Tally
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics.spread import Spread, freedom_of
 from evalkit.statistics.statistic import Layout, OfRows, Piece
-from evalkit.statistics.summed import Formed
+from evalkit.statistics.summed import Formed, at_hand, formed
 
 DENSE = 2**22  # cells up to which each has a place
 
@@ -63,8 +63,8 @@ def of_cut(c: Counts) -> Cells:
 class Group:
     """The cells of a slice. n: units, or rows. each: per system. pairs: per pair of systems, the lower number first.
 
-    gram: for clustered rows, Σ over units of the products of their weights in two cells, over the cells of all systems;
-    None if rows are independent. units: these weights, one row per unit (perhaps sparse), if there are few units.
+    moments: for clustered rows those around 0 of units' weights in the cells of all systems; None if rows are
+    independent.
     """
 
     classes: int
@@ -72,13 +72,17 @@ class Group:
     n: int
     each: Sequence[Cells]
     pairs: Mapping[tuple[int, int], Cells]
-    gram: Any = None
-    units: Any = None
+    moments: Moments | None = None
 
     def places(self, system: int) -> Ints:
-        """Where the cells of a system stand in the gram."""
+        """Where the cells of a system stand among those of all systems."""
         cells = self.each[system]
         return (system * self.classes + cells.actual) * self.classes + cells.said[0]
+
+    @property
+    def held(self) -> bool:
+        """True if the cells of every unit are in memory."""
+        return at_hand(self.moments)
 
     def pair(self, first: int, second: int) -> tuple[Cells, tuple[int, int]]:
         """The cells of two systems, and which of what is said is of the first and of the second."""
@@ -88,10 +92,14 @@ class Group:
     def kish(self, rows: Floats, system: int = 0) -> float:
         """(Σ w)² / Σ w² of the units' weights w in some rows of a system, by cell."""
         cells = self.each[system]
-        if self.gram is None:
-            return float(ratio((cells.weight @ rows) ** 2, cells.squares @ rows**2))
+        return float(ratio((cells.weight @ rows) ** 2, self.products(system, rows[None])[0, 0]))
+
+    def products(self, system: int, moved: Floats) -> Floats:
+        """Of what cells of a system move, by weight, the sums over units of the products of every two."""
+        if self.moments is None:
+            return (moved * self.each[system].squares) @ moved.T
         at = self.places(system)
-        return float(ratio((cells.weight @ rows) ** 2, rows @ self.gram[np.ix_(at, at)] @ rows))
+        return moved @ self.moments.second[np.ix_(at, at)] @ moved.T
 
 
 def of_system(chosen: Chosen, group: Group, system: int) -> OfCells:
@@ -116,7 +124,7 @@ class OfCells(OfRows):
     @property
     def held(self) -> bool:  # type: ignore[override]
         """True if the cells of every unit are in memory."""
-        return self.group.units is not None
+        return self.group.held
 
     @cached_property
     def n(self) -> int:
@@ -150,51 +158,41 @@ class OfCells(OfRows):
     @cached_property
     def spread(self) -> Spread:  # type: ignore[override]
         """How much units move it."""
-        if self.group.gram is None:
+        if self.group.moments is None:
             return self.spread_of(self.each, self)
-        return self._spread_of_units(None)
+        return formed(self.group.moments, self.form, None, self.n, self.freedom)
 
     def spread_from(self, other: Any) -> Spread:
         """How much units move the difference."""
-        if self.group.gram is None:
+        if self.group.moments is None:
             a, b, _ = self.pair(other)
             return self.spread_of(a.each - b.each, a)
-        return self._spread_of_units(other)
+        return formed(self.group.moments, self.form, other.form, self.n, self.freedom)
 
     def of_few(self, other: Any) -> tuple[float, float]:
-        if self.group.gram is None:
+        if self.group.moments is None:
             return super().of_few(other)
         spread = self.spread_from(other)
         return spread.error, spread.freedom(self.n - 1.0)
 
+    @property
+    def form(self) -> Floats:
+        """How much a row of each cell moves it, at the place of the cell among those of all systems."""
+        return self._among_all(self.each)
+
     def _among_all(self, column: Floats) -> Floats:
-        """A number of each cell, at its place among those of all systems."""
-        every = np.zeros(len(self.group.gram))
+        assert self.group.moments is not None
+        every = np.zeros(len(self.group.moments.mean))
         every[self.group.places(self.system)] = column
         return every
-
-    @property
-    def by_unit(self) -> Floats:
-        """How much each of few units moves it."""
-        return self.group.units @ self._among_all(self.each)
-
-    def _spread_of_units(self, other: OfCells | None) -> Spread:
-        """How much units move it, or the difference."""
-        if self.group.units is not None:
-            moved = self.by_unit if other is None else minus(self.by_unit, other.by_unit)
-            return Spread.of(moved, kish=self.freedom + 1)
-        gram, moved = self.group.gram, self._among_all(self.each)
-        moved = moved if other is None else moved - other._among_all(other.each)
-        squared, size = float(moved @ gram @ moved), np.abs(moved)
-        rounding = 1e-14 * float(size @ gram @ size)  # what it leaves of two equal systems
-        return Spread(self.n, squared if squared > rounding else 0.0, self.freedom + 1)
 
     @cached_property
     def sums(self) -> Sums:  # type: ignore[override]
         """The terms of each of few units, of which those without a row that takes part have none."""
         terms, weight = self.chosen.sums(self.rows), self.rows.weights
         sides = np.nan_to_num(terms.numerator), np.where(terms.defined, terms.size, 0.0), weight * terms.defined
-        top, bottom, rows = (self.group.units @ self._among_all(ratio(side, weight)) for side in sides)
+        units = self.group.moments.units  # type: ignore[union-attr]
+        top, bottom, rows = (self._among_all(ratio(side, weight)) @ units for side in sides)
         return Sums(np.where(rows > 0, top, np.nan), bottom)
 
     def pairs(self, other: Any) -> bool:
@@ -204,14 +202,6 @@ class OfCells(OfRows):
         """The spread of what a row of each cell of `on` moves, of independent rows."""
         power = Spread.of(moved, times=on.rows.weights).power
         return Spread(self.n, max(float(on.squares @ moved**2), 0.0), self.freedom + 1, power)
-
-    def _products(self, moved: Sequence[Floats]) -> Floats:
-        """Of what cells move, by weight, the sums over units of the products of every two."""
-        columns = np.array(moved)
-        if self.group.gram is None:
-            return (columns * self.squares) @ columns.T
-        at = self.group.places(self.system)
-        return columns @ self.group.gram[np.ix_(at, at)] @ columns.T
 
     # Two systems
 
@@ -243,7 +233,7 @@ class OfCells(OfRows):
         return self._pieces([self.of(Chosen(of), self.rows) for of in self.chosen.metric.kind.pair], [1.0, 1.0])
 
     def _pieces(self, sides: Sequence[OfCells], shares: Sequence[float]) -> list[Piece]:
-        moved = image(self._products([side.each for side in sides]))
+        moved = image(self.group.products(self.system, np.array([side.each for side in sides])))
         return [Piece(*one) for one in zip(shares, sides, moved, strict=True)]
 
 
@@ -352,29 +342,24 @@ class CellCounts(Bundle):
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
-    """Of columns over n units the sums of the products of every two.
+class Products(Moments):
+    """The moments around 0 of columns of which most are 0 in a unit: their sums of cubes are left out.
 
-    each: as of `Moments`, with a sparse row a unit.
+    each: the hashes of the units, and a sparse row for each.
     """
 
-    n: int
-    gram: Floats
-    few: int
-    each: tuple[Hashes, Any] | None
-
-    def __add__(self, other: Products) -> Products:
+    def __add__(self, other: Moments) -> Products:
         from scipy import sparse
 
         n, each = self.n + other.n, None
         if n <= self.few and self.each is not None and other.each is not None:
             each = np.append(self.each[0], other.each[0]), sparse.vstack([self.each[1], other.each[1]], "csr")
-        return Products(n, self.gram + other.gram, self.few, each)
+        return replace(self, n=n, second=self.second + other.second, each=each)
 
-    @property
+    @cached_property
     def units(self) -> Any:
         """The columns of every unit, in the order of their hashes."""
-        return None if self.each is None else self.each[1][np.argsort(self.each[0], kind="stable")]
+        return None if self.each is None else self.each[1][np.argsort(self.each[0], kind="stable")].T
 
 
 @dataclass(frozen=True, eq=False)
@@ -432,7 +417,8 @@ class Counting:
         at = np.tile(unit, len(cell)), np.concatenate(cell)
         by_unit = sparse.csr_matrix((np.tile(weight, len(cell)), at), (len(names), size))
         each = (names, by_unit) if len(names) <= self.few else None
-        return Products(len(names), (by_unit.T @ by_unit).toarray(), self.few, each)
+        none, gram = np.zeros(size), (by_unit.T @ by_unit).toarray()
+        return Products(len(names), none, gram, none, self.few, each)
 
     # What came of it
 
@@ -443,12 +429,8 @@ class Counting:
         pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
         if not c.products:
             return Group(self.classes, design, int(of[0, 0].n.sum()), each, pairs)
-        (products,) = c.products
-        if isinstance(products, Parted):
-            n, gram, units = len(products.key), kept.products(products.sums), products.sums.T
-        else:
-            n, gram, units = products.n, products.gram, products.units
-        return Group(self.classes, design, n, each, {}, gram, units)
+        moments = c.products[0].moments.around_zero
+        return Group(self.classes, design, moments.n, each, {}, moments)
 
     def read(self, table: Grid, systems: int) -> Cells:
         """The cells of so many systems."""
@@ -476,9 +458,10 @@ class MovingCut:
         """Of rows at the thresholds of their counts, which fall."""
         unit, size = units_of(rows)
         units = len(size)
-        every = zip(counts.threshold, _grams(rows, counts.threshold, unit, units), strict=True)
-        each = ((of_cut(influence.decision(counts, threshold)), gram) for threshold, gram in every)
-        return cls([Group(2, Layout.WEIGHTED, units, [cut], {}, gram) for cut, gram in each])
+        cuts, none = (of_cut(influence.decision(counts, threshold)) for threshold in counts.threshold), np.zeros(4)
+        every = zip(cuts, _grams(rows, counts.threshold, unit, units), strict=True)
+        each = ((cut, Moments(units, none, gram, none, 0, None)) for cut, gram in every)
+        return cls([Group(2, Layout.WEIGHTED, units, [cut], {}, moments) for cut, moments in each])
 
     @property
     def units(self) -> float:
@@ -500,7 +483,7 @@ def _quadratic(group: Group) -> Floats:
     cells, errors = group.each[0], [1, 2]  # places of a negative that is predicted, and of a positive that is not
     n, size = cells.weight.sum(), np.bincount(group.places(0), cells.weight, 4)
     moved = np.eye(4)[errors] - size[errors, None] / n
-    (x, xy), (_, y) = moved @ group.gram @ moved.T / n**2
+    (x, xy), (_, y) = moved @ group.moments.second @ moved.T / n**2  # type: ignore[union-attr]
     return np.maximum([x, 2 * xy, y], [0.0, -np.inf, 0.0])
 
 

@@ -55,7 +55,7 @@ class Several:
     @property
     def held(self) -> bool:
         """True if the cells of every unit are in memory."""
-        return self.problem(0, 0)[0].units is not None
+        return self.problem(0, 0)[0].held
 
     @property
     def plain(self) -> bool:

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from evalkit.arrays import Floats, Ints, codes, ratio
 
 
-def _unknown(power: int) -> float:
+def unknown(power: int) -> float:
+    """Where a power of the influence values was not added up."""
     return float("nan")
 
 
@@ -34,7 +35,7 @@ class Spread:
     n: float
     square: float
     kish: float
-    power: Callable[[int], float] = _unknown
+    power: Callable[[int], float] = unknown
 
     @staticmethod
     def of(moved: Floats, *, kish: float | None = None, times: Floats | None = None) -> Spread:

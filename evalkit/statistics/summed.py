@@ -20,7 +20,7 @@ from evalkit.catalogue.score_kinds import Middle, OfMeans, Quantile
 from evalkit.limits import Limits
 from evalkit.metrics.kept import Block, Bundle, Counts, Moments, Parted, Sample, summed
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics.spread import Spread
+from evalkit.statistics.spread import Spread, unknown
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.system import cached
 
@@ -38,6 +38,16 @@ class Squares:
 def at_hand(moments: Moments | None) -> bool:
     """Whether the columns of every unit are kept."""
     return moments is not None and moments.each is not None
+
+
+def formed(
+    moments: Moments, form: Floats, other: Floats | None, n: int, freedom: float, power: Any = unknown
+) -> Spread:
+    """The spread of what n units add to multiples `form` of the columns, or of that less what they add to `other`."""
+    if moments.units is None:
+        return Spread(n, moments.square(form if other is None else form - other), freedom + 1, power)
+    moved = form @ moments.units
+    return replace(Spread.of(moved if other is None else minus(moved, other @ moments.units), kish=freedom + 1), n=n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,17 +77,12 @@ class Formed(Statistic):
     def spread(self) -> Spread:
         """The spread of the units' influence values."""
         this: Any = self
-        if self.moments.units is None:
-            return Spread(this.n, self.moments.square(this.form), this.freedom + 1, self._power)
-        return replace(Spread.of(this.form @ self.moments.units, kish=this.freedom + 1), n=this.n)
+        return formed(self.moments, this.form, None, this.n, this.freedom, self._power)
 
     def spread_from(self, other: Any) -> Spread:
         """The spread of the units' influence on the difference."""
         this: Any = self
-        if self.moments.units is None:
-            return Spread(this.n, self.moments.square(this.form - other.form), this.freedom + 1)
-        moved = minus(this.form @ self.moments.units, other.form @ self.moments.units)
-        return replace(Spread.of(moved, kish=this.freedom + 1), n=this.n)
+        return formed(self.moments, this.form, other.form, this.n, this.freedom)
 
     def _power(self, power: int) -> float:
         return float("nan")
