@@ -435,7 +435,17 @@ def _of_rows(data: Outcomes, settings: Settings, p: parameters.Rating) -> Rating
     rows, limits, n = data.rows, settings.limits, len(data.rows)
     fields, shared = row_study.of_rows(data, settings, p)
     unit = codes(shared["unit"])[0] if settings.unit else None
-    block = blocks.held(rows, data.actual, "forecast", unit, shared["beside"])
+    places, clustered = np.arange(n), unit is not None
+    block = Block(
+        truth=data.actual,
+        said=np.array([*data.score.values()]),
+        weight=data.weight,
+        key=(places if unit is None else unit).astype(np.uint64),
+        clustered=clustered,
+        parted=clustered,
+        beside=shared["beside"],
+        names=places,
+    )
     held = {name: replace(block.rows(i), unit=unit) for i, name in enumerate(rows.systems)}
     centre = float(data.actual.mean())
     terms = Terms((), [(centre, centre)] * len(held), {}, 0, off, len(held))

@@ -15,8 +15,8 @@ from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.metrics.kept import Block
 from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
-from evalkit.reading.inputs.aligned import NONE, Aligned, Given, Layout
-from evalkit.reading.reductions.schema import ATTRIBUTE, WEIGHT, Reduced, Schema, Segment, own_name
+from evalkit.reading.inputs.aligned import NONE, Given, Layout
+from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment, own_name
 from evalkit.reading.tables import duck, table as tables
 from evalkit.reading.tables.parts import Part, Selection, Source
 from evalkit.reading.tables.rules import Field, Refused, split
@@ -287,28 +287,6 @@ def refuse_first(engine: Engine, piece: Piece) -> None:
     """Raises InputError for the first value of a part that breaks a rule of its column."""
     for _ in typed(engine, piece.chosen, piece.layout.fields):
         pass
-
-
-def held(
-    rows: Aligned, truth: np.ndarray, said: str, unit: Ints | None = None, beside: Mapping[str, Any] | None = None
-) -> Block:
-    """Rows at hand as one block. said: the role that is measured. unit: the number of each row's unit.
-
-    beside: further columns of numbers that systems share.
-    """
-    places, roles, clustered = np.arange(len(rows)), rows.own[rows.systems[0]], unit is not None
-    own = {role: np.array([rows.own[name][role] for name in rows.systems]) for role in roles}
-    return Block(
-        truth=truth,
-        said=own.pop(said),
-        weight=rows.numbers.get(WEIGHT),
-        key=(places if unit is None else unit).astype(np.uint64),
-        clustered=clustered,
-        parted=clustered,
-        beside=beside or {},
-        own=own,
-        names=places,
-    )
 
 
 # From the parts -------------------------------------------------------------------------------------------------------
