@@ -135,7 +135,7 @@ def classification(
     unit: a column such as user_id that clusters the rows: whole users are then the units
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every system must be against the baseline
+    gate: better, not worse, or better or equivalent: what every system must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -216,7 +216,7 @@ def interleaving(
     simulated_users: users of the simulation
     rankers: rankers that the simulation compares with production
     baseline: compare every other arm with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every arm must be against the baseline
+    gate: better, not worse, or better or equivalent: what every arm must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -283,7 +283,7 @@ def ranking(
     segments: columns with one value per query, "country,device"
     ranks: of ranked lists without scores: as given, or renumber, which closes gaps
     baseline: compare every other system with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every system must be against the baseline
+    gate: better, not worse, or better or equivalent: what every system must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -340,7 +340,7 @@ def rating(
     unit: a column such as user_id that clusters the rows: whole users are then the units
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every system must be against the baseline
+    gate: better, not worse, or better or equivalent: what every system must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -413,7 +413,7 @@ def significance(
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
     looks: how many times the data were tested as they grew, this one included
     baseline: compare every other system with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every system must be against the baseline
+    gate: better, not worse, or better or equivalent: what every system must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading

@@ -71,6 +71,7 @@ def test_each_file_has_its_report_and_the_table_says_how_it_ended(several):
     assert ended.status == 1
     good = ("april", "gate", "may")
     names = {path.name for path in ended.folder.iterdir()} - {"n-dies.failed.html", "n-dies.failed.ipynb"}
+    names -= {"each.csv", "each.json"}
     assert names == {f"n-{name}.{end}" for name in good for end in ("html", "ipynb", "json")}
     assert sorted(ended.out.splitlines()) == [str(ended.folder / f"n-{name}.html") for name in good]
     assert "bad.csv: label must hold only 0 and 1, got 2.0 (row 17)" in ended.err
@@ -79,6 +80,12 @@ def test_each_file_has_its_report_and_the_table_says_how_it_ended(several):
     assert [line[0] for line in lines] == ["report", "n-april", "n-bad", "n-dies", "n-gate", "n-may"]
     statuses = [next(word.strip() for word in line[1:] if word) for line in lines[1:]]
     assert statuses == ["done", "refused", "failed", "gate failed", "done"]
+    written = pd.read_csv(ended.folder / "each.csv")
+    assert written["status"].tolist() == statuses
+    assert "label must hold only 0 and 1" in written["message"][1]
+    assert [row["page"] for row in json.loads((ended.folder / "each.json").read_text("utf-8"))][1:] == [
+        *(None, "n-dies.failed.html", "n-gate.html", "n-may.html"),
+    ]
 
 
 def test_a_report_of_a_batch_has_the_bytes_of_one_made_alone(several, inputs, tmp_path):
@@ -105,6 +112,9 @@ def test_the_worst_status_counts_and_verdicts_are_cut():
     assert said[:2] == ["better: a − b on mae -1 [-2, +0]", "better: a − b on mae undefined"]
     assert said[2:4] == ["pass: no problem found", "a: mae 1.23"]
     assert said[4].endswith("x…")
+    rows = batch.records(planned, outcomes)
+    assert [len(rows), rows[0]["difference"], rows[1]["low"], rows[2]["verdict"]] == [5, -1.0, None, "pass"]
+    assert rows[3] == {"report": "3", "status": "done", "page": None, "system": "a", "metric": "mae", "value": 1.23456}
 
 
 def test_a_terminated_batch_writes_nothing_more_and_leaves_no_process(tmp_path, inputs):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import evalkit as ek
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.counts import count
 from evalkit.offline import leakage
 from evalkit.offline.splits import by_column
@@ -210,6 +210,36 @@ def test_more_systems_need_a_larger_difference_for_the_same_power():
     two, four = ek.rating(forecasts(**{k: errors[k] for k in "ab"})), ek.rating(forecasts(**errors))
     assert four.family_level == pytest.approx(1 - 0.05 / 6)
     assert four.would_show(four.primary, ("a", "b")) > 1.2 * two.would_show(two.primary, ("a", "b"))
+
+
+def test_a_bound_is_a_gate_of_one_system_and_of_several():
+    frame = pd.DataFrame({"actual": [3.0, 5, 4, 8], "forecast": [2.0, 5, 6, 7]})
+    estimate = ek.rating(frame, metrics="mae").estimates.iloc[0]
+    for end, sign, number, passed in (
+        *[("value", ">=", 1.0, True), ("value", "<=", 1.0, True), ("value", ">=", 1.0001, False)],
+        *[("low", ">=", estimate["low"], True), ("high", "<=", estimate["high"] - 1e-9, False)],
+    ):
+        gate = ek.rating(frame, metrics="mae", gate=f" mae.{end} {sign} {float(number)!r}").gate
+        assert (gate["passed"], gate["failed"]) == (passed, [] if passed else ["system"]), (end, sign, number)
+    two = ek.classification(gate="roc_auc.low>=0.75").gate
+    assert two == {"rule": "every system: roc_auc.low >= 0.75", "passed": False, "failed": ["gbm"]}
+    undefined = ek.rating(frame, metrics="mae", gate="mae.low >= 0").gate
+    assert undefined["passed"] == (estimate["low"] >= 0)
+
+
+@pytest.mark.parametrize(
+    "gate, error",
+    [
+        ("rmse.low >= 1", "gate: rmse is none of the metrics mae"),
+        *(
+            (bad, "gate must be one of better, not worse, better or equivalent, or a bound such as")
+            for bad in ("mae >= 1", "mae.low > 1", "mae.low >= x", "mae.low >= 1; rm", "mae.mid >= 1")
+        ),
+    ],
+)
+def test_a_gate_that_is_none_is_refused(gate, error):
+    with pytest.raises(ParameterError, match=error):
+        ek.rating({"actual": [3.0, 5], "forecast": [2.0, 5]}, metrics="mae", gate=gate)
 
 
 def test_a_gate_of_better_or_equivalent_fails_where_nothing_can_be_told():

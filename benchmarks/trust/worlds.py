@@ -71,13 +71,14 @@ OF_CLASSES, OF_LABELS = (*USUAL, "by_class", "tops"), (*USUAL, "by_label", "tops
 def _two_classes() -> list[World]:
     report = "classification"
     plain = ((0.5, 50), (0.1, 50), (0.02, 200), (0.1, 200), (0.3, 200), (0.02, 1000), (0.1, 1000))
+    highest = ((0.3, 200), (0.1, 300), (0.05, 1000))
     largest = ((0.5, 50), (0.1, 200), (0.02, 1000))
     return [
         *(World(f"two classes, {b:.0%} positive", report, n, binary(b), TWO | RATE, OF_BOTH) for b, n in plain),
         *(World(f"largest distance, {b:.0%} positive", report, n, binary(b), KS) for b, n in largest),
         World("largest distance by user", report, 25, binary_by_user(0.3), KS | UNIT, many=FEW),
         World("largest distance, weights", report, 200, weighted(binary(0.3)), KS),
-        *(World("highest scores", report, n, binary(b), TOP) for b, n in ((0.3, 200), (0.1, 300), (0.05, 1000))),
+        *(World(f"highest scores, {b:.0%} positive", report, n, binary(b), TOP) for b, n in highest),
         World("highest scores by user", report, 50, binary_by_user(0.3), TOP | UNIT, many=FEW),
         World("highest scores, weights", report, 400, weighted(binary(0.3)), TOP),
         World("scores of one digit", report, 200, binary(0.2, digits=1), TWO | RATE, OF_BOTH),

@@ -166,6 +166,38 @@ def table(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> str:
     return "\n".join(f"{name:<{wide[0]}}  {ended:<{wide[1]}}  {said}".rstrip() for name, ended, said in rows)
 
 
+ROW = ("report", "status", "page", "verdict", "metric", "first", "second", "difference", "low", "high", "p", "adjusted")
+OF_SYSTEM = ("system", "metric", "value", "low", "high")
+
+
+def records(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """The table unrounded, a row for each report and comparison of its headline; one system has its first estimate."""
+    return [row for p, o in zip(planned, outcomes, strict=True) for row in _records(p.name, o)]
+
+
+def _records(name: str, outcome: Outcome) -> list[dict[str, Any]]:
+    results = outcome.results or {}
+    of = {"report": name, "status": ENDED[outcome.status], "page": outcome.page and outcome.page.name}
+    of |= {"verdict": results["verdict"]["word"]} if "verdict" in results else {}
+    of |= {"message": " ".join(outcome.messages)} if outcome.messages else {}
+    said: list[tuple[Any, Sequence[str]]]
+    said = [(row, ROW) for part in _parts(results) for row in part.get("headline") or []]
+    said = said or [(row, OF_SYSTEM) for part in _parts(results) for row in (part.get("estimates") or [])[:1]]
+    return [of | {name: row[name] for name in names if name in row} for row, names in said] or [of]
+
+
+def write(rows: Sequence[dict[str, Any]], folder: Path) -> None:
+    """The table as each.csv and each.json."""
+    import pandas as pd
+
+    from evalkit.drawing import tables
+
+    names = [*ROW, "system", "value", "message"]
+    frame = pd.DataFrame(rows, columns=[name for name in names if any(name in row for row in rows)])
+    tables.spreadsheet(frame).to_csv(folder / "each.csv", index=False)
+    frame.to_json(folder / "each.json", orient="records", indent=1, double_precision=15, force_ascii=False)
+
+
 ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"}
 
 
@@ -173,10 +205,15 @@ def _verdict(outcome: Outcome) -> str:
     if outcome.results is None:
         return _cut(" ".join(outcome.messages))
     results = outcome.results
-    parts = [part for part in (results, results.get("log"), results.get("users")) if isinstance(part, dict)]
     if trust := results.get("verdict"):
         return f"{trust['word']}: {trust['because']}"
-    return "; ".join(_comparison(part["headline"][0]) for part in parts if part.get("headline")) or _value(results)
+    headlines = [part["headline"] for part in _parts(results) if part.get("headline")]
+    return "; ".join(_comparison(rows[0]) for rows in headlines) or _value(results)
+
+
+def _parts(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """What has a headline of its own: the report, or the log and the users of an interleaving report."""
+    return [part for part in (results, results.get("log"), results.get("users")) if isinstance(part, dict)]
 
 
 def _comparison(row: dict[str, Any]) -> str:
@@ -204,5 +241,7 @@ def main(options: Any) -> int:
     finally:
         for spill in {p.job.parameters.get("spill") for p in planned if p.job} or {None}:
             system.clean(spill)
+    if options.each is not None and any(outcome.page for outcome in outcomes):
+        write(records(planned, outcomes), options.folder)
     print(f"\n{table(planned, outcomes)}", file=sys.stderr)
     return status(outcomes)

@@ -383,6 +383,27 @@ class BestF1:
     """The threshold of the highest F1."""
 
 
+@dataclass(frozen=True)
+class Bound:
+    """What a number of every system must be: `roc_auc.low >= 0.75`. end: value, low or high."""
+
+    metric: str
+    end: str
+    sign: str
+    number: float
+
+    def __str__(self) -> str:
+        return f"{self.metric}.{self.end} {self.sign} {self.number:g}"
+
+    def kept(self, values: Any) -> Any:
+        """Whether each of an array of values keeps it; a value that is not defined does not."""
+        return values >= self.number if self.sign == ">=" else values <= self.number
+
+
+BOUND = re.compile(rf"\s*(\S+)\.(value|low|high)\s*(>=|<=)\s*({NUMBER.pattern})\s*")
+A_BOUND = 'a bound such as "roc_auc.low >= 0.75"'
+
+
 Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall  # Costs: the threshold of least cost
 
 
@@ -436,9 +457,7 @@ def named(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
     return texts
 
 
-# Kinds ----------------------------------------------------------------------------------------------------------------
-
-# What the arguments of `read` may be.
+# Kinds, and what the arguments of `read` may be -----------------------------------------------------------------------
 Tables: TypeAlias = str | PathLike[str] | Sequence[Any] | Any  # a path, folder, pattern, frame or batches, or several
 Names: TypeAlias = str | Sequence[str]  # "a,b" or a list
 Metrics: TypeAlias = str | Sequence[Any]  # names, and functions declared by ek.mean, ek.ratio, ek.share, ek.of_counts
@@ -518,6 +537,21 @@ def one_of(*allowed: str) -> Kind:
     return Kind(words, "str", {"type": "string", "enum": [*allowed]}, lambda name, value: choice(name, value, allowed))
 
 
+def one_of_or_bound(*allowed: str) -> Kind:
+    """One of the allowed texts, or a bound on a number of every system."""
+    words = f"{one_of(*allowed).words}, or {A_BOUND}"
+
+    def read(name: str, value: Any) -> str | Bound | None:
+        stated = text(name, value)
+        if stated and (match := BOUND.fullmatch(stated)):
+            return Bound(match[1], match[2], match[3], float(match[4]))
+        if stated and {*stated} & {*"<>="}:
+            raise ParameterError(f"{name} must be {words}, got {stated!r}")
+        return choice(name, value, allowed)
+
+    return Kind(words, "str", {"type": "string"}, read)
+
+
 def a_size(least: int) -> Kind:
     """A number of bytes, such as "2GB"."""
     words = f"a size of at least {least // 10**6}MB"
@@ -562,6 +596,5 @@ CUT = Kind(FORMS, "str | float", NUMBER_OR_TEXT, threshold)
 SHARES = Kind("pairs arm=number, or unknown", "Named", MAPPING, _planned_shares)
 YES_NO = Kind("yes or no", "str | bool", {"enum": ["yes", "no", True, False]}, yes_or_no)
 FOLDER = Kind("a folder that exists", "str", {"type": "string"}, folder)
-# Only Python has these: labels and predictions in memory, instead of a table.
-COLUMN = Kind("one value per row", "Columns", {}, _as_given)
+COLUMN = Kind("one value per row", "Columns", {}, _as_given)  # only in Python, instead of a table
 COLUMN_OF_EACH = Kind("one value per row, or a dict of such by system", "ColumnsOfEach", {}, _as_given)

@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters.kinds import (
+    A_BOUND,
     COLUMN,
     COLUMN_OF_EACH,
     COST_PAIR,
@@ -28,6 +29,7 @@ from evalkit.parameters.kinds import (
     TEXT,
     TEXTS,
     YES_NO,
+    Bound,
     Costs,
     Kind,
     Parameter,
@@ -38,6 +40,7 @@ from evalkit.parameters.kinds import (
     did_you_mean,
     named,
     one_of,
+    one_of_or_bound,
     refuse_unknown,
     required,
 )
@@ -220,7 +223,7 @@ AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 NO_HEADER, FIRST_LINE = "none", "first"
-GATES = one_of("better", "not worse", "better or equivalent")
+GATES = one_of_or_bound("better", "not worse", "better or equivalent")
 SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"
 ROLES = "the column of each role, if its name is not recognised: "
 UNIT = "a column such as user_id that clusters the rows: whole users are then the units"
@@ -253,8 +256,9 @@ class Compared(Shared):
     """The parameters of every report that compares systems."""
 
     baseline: str | None = option(TEXT, "compare every other system with this one; None: all pairs")
-    gate: str | None = option(
-        GATES, "better, not worse, or better or equivalent: what every system must be against the baseline"
+    gate: str | Bound | None = option(
+        GATES,
+        f"better, not worse, or better or equivalent: what every system must be against the baseline; or {A_BOUND}",
     )
 
 
@@ -475,8 +479,8 @@ class Interleaving(Compared, Resources):
     simulated_users: int = option(a_whole_number(least=1000), "users of the simulation", 100_000)
     rankers: int = option(a_whole_number(least=3), "rankers that the simulation compares with production", 12)
     baseline: str | None = option(TEXT, "compare every other arm with this one; None: all pairs")
-    gate: str | None = option(
-        GATES, "better, not worse, or better or equivalent: what every arm must be against the baseline"
+    gate: str | Bound | None = option(
+        GATES, f"better, not worse, or better or equivalent: what every arm must be against the baseline; or {A_BOUND}"
     )
 
 

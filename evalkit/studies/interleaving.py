@@ -320,6 +320,7 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     world = p.world or (planning.NONE if inputs else next(iter(planning.WORLDS)))  # one beside the bundled samples
     plan = planning.read(world, p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p)
+    shared = replace(shared, metrics=tuple(chosen for each in online.studies for chosen in each.settings.metrics))
     study.check_systems(shared, tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))
     return online
 

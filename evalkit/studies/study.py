@@ -20,6 +20,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
 from evalkit.parameters import Compared
+from evalkit.parameters.kinds import Bound
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.table import Slice, slices
@@ -47,7 +48,7 @@ class Settings:
     segments: tuple[str, ...]
     level: float
     margin: float | None
-    gate: str | None
+    gate: str | Bound | None
     seed: int
     limits: Limits = USUAL
     units: bool | None = None
@@ -88,6 +89,10 @@ def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
     """Raises where the baseline is unknown, or a comparison is asked for that these systems do not allow."""
     if settings.baseline is not None and settings.baseline not in systems:
         raise ParameterError(f"baseline: there is no system {settings.baseline!r}, the input has {', '.join(systems)}")
+    if isinstance(settings.gate, Bound):
+        if settings.gate.metric not in (there := [chosen.label for chosen in settings.metrics]):
+            raise ParameterError(f"gate: {settings.gate.metric} is none of the metrics {', '.join(there)}")
+        settings = replace(settings, gate=None)
     asks = "baseline" if settings.baseline else "gate" if settings.gate else "margin" if settings.margin else None
     if asks and len(systems) < 2:
         raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
@@ -385,7 +390,8 @@ class Study(ABC):
         rows = self.comparisons[self.comparisons["metric"] == self.primary.label]
         if not self.settings.baseline:
             return rows[rows["first"] == self.leader]
-        return rows.sort_values("verdict", key=self._kept, kind="stable") if self.settings.gate else rows
+        judged = isinstance(self.settings.gate, str)
+        return rows.sort_values("verdict", key=self._kept, kind="stable") if judged else rows
 
     @property
     def opponents(self) -> tuple[str, str]:
@@ -469,6 +475,11 @@ class Study(ABC):
         """The rule that was set, whether every candidate keeps it and which do not; None where none is set."""
         if not self.settings.gate:
             return None
+        if isinstance(bound := self.settings.gate, Bound):
+            rows = self.estimates[self.estimates["metric"] == bound.metric]
+            failed = rows["system"][~bound.kept(rows[bound.end])].tolist()
+            rule = f"every {self.compares}: {bound}"
+            return {"rule": rule, "passed": not failed, "failed": failed} if len(rows) else None
         failed = self.headline["first"][~self._kept(self.headline["verdict"])].tolist()
         rule = f"{self.primary.label}: every system {self.settings.gate} against {self.settings.baseline}"
         return {"rule": rule, "passed": not failed, "failed": failed}
