@@ -7,6 +7,7 @@ import made_logs
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import significance_page
@@ -268,7 +269,7 @@ def test_of_these_questions_only_draws_vary(tmp_path):
     variance = table.groupby(["model", "task", "question"])["value"].var().groupby("model").mean() / 4 / 40
     error = variance.sum() ** 0.5
     row = study.comparisons.iloc[0]
-    assert row["high"] - row["low"] == pytest.approx(2 * 1.959964 * error, rel=1e-5)
+    assert row["high"] - row["low"] == pytest.approx(2 * stats.t.ppf(0.975, 2 * 40 * 3) * error)
     assert evaluation.claims(study).set_index(["mean", "claim"]).loc[("pooled", "these questions"), "made"]
     assert study.unit_name == "question"
     assert all(piece(study) is not None for piece in significance_page.PIECES)

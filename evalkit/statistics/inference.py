@@ -177,7 +177,7 @@ AT_RATES = "MOVER of Wilson's limits of recall and false positive rate"
 LARGEST = "at its threshold Newcombe's limit above, below a bootstrap over all thresholds"
 BY_PARTS = "MOVER of the limits of each class or label"
 OF_UNITS = "t on the logit scale, by unit or weighted row, on Kish's degrees of freedom"
-BY_DRAWS = "z on the variance of draws"
+BY_DRAWS = "t on the variance of draws"
 HALVED = "half the interval of the difference, from sign flips of the units' sums"
 
 INTERVALS = (

@@ -57,7 +57,7 @@ def mean(statistic: Any, o: Options) -> Estimate:
 def of_draws(statistic: Any, o: Options) -> Estimate:
     """The mean of units that do not vary, from the variance of their draws."""
     error = statistic.noise_on(statistic.sums.defined)
-    return ranged(statistic, error, o, freedom=np.inf, method=DRAWN)
+    return ranged(statistic, error, o, freedom=statistic.freedom, method=DRAWN)
 
 
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:

@@ -299,7 +299,8 @@ def two_drawn(a: Any, b: Any, o: Options) -> Comparison:
         float((a.sums.numerator - b.sums.numerator)[keep].mean()),
         np.hypot(a.noise_on(keep), b.noise_on(keep)),
     )
-    return ByT(value, float(error), int(keep.sum()), np.inf, DRAWN).compared(level=o.level, unit=o.unit)
+    freedom = a.freedom + b.freedom
+    return ByT(value, float(error), int(keep.sum()), freedom, DRAWN).compared(level=o.level, unit=o.unit)
 
 
 def two_means(a: Any, b: Any, o: Options) -> Comparison:

@@ -121,9 +121,13 @@ class OfUnits(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class OfDraws(OfUnits):
-    """Values of units that do not vary, each from draws, which do. noise: the variance of each value by its draws."""
+    """Values of units that do not vary, from draws, which do.
+
+    noise: the variance of each value by its draws. freedom: degrees of freedom of these variances.
+    """
 
     noise: Floats = field(default_factory=lambda: np.empty(0))
+    freedom: float = np.nan
 
     layout: ClassVar[Layout] = Layout.DRAWN  # type: ignore[misc]
 

@@ -103,7 +103,9 @@ class Significance(Shown, Study):
         """One value per row."""
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         if self.p.claim == THESE:
-            return OfDraws(chosen, sums, noise=self.data.noise(chosen, system)[member])
+            return OfDraws(
+                chosen, sums, noise=self.data.noise(chosen, system)[member], freedom=self.data.freedom(system)
+            )
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         return OfUnits(chosen, sums, clusters, design)

@@ -121,6 +121,10 @@ class UnitValues:
         source = self.draws.get((self.source, system))
         return source.noise_of(lambda of: chosen.sums(of).numerator) if source else np.full(len(self), np.nan)
 
+    def freedom(self, system: str) -> float:
+        """From how many draws the variance of a system's draws is known."""
+        return float(max(np.maximum(of.count - 1, 0).sum() for (_, name), of in self.draws.items() if name == system))
+
     def __len__(self) -> int:
         return len(next(iter(self.values.values())).numerator)
 
