@@ -4,10 +4,13 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import readme_table as tables
 import results_schema
@@ -16,6 +19,7 @@ from jsonschema import Draft202012Validator
 from readme_table import README
 
 import evalkit as ek
+from evalkit import system
 
 PYTHON = README.parent / "docs" / "python.md"
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
@@ -63,11 +67,51 @@ def test_every_make_target_that_is_named_exists():
     assert not [target for target in targets if f"\n{target}:" not in rules]
 
 
-def test_the_last_example_of_python_runs():
-    example = PYTHON.read_text(encoding="utf-8").split("```python\n")[-1].split("```")[0]
-    variables = {"ek": ek}
-    for line in example.strip().splitlines():
-        exec(line, variables)
+def crossed(**names):
+    """A table with a row for each combination."""
+    return pd.MultiIndex.from_product(names.values(), names=[*names]).to_frame(index=False)
+
+
+def named_tables():
+    """Small tables with the names that the examples of the docs read."""
+    rng = np.random.default_rng(1)
+    rows = pd.DataFrame({"id": range(400), "label": rng.integers(0, 2, 400), "country": rng.choice(["de", "fr"], 400)})
+    seen = {f"score_{name}": 1 / (1 + np.exp(-1.5 * rows["label"] - rng.normal(size=400))) for name in ("old", "new")}
+    rows, queries, items = rows.assign(**seen), [f"q{i}" for i in range(30)], [f"i{i}" for i in range(40)]
+    lists = crossed(system=["bm25", "dense"], query=queries, item=items).assign(score=lambda t: rng.random(len(t)))
+    users = pd.DataFrame({"user": range(300), "arm": rng.choice(["a", "b"], 300), "orders": rng.poisson(2, 300)})
+    return {
+        "scores": rows,
+        "cases": rows.assign(amount=rng.gamma(2, 20, 400), customer=rng.integers(0, 150, 400)),
+        "runs": lists,
+        "judged": crossed(query=queries, item=items).assign(grade=lambda t: rng.integers(0, 2, len(t))),
+        "items": pd.DataFrame({"item": items, "category": np.arange(40) % 4, "popularity": range(1, 41)}),
+        "trials": crossed(task_id=queries, trial=range(4), system=["a", "b"]).assign(reward=rng.integers(0, 2, 240)),
+        "test": users.assign(orders_before=rng.poisson(2, 300)),
+        "models": pd.DataFrame({"id": range(50)} | {f"m{i:03}": rng.normal(i / 200, 1, 50) for i in range(200)}),
+    }
+
+
+@pytest.mark.parametrize("page", ["python", "own_metrics"])
+def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch):
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("agg")
+    monkeypatch.chdir(tmp_path)
+    for name, table in named_tables().items():
+        table.to_csv(f"{name}.csv", index=False)
+    reports = (
+        {"ranking": ".json", "rating": ".units.parquet", "classification": ".units.parquet"} if page == "python" else {}
+    )
+    for name, ending in reports.items():
+        getattr(ek, name)().save(f"reports/{name}{ending}")
+    shutil.copy(system.bundled_notebooks() / "classification.ipynb", "mine.ipynb")
+    Path("paper").mkdir()
+    variables = {"ek": ek, "pd": pd, "plt": pyplot}
+    for example in (README.parent / "docs" / f"{page}.md").read_text("utf-8").split("```python\n")[1:]:
+        exec(re.sub("table.to_excel.*", "", example.split("```")[0]), variables)
+    pyplot.close("all")
+    assert page != "python" or {"roc.pdf", "estimates.tex", "calibration-de.pdf", "mine.html"} <= set(os.listdir())
 
 
 def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):

@@ -30,7 +30,7 @@ LINES = {
     "top": 1_008,
 }
 MODULES = 160
-TESTS = 17_840
+TESTS = 17_877
 
 
 @cache

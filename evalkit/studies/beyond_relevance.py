@@ -155,10 +155,10 @@ def differences(study: Ranking) -> pd.DataFrame:
 
 def _compared(study: Ranking, first: "_Measure", second: "_Measure") -> Comparison:
     o, d = study.inference_options(2), first.moved - second.moved
+    if np.isnan(d).all() or (first.whole and not np.ptp(d)):  # no list alone moves the number: its error is unknown
+        return inference.undefined(o.level, o.unit)
     if first.whole:
         return significance.paired_t(d, level=o.level, unit=o.unit)
-    if np.isnan(d).all():
-        return inference.undefined(o.level, o.unit)
     total, lists = Sums(d).by_unit(~np.isnan(d), study.unit)
     return significance.sign_flip(total, lists, rng=o.rng, level=o.level, unit=o.unit)
 
