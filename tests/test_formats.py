@@ -46,7 +46,9 @@ def test_a_format_of_its_own_is_read_like_any_other(folder):
     (folder / "out/lang=de").mkdir(parents=True)
     RATED.to_feather("out/lang=de/b.feather")
     assert outcomes.read_forecasts("a.feather").score["system"].tolist() == [1.5, 2.5, 3.0]
-    assert outcomes.read_forecasts("out", attributes=["lang"]).rows.text["attribute lang"].texts.tolist() == ["de"] * 3
+    assert (
+        outcomes.read_forecasts("out", attributes=["lang"]).rows.shared["attribute lang"].texts.tolist() == ["de"] * 3
+    )
 
 
 def test_a_format_of_its_own_is_refused_like_any_other(folder):

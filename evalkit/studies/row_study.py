@@ -65,9 +65,9 @@ class Account:
 def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What every study of rows at hand has, and what the rows of all its systems share."""
     rows = data.rows
-    attributes = {name: rows.text[f"attribute {name}"].texts for name in settings.attributes}
+    attributes = {name: rows.shared[f"attribute {name}"].texts for name in settings.attributes}
     unit = attributes[settings.unit] if settings.unit else None
-    beside = {name: rows.numbers[f"beside {name}"] for name in settings.columns}
+    beside = {name: rows.shared[f"beside {name}"] for name in settings.columns}
     fields = {"settings": settings, "systems": rows.systems, "attributes": attributes, "p": p, "data": data}
     fields |= {"sources": rows.sources, "account": Account.of_rows(rows), "weighted": data.weight is not None}
     return fields, {"weight": data.weight, "unit": unit, "beside": beside}

@@ -165,9 +165,8 @@ def own_key(system: str | None, role: str, field: Field) -> str:
 class Aligned:
     """Rows that every system has, in the order of their ids, or of the file where there is no id.
 
-    rows: how many. ids: of each row, where they are asked for; in Arrow where they join none. text, numbers: what the
-    systems share, by role.
-    own: system -> role -> doubles. words: system -> role -> text.
+    rows: how many. ids: of each row, where they are asked for; in Arrow where they join none. shared: what the systems
+    share, role -> text or doubles. own: system -> role -> the same.
     locate: a row's part and its number there, from 1, in the rows of a system, or of the first one. read: rows read;
     alone: rows left out because another system lacks their id. precision: system -> role -> what its own numbers were
     stored in. others: the columns of the input that were not read.
@@ -176,10 +175,8 @@ class Aligned:
     systems: tuple[str, ...]
     rows: int
     ids: Callable[[], Any]
-    text: Mapping[str, Coded]
-    numbers: Mapping[str, Floats]
-    own: Mapping[str, Mapping[str, Floats]]
-    words: Mapping[str, Mapping[str, Coded]]
+    shared: Mapping[str, Any]
+    own: Mapping[str, Mapping[str, Any]]
     locate: Callable[..., tuple[Part, int]]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
@@ -213,7 +210,7 @@ def read(
     fields, first = [own.fields for own in every], every[0]
     rows = table.read(parts, fields)
     joined = _aligned(rows, first, systems)
-    if unit is not None and (without := np.flatnonzero(joined.text[f"attribute {unit}"].texts == NONE)).size:
+    if unit is not None and (without := np.flatnonzero(joined.shared[f"attribute {unit}"].texts == NONE)).size:
         raise no_unit(joined.place(int(without[0])), unit, without.size)
     return joined
 
@@ -359,16 +356,12 @@ def _aligned(rows: Table, layout: Layout, wanted: Sequence[str]) -> Aligned:
         name: {role: _column(rows, own_key(name, role, field), field) for role, field in fields.items()}
         for name, fields in layout.own.items()
     }
-    text, numbers = _parted(shared, first, ordered=id is None)
-    each = {name: _parted(own[system.key], system.rows, ordered=id is None) for name, system in systems.items()}
     return Aligned(
         systems=tuple(systems),
         rows=len(first),
         ids=lambda: rows.column(LISTED) if layout.listed else _numbered(first) if id is None else id[first],
-        text=text,
-        numbers=numbers,
-        own={name: numbers for name, (_, numbers) in each.items()},
-        words={name: text for name, (text, _) in each.items()},
+        shared=_at(shared, first, ordered=id is None),
+        own={name: _at(own[of.key], of.rows, ordered=id is None) for name, of in systems.items()},
         locate=lambda row, system=main: rows.locate(int(at[system][row])),
         columns=printed(layout),
         sources=rows.sources,
@@ -390,16 +383,14 @@ def _column(rows: Table, key: str, field: Field) -> Coded | Floats:
     return rows.numbers(key) if field.is_number else rows.coded(key, field.plain, NONE)
 
 
-def _parted(
-    columns: Mapping[str, Coded | Floats], rows: Ints, *, ordered: bool
-) -> tuple[dict[str, Coded], dict[str, Floats]]:
-    """These rows of the columns of text, and of those of numbers. ordered: the rows are in the order of the columns."""
-    text = {role: column for role, column in columns.items() if isinstance(column, Coded)}
-    numbers = {role: column for role, column in columns.items() if not isinstance(column, Coded)}
+def _at(columns: Mapping[str, Coded | Floats], rows: Ints, *, ordered: bool) -> Mapping[str, Coded | Floats]:
+    """These rows of the columns. ordered: they are in the order of the columns."""
     if ordered and all(len(rows) == len(column) for column in columns.values()):
-        return text, numbers  # all rows, as they are
-    taken = {role: column.take(rows) for role, column in text.items()}
-    return taken, {role: column[rows] for role, column in numbers.items()}
+        return columns  # all rows, as they are
+    taken = (
+        (role, column.take(rows) if isinstance(column, Coded) else column[rows]) for role, column in columns.items()
+    )
+    return dict(taken)
 
 
 def _numbered(rows: Ints) -> np.ndarray:

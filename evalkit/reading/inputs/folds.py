@@ -176,8 +176,8 @@ def predictions(parts: Sequence[Part], p: parameters.Validation, reading: Readin
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
     found = _examples(
         rows,
-        rows.text,
-        _classes(rows.numbers["label"], p.task),
+        rows.shared,
+        _classes(rows.shared["label"], p.task),
         rows.columns,
         id=tables.Ids.of(rows.id) if "id" in rows.columns else None,
         score={name: own["score"] for name, own in rows.own.items()},
@@ -235,7 +235,7 @@ def _repeats_agree(rows: Aligned, e: Examples) -> None:
     assert e.id is not None
     order = np.argsort(e.id.code, kind="stable")
     same = np.diff(e.id.code[order]) == 0
-    shared = {"label": rows.numbers["label"]} | ({} if e.group is None else {"group": e.group.texts})
+    shared = {"label": rows.shared["label"]} | ({} if e.group is None else {"group": e.group.texts})
     for role, values in shared.items():
         odd = np.flatnonzero(same & (values[order][1:] != values[order][:-1]))
         if odd.size:
@@ -243,7 +243,7 @@ def _repeats_agree(rows: Aligned, e: Examples) -> None:
             raise aligned.not_one(rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row])
     key = e.id.code
     for role in ("repeat", "fold"):
-        column = rows.text[role]
+        column = rows.shared[role]
         key = key * len(column.names) + column.code
     if (again := aligned.repeated(key, np.arange(key.size))) is not None:
         raise InputError(

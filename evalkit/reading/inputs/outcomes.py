@@ -85,7 +85,8 @@ class Outcomes:
         """The column of a class; nothing where a system has but one."""
         if self.kind != "multi-class":
             return ""
-        return next(f"p_{role[2:]}" for role in self.rows.own[system] if canonical(role[2:]) == self.names[place[0]])
+        roles = (role for role in self.rows.own[system] if role.startswith("p "))
+        return next(f"p_{role[2:]}" for role in roles if canonical(role[2:]) == self.names[place[0]])
 
     @property
     def misses(self) -> Misses:
@@ -221,7 +222,7 @@ def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> N
 
 def weight_of(rows: Aligned) -> Floats | None:
     """The weights; None where there is no column of weights. Raises InputError where all are 0."""
-    weight = rows.numbers.get("weight")
+    weight = rows.shared.get("weight")
     if weight is not None and not weight.any():
         raise no_weight(rows.sources[0].name, rows.columns["weight"])
     return weight
@@ -233,7 +234,7 @@ def no_weight(where: str, column: str) -> InputError:
 
 
 def _binary(rows: Aligned, positive: str | None, part: Part) -> Outcomes:
-    coded, column = rows.text["label"], rows.columns["label"]
+    coded, column = rows.shared["label"], rows.columns["label"]
     if len(coded.names) > 2:
         rare = rarest(dict(zip(coded.names, np.bincount(coded.code).tolist(), strict=True)))
         raise too_many_labels(rows.place(coded.first(rare)), column, coded.names)
@@ -290,8 +291,8 @@ def _opposite(positive: str) -> str:
 
 
 def _multi_class(rows: Aligned, part: Part) -> Outcomes:
-    label, words = rows.text["label"], {n: own["predicted"] for n, own in rows.words.items() if own}
-    roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]]}
+    label, words = rows.shared["label"], {n: own["predicted"] for n, own in rows.own.items() if "predicted" in own}
+    roles = {canonical(role[2:]): role for role in rows.own[rows.systems[0]] if role.startswith("p ")}
     said = [name for predicted in words.values() for name in predicted.names]
     classes = classes_of([*roles], label.names, said, f"{part.name}: {rows.columns.get('predicted')}")
     if unknown := label.other_than(classes):
@@ -355,8 +356,8 @@ def _in_order(names: set[str]) -> list[str]:
 
 
 def _multi_label(rows: Aligned) -> Outcomes:
-    labels = tuple(role.removeprefix("true ") for role in rows.numbers if role.startswith("true "))
-    actual = np.column_stack([rows.numbers[f"true {label}"] for label in labels])
+    labels = tuple(role.removeprefix("true ") for role in rows.shared if role.startswith("true "))
+    actual = np.column_stack([rows.shared[f"true {label}"] for label in labels])
     score = {name: np.column_stack([own[f"p {label}"] for label in labels]) for name, own in rows.own.items()}
     return Outcomes(rows, "multi-label", labels, actual == 1, score, weight_of(rows))
 
@@ -387,8 +388,8 @@ FORECASTS = (
 def forecasts_of(rows: Aligned) -> Outcomes:
     """The forecasts of rows at hand; raises InputError where all weights are 0."""
     forecast, weight = {name: own["forecast"] for name, own in rows.own.items()}, weight_of(rows)
-    refuse_missing(rows.numbers["actual"], None, rows.columns["actual"], rows.sources[0].name)
-    return Outcomes(rows, "forecasts", (), rows.numbers["actual"], forecast, weight)
+    refuse_missing(rows.shared["actual"], None, rows.columns["actual"], rows.sources[0].name)
+    return Outcomes(rows, "forecasts", (), rows.shared["actual"], forecast, weight)
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
