@@ -154,7 +154,7 @@ def test_questions_twice_and_samples_without_a_score_are_told(logs):
 
 def test_other_splits_and_perturbed_instances_are_left_out(tmp_path):
     made_logs.helm(tmp_path, TABLE)
-    assert "1 instances of other splits than test" in told(read(tmp_path))["EK118"]
+    assert "1 instances not of the split test" in told(read(tmp_path))["EK118"]
 
 
 def test_letters_numbers_and_dicts_are_scores(logs):

@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows
+from evalkit.drawing.tables import KINDS, Cell, Html, each, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import interval, listed, number, plural, signed
+from evalkit.numbers import listed, plural
 from evalkit.pages import page
 from evalkit.pages.page import also
 from evalkit.parameters.reports import SUCH
@@ -41,20 +41,14 @@ def claims(study: Significance) -> Html:
     if not len(frame := evaluation.claims(study)):
         return Html("")
     questions = plural(evaluation.question(study), 2)
-    columns: dict[str, Column] = {
-        "claim": each(lambda row: Cell(_claim(row, questions))),
-        **named("mean w"),
-        study.leader: each(lambda row: Cell(_with_limits(row, ""))),
-        **named("its standard error=error #"),
-    }
+    columns = {"claim": each(lambda row: Cell(_claim(row, questions)))} | named("mean w")
+    columns |= {study.leader: KINDS["[_]"]("value")} | named("its standard error=value_error #")
     note = page.said("evaluation.claims_note", covers=_covers(study, questions))
     if len(study.headline):
-        columns |= {
-            " − ".join(study.opponents): each(lambda row: Cell(_with_limits(row, "difference_"))),
-            **named("standard error=difference_error # | p=difference_p p"),
-            "pairs that differ": each(lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}")),
-            "unpaired": each(lambda row: Cell(f"{row['unpaired']:,}")),
-        }
+        columns[" − ".join(study.opponents)] = KINDS["[_]"]("difference")
+        columns |= named("standard error=difference_error # | p p")
+        columns["pairs that differ"] = each(lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}"))
+        columns |= named("unpaired n")
         note += page.said("evaluation.pairs_note", questions=questions, alpha=alpha(study))
     return of_rows(page.said("evaluation.claims", study), frame, columns, note)
 
@@ -75,12 +69,6 @@ def _claim(row: Mapping[str, Any], questions: str) -> str:
     """What is claimed, in the words of the input; the page's own claim is marked."""
     covers = str(row["claim"]).replace("questions", questions)
     return f"{covers} (this page)" if row["made"] else covers
-
-
-def _with_limits(row: Mapping[str, Any], before: str) -> str:
-    """A mean or a difference with its limits."""
-    show = signed if before else number
-    return f"{show(row[f'{before}value'])} {interval(row[f'{before}low'], row[f'{before}high'], show)}"
 
 
 @also(Shares, page.nothing)

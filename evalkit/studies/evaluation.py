@@ -147,25 +147,22 @@ def _claim(study: Significance, claim: Claim, tasks: np.ndarray | None) -> Row:
         d = mean_by(claim, tasks, values[a] - values[b], noise[a] + noise[b])
         apart += abs(d.value) > z * d.error
         unpaired += abs(alone[a].value - alone[b].value) > z * float(np.hypot(alone[a].error, alone[b].error))
-    row: Row = {
-        "mean": POOLED if tasks is None else MACRO,
-        "claim": claim.covers,
-        "made": tasks is None and claim.covers == made(study),
-    }
-    row |= _told(alone[study.leader], study.settings.level, "") | {"system": study.leader}
+    own, ends = tasks is None and claim.covers == made(study), study.primary.metric.ends
+    row: Row = {"mean": POOLED if tasks is None else MACRO, "claim": claim.covers, "made": own, "system": study.leader}
+    row |= _told("value", alone[study.leader], study.settings.level, ends) | {"units": alone[study.leader].n}
     if len(study.headline):
         a, b = study.opponents
-        d = mean_by(claim, tasks, values[a] - values[b], noise[a] + noise[b])
-        row |= _told(d, study.settings.level, "difference_") | {"difference_p": d.p_value}
+        d, widest = mean_by(claim, tasks, values[a] - values[b], noise[a] + noise[b]), ends[1] - ends[0]
+        row |= _told("difference", d, study.settings.level, (-widest, widest)) | {"p": d.p_value}
     return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
 
 
-def _told(mean: ByT, level: float, before: str) -> Row:
-    """A mean with its limits and its standard errors, as columns of a frame."""
-    e = mean.interval(level)
-    uncorrected = mean.error * float(np.sqrt((mean.n - 1) / mean.n)) if np.isfinite(mean.freedom) else mean.error
-    told = {"value": e.value, "low": e.low, "high": e.high, "error": mean.error, "cr0": uncorrected, "n": mean.n}
-    return {f"{before}{name}": side for name, side in told.items()}
+def _told(name: str, mean: ByT, level: float, ends: tuple[float, float]) -> Row:
+    """A mean by this name with its limits, within ends, and its standard errors, as columns of a frame."""
+    e, few = mean.interval(level), 1.0 if mean.freedom == np.inf else np.sqrt(1 - 1 / mean.n)
+    told = {"low": np.maximum(e.low, ends[0]), "high": np.minimum(e.high, ends[1])}
+    told |= {"error": mean.error, "cr0": mean.error * few}
+    return {name: e.value} | {f"{name}_{side}": float(limit) for side, limit in told.items()}
 
 
 # What logs state ------------------------------------------------------------------------------------------------------
@@ -200,16 +197,13 @@ def _why(stated: Stated, row: Row, rows: float) -> str:
     """Why a log's mean or standard error is not that of its rows; "" where they are."""
     held, error = row["questions"], row["error"]
     same = abs(stated.mean - row["mean"]) <= EQUAL
-    if same and (np.isnan(stated.error) or np.isnan(error) or abs(stated.error - error) <= EQUAL):
-        return ""
-    if stated.questions > held:
-        return f"the rows are of {held:,} of {stated.questions:,} questions"
-    if stated.reducer != "mean":
-        return f"the log takes the {stated.reducer}, not the mean"
-    if not same:
-        return "the log's mean is not that of its scores"
-    if abs(stated.error - rows) <= EQUAL:
-        return "its standard error counts each draw as a question"
-    if abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL:
-        return "its standard error divides by n, not by n − 1"
-    return "its standard error is another one, such as of clusters or a bootstrap"
+    reasons = (
+        (same and not abs(stated.error - error) > EQUAL, ""),  # so too where either is not known
+        (stated.questions > held, f"the rows are of {held:,} of {stated.questions:,} questions"),
+        (stated.reducer != "mean", f"the log takes the {stated.reducer}, not the mean"),
+        (not same, "the log's mean is not that of its scores"),
+        (abs(stated.error - rows) <= EQUAL, "its standard error counts each draw as a question"),
+        (abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL, "its standard error divides by n, not by n − 1"),
+    )
+    other = "its standard error is another one, such as of clusters or a bootstrap"
+    return next((text for holds, text in reasons if holds), other)

@@ -12,7 +12,6 @@ import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ ARCHIVE = ".eval"
 NAMED = (f"*{ARCHIVE}", "samples_*.jsonl", "per_instance_stats.json")  # logs, as harnesses call them
 HEAD = 1 << 16  # bytes by which a file is known
 NAMES = 5  # logs that a finding names
-AGAIN = "answers of a question, epoch and metric that come again"
 WHOLE = 1_000  # characters of a question's text that a log surely has not shortened
 SHORT = 80  # characters up to which a field beside a question may name a group of questions
 ZSTD = 93  # the method of a zip's member that Python reads from 3.14 on
@@ -74,14 +72,13 @@ class Content:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def alike(self) -> int:
-        """Questions whose text another one has too."""
-        return len(self.texts) - len({*self.texts.values()})
-
-    @property
-    def again(self) -> int:
-        """Answers that come again: of the same question, epoch and metric."""
-        return len(self.answers) - len({(of.question, of.epoch, of.metric) for of in self.answers})
+    def twice(self) -> dict[str, int]:
+        """What comes more than once, and how often."""
+        rows = {(of.question, of.epoch, of.metric) for of in self.answers}
+        return {
+            "questions with the text of another one": len(self.texts) - len({*self.texts.values()}),
+            "answers of a question, epoch and metric that come again": len(self.answers) - len(rows),
+        }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,20 +96,13 @@ class Log(File):
 
         answers = content.answers
         if all(math.isnan(answer.value) for answer in answers):
-            raise roles_of.refused(where, "no_scores", questions=len({answer.question for answer in answers}))
-        table = {
-            "model": [content.model] * len(answers),
-            "task": [content.task] * len(answers),
-            "question": [answer.question for answer in answers],
-            "epoch": [answer.epoch for answer in answers],
-            "metric": [answer.metric for answer in answers],
-            "value": pa.array([answer.value for answer in answers], pa.float64(), from_pandas=True),
-        }
-        beside = [answer.beside for answer in answers]
-        table |= {name: [_text(of.get(name)) for of in beside] for name in _groups(answers)}
-        columns, system = tuple(table), content.model
-        about: dict[str, Any] = {"content": content, "system": system, "path": path, "stamp": stamp(path)}
-        return cls(name=where, columns=columns, table=pa.table(table), **about)
+            raise roles_of.refused(where, "no_scores", questions=len(content.texts))
+        table: dict[str, Any] = {name: [getattr(content, name)] * len(answers) for name in ("model", "task")}
+        table |= {name: [getattr(of, name) for of in answers] for name in ("question", "epoch", "metric")}
+        table["value"] = pa.array([of.value for of in answers], pa.float64(), from_pandas=True)
+        table |= {name: [_text(of.beside.get(name)) for of in answers] for name in _groups(answers)}
+        about: dict[str, Any] = {"content": content, "system": content.model, "path": path, "stamp": stamp(path)}
+        return cls(name=where, columns=tuple(table), table=pa.table(table), **about)
 
     @property
     def counted(self) -> int:
@@ -145,7 +135,7 @@ def _groups(answers: Sequence[Answer]) -> list[str]:
     values: dict[str, set[str]] = {}
     for answer in answers:
         for name, value in answer.beside.items():
-            if name not in COLUMNS and value is not None:
+            if name.lower() not in COLUMNS and value is not None:
                 values.setdefault(name, set()).add(str(value) if isinstance(value, str | int | bool) else "x" * SHORT)
     most = len({answer.question for answer in answers})
     return [name for name, own in values.items() if len(own) < max(most, 2) and all(len(v) < SHORT for v in own)]
@@ -174,40 +164,35 @@ def stated(parts: Sequence[Part]) -> dict[tuple[str, str, str], Stated]:
 def findings(parts: Sequence[Part]) -> Iterator[Finding]:
     """What is left out of logs, what comes in them more than once, and which systems are called after their logs."""
     logs = [part for part in parts if isinstance(part, Log)]
-    left = [f"{log.name}: {n:,} {what}" for log in logs for what, n in log.content.left.items() if n]
-    if left:
-        yield kinds.LEFT_OUT_OF_LOGS.warning(len(left), what=roles_of.listed(left, NAMES))
-    twice = [
-        f"{log.name}: {n:,} {what}"
-        for log in logs
-        for n, what in ((log.content.alike, "questions with the text of another one"), (log.content.again, AGAIN))
-        if n
-    ]
-    if twice:
-        yield kinds.REPEATED_QUESTIONS.warning(len(twice), what=roles_of.listed(twice, NAMES))
+    left = {log.name: log.content.left for log in logs}
+    twice = {log.name: log.content.twice for log in logs}
+    for kind, counts in ((kinds.LEFT_OUT_OF_LOGS, left), (kinds.REPEATED_QUESTIONS, twice)):
+        if some := [f"{log}: {n:,} {what}" for log, own in counts.items() for what, n in own.items() if n]:
+            yield kind.warning(len(some), what=roles_of.listed(some, NAMES))
     renamed = sorted({log.system for log in logs if log.system != log.content.model})
     if renamed:
         yield kinds.SYSTEMS_OF_LOGS.note(len(renamed), systems=roles_of.listed(renamed, NAMES))
 
 
+FORMS: Sequence[Callable[[Log], str]] = (  # what a system can be called after, the first that tells its logs apart
+    lambda log: log.content.model,
+    lambda log: f"{log.content.model} ({log.path.absolute().parent.name})",
+    lambda log: f"{log.content.model} ({log.path.stem})",
+)
+
+
 def _systems(logs: Sequence[Log]) -> list[str]:
     """The name of each log's system: its model, with the folder or the file of models that have several logs."""
-    forms: list[Callable[[Log], str]] = [
-        lambda log: log.content.model,
-        lambda log: f"{log.content.model} ({log.path.absolute().parent.name})",
-        lambda log: f"{log.content.model} ({log.path.stem})",
-    ]
-    names = [""] * len(logs)
-    ordered = sorted(range(len(logs)), key=lambda i: logs[i].content.model)
-    for _, group in groupby(ordered, key=lambda i: logs[i].content.model):
-        own = list(group)
-        for form in forms:
-            named = [(form(logs[i]), logs[i].content.task) for i in own]
-            if len({*named}) == len(own) or form is forms[-1]:
-                for i, (name, _task) in zip(own, named, strict=True):
-                    names[i] = name
-                break
-    return names
+    of: dict[str, list[Log]] = {}
+    for log in logs:
+        of.setdefault(log.content.model, []).append(log)
+    chosen = {
+        model: next(
+            (form for form in FORMS if len({(form(log), log.content.task) for log in own}) == len(own)), FORMS[-1]
+        )
+        for model, own in of.items()
+    }
+    return [chosen[log.content.model](log) for log in logs]
 
 
 # Which files are logs -------------------------------------------------------------------------------------------------
@@ -233,38 +218,14 @@ def opened(path: Path, where: str) -> Log | None:
 def inside(folder: Path) -> list[Path]:
     """The logs in a folder and in those below it, as harnesses name them; beside them Inspect's `.json`."""
     named = {path for pattern in NAMED for path in folder.rglob(pattern)}
-    beside = {path for path in folder.glob("*.json") if named and _is_inspect(path)}
-    return sorted(named | beside)
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(HEAD)
-
-
-def _is_inspect(path: Path) -> bool:
-    if path.suffix.lower() == ARCHIVE:
-        return True
-    return path.suffix.lower() == ".json" and bool(re.match(rb'\s*\{\s*"version":\s*\d+,\s*"status":', _head(path)))
-
-
-def _is_lm_eval(path: Path) -> bool:
-    if path.suffix.lower() != ".jsonl":
-        return False
-    head = _head(path)
-    return bool(re.match(rb'\s*\{\s*"doc_id"\s*:', head)) and b'"doc"' in head
-
-
-def _is_helm(path: Path) -> bool:
-    return path.suffix.lower() == ".json" and all(
-        mark in _head(path) for mark in (b'"instance_id"', b'"train_trial_index"', b'"stats"')
-    )
+    return sorted(named | {path for path in folder.glob("*.json") if named and KINDS[0].holds(path)})
 
 
 # Inspect --------------------------------------------------------------------------------------------------------------
 
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partly correct, no answer
 MEANS, ERRORS = ("accuracy", "mean"), ("stderr", "clustered_stderr")
+SUMMARIES = ("summaries.json", "_journal/summaries/", "samples/")  # where samples stand, the shortest first
 
 
 def _inspect(path: Path) -> Content:
@@ -280,7 +241,7 @@ def _inspect(path: Path) -> Content:
         task=header["eval"]["task"].rpartition("/")[2],
         answers=answers,
         stated=[stated for of in scores if (stated := _stated(of, header))],
-        best={answer.metric: "high" for answer in answers},
+        best={_name(of): "high" for of in scores if "accuracy" in of["metrics"]},
         left={"samples without a score": unscored} if names else {},
         texts=asked,
     )
@@ -315,11 +276,14 @@ def _stated(score: Mapping[str, Any], header: Mapping[str, Any]) -> Stated | Non
     if not isinstance(mean, int | float):
         return None
     error = next((metrics[name] for name in ERRORS if isinstance(metrics.get(name), int | float)), math.nan)
-    name, scorer = score["name"], score.get("scorer") or score["name"]
-    config = header["eval"].get("config") or {}
-    usual = (config.get("epochs_reducer") or ["mean"])[0]
-    questions = score.get("scored_samples") or 0
-    return Stated(name if name == scorer else f"{scorer}/{name}", mean, error, questions, score.get("reducer") or usual)
+    usual = (header["eval"].get("config") or {}).get("epochs_reducer") or ["mean"]
+    return Stated(_name(score), mean, error, score.get("scored_samples") or 0, score.get("reducer") or usual[0])
+
+
+def _name(score: Mapping[str, Any]) -> str:
+    """What a score of the results is called among samples: its scorer, with the key of a scorer that has several."""
+    scorer = score.get("scorer") or score["name"]
+    return str(scorer if score["name"] == scorer else f"{scorer}/{score['name']}")
 
 
 def _document(path: Path) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
@@ -336,13 +300,9 @@ def _archive(path: Path) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]
         names = archive.namelist()
         if "header.json" not in names:
             raise InputError(roles_of.sentence("unfinished", status="started"))
-        summaries = [name for name in names if name == "summaries.json"] or [
-            name for name in names if name.startswith("_journal/summaries/")
-        ]
-        if summaries:
-            samples = [sample for name in summaries for sample in json.loads(_member(archive, name))]
-        else:
-            samples = [json.loads(_member(archive, name)) for name in names if name.startswith("samples/")]
+        found = ([name for name in names if name.startswith(start)] for start in SUMMARIES)
+        documents = [json.loads(_member(archive, name)) for name in next(filter(None, found), [])]
+        samples = [one for some in documents for one in (some if isinstance(some, list) else [some])]
         return json.loads(_member(archive, "header.json")), samples
 
 
@@ -372,30 +332,32 @@ NO_METRICS = {
 def _lm_eval(path: Path) -> Content:
     match = OF_SAMPLES.fullmatch(path.stem)
     task, date = (match["task"], match["date"] or "") if match else (path.stem, "")
-    results = _results(path.parent, date)
-    lines = list(_lines(path))
+    results, filters = _results(path.parent, date), set[str]()
     answers, texts = list[Answer](), dict[str, str]()
-    for line in lines:
+    for line in _lines(path):
         question, chosen = str(line["doc_id"]), line.get("filter", "none")
+        filters.add(chosen)
         texts[question] = line.get("doc_hash") or question
         beside = line["doc"] if isinstance(line["doc"], dict) else {}
         for name in line.get("metrics") or [name for name in line if name not in NO_METRICS]:
             if isinstance(value := line.get(name), int | float):
                 answers.append(Answer(question, "1", _filtered(name, chosen), float(value), beside))
-    if not answers:
-        raise InputError(roles_of.sentence("no_scores", questions=len(lines)))
-    higher = (results.get("higher_is_better") or {}).get(task) or {}
-    chosen_by = dict.fromkeys(line.get("filter", "none") for line in lines)
+    higher = _within(results, "higher_is_better", task)
     return Content(
-        model=results.get("model_name") or (results.get("config") or {}).get("model") or path.absolute().parent.name,
+        model=results.get("model_name") or _within(results, "config").get("model") or path.absolute().parent.name,
         task=task,
         answers=answers,
         stated=list(_stated_by(results, task)),
-        best={
-            _filtered(n, f): "high" if up else "low" for n, up in higher.items() if up is not None for f in chosen_by
-        },
+        best={_filtered(name, of): "high" if higher[name] else "low" for name in higher for of in filters},
         texts=texts,
     )
+
+
+def _within(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """An object in objects, empty where it is not there."""
+    for name in names:
+        results = results.get(name) or {}
+    return results
 
 
 def _filtered(metric: str, chosen: str) -> str:
@@ -423,17 +385,15 @@ def _results(folder: Path, date: str) -> Mapping[str, Any]:
 
 def _stated_by(results: Mapping[str, Any], task: str) -> Iterator[Stated]:
     """What the results state of the metrics of a task."""
-    own, samples = (results.get("results") or {}).get(task) or {}, (results.get("n-samples") or {}).get(task) or {}
-    made = ((results.get("configs") or {}).get(task) or {}).get("metric_list") or []
+    own, questions = _within(results, "results", task), _within(results, "n-samples", task).get("effective") or 0
+    made = _within(results, "configs", task).get("metric_list") or []
     ways = {of["metric"]: str(of.get("aggregation") or "mean") for of in made}
     for name, mean in own.items():
         metric, _, chosen = name.partition(",")
         if chosen and not metric.endswith("_stderr") and isinstance(mean, int | float):
             error = own.get(f"{metric}_stderr,{chosen}")
             error = error if isinstance(error, int | float) else math.nan
-            yield Stated(
-                _filtered(metric, chosen), mean, error, samples.get("effective") or 0, ways.get(metric, "mean")
-            )
+            yield Stated(_filtered(metric, chosen), mean, error, questions, ways.get(metric, "mean"))
 
 
 # HELM -----------------------------------------------------------------------------------------------------------------
@@ -463,10 +423,7 @@ def _helm(path: Path) -> Content:
         task=re.sub(r",?(model|model_deployment)=[^,]*", "", name),
         answers=answers,
         stated=list(_stated_in(_beside(path, "stats.json", []), split)),
-        left={
-            "perturbed instances": len(instances) - len(plain),
-            f"instances of other splits than {split}": len(others),
-        },
+        left={"perturbed instances": len(instances) - len(plain), f"instances not of the split {split}": len(others)},
     )
 
 
@@ -490,15 +447,22 @@ def _stated_in(stats: Iterable[Mapping[str, Any]], split: str | None) -> Iterato
 
 @dataclass(frozen=True)
 class Kind:
-    """A harness: the name of its log, whether a file is one, and what reads it."""
+    """A harness: the name of its log, how files of each suffix begin, and what reads one."""
 
     name: str
-    holds: Callable[[Path], bool]
+    begins: Mapping[str, bytes]
     read: Callable[[Path], Content]
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is such a log."""
+        if (pattern := self.begins.get(path.suffix.lower())) is None:
+            return False
+        with path.open("rb") as file:
+            return bool(re.match(pattern, file.read(HEAD)))
 
 
 KINDS = (
-    Kind("Inspect", _is_inspect, _inspect),
-    Kind("lm-evaluation-harness", _is_lm_eval, _lm_eval),
-    Kind("HELM", _is_helm, _helm),
+    Kind("Inspect", {ARCHIVE: b"", ".json": rb'\s*\{\s*"version":\s*\d+,\s*"status":'}, _inspect),
+    Kind("lm-evaluation-harness", {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
+    Kind("HELM", {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),
 )
