@@ -11,7 +11,6 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import listed, plural
 from evalkit.pages import page
 from evalkit.pages.page import also
-from evalkit.parameters.reports import SUCH
 from evalkit.studies import evaluation
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.paired import Significance
@@ -43,7 +42,10 @@ def claims(study: Significance) -> Html:
     questions = plural(evaluation.question(study), 2)
     columns = {"claim": each(lambda row: Cell(_claim(row, questions)))} | named("mean w")
     columns |= {study.leader: KINDS["[_]"]("value")} | named("its standard error=value_error #")
-    note = page.said("evaluation.claims_note", covers=_covers(study, questions))
+    wider = [claim.covers.capitalize() for claim in evaluation.coverage(study) if claim.cluster is not None]
+    whole = "".join(f" {name}: a new sample of these, each with its {questions}." for name in wider)
+    macro = " Pooled: the mean over all; macro: the mean of the means of tasks." if study.data.tasks is not None else ""
+    note = page.said("evaluation.claims_note", questions=questions, whole=whole, macro=macro)
     if len(study.headline):
         columns[" − ".join(study.opponents)] = KINDS["[_]"]("difference")
         columns |= named("standard error=difference_error # | p p")
@@ -51,18 +53,6 @@ def claims(study: Significance) -> Html:
         columns |= named("unpaired n")
         note += page.said("evaluation.pairs_note", questions=questions, alpha=alpha(study))
     return of_rows(page.said("evaluation.claims", study), frame, columns, note)
-
-
-def _covers(study: Significance, questions: str) -> str:
-    """What the claims of the table are about."""
-    names = [claim.covers for claim in evaluation.coverage(study)]
-    texts = [f"These {questions}: only their draws vary."] if names[0] != SUCH else []
-    texts.append(f"Such {questions}: a new sample of them.")
-    for clusters in names[names.index(SUCH) + 1 :]:
-        texts.append(f"{clusters.capitalize()}: a new sample of these, each with its {questions}.")
-    if study.data.tasks is not None:
-        texts.append("Pooled: the mean over all; macro: the mean of the means of tasks.")
-    return " ".join(texts)
 
 
 def _claim(row: Mapping[str, Any], questions: str) -> str:

@@ -142,9 +142,9 @@ class UnitValues:
 def _draws(table: Any, i: int) -> Draws:
     """The draws of a value of each unit; a unit of a block that has none has one, if any."""
     mean = table[f"v{i}"].to_numpy()
-    count = (~np.isnan(mean)).astype(np.float64)
+    count: Any = (~np.isnan(mean)).astype(np.int8)  # of tables without draws, which may be large, a byte
     if f"c{i}" not in table.column_names:
-        return Draws(count, mean, np.full(len(mean), np.nan))
+        return Draws(count, mean, np.broadcast_to(np.nan, len(mean)))
     stated = table[f"c{i}"].to_numpy()
     return Draws(np.where(np.isnan(stated), count, stated), mean, table[f"d{i}"].to_numpy())
 

@@ -167,7 +167,7 @@ def findings(parts: Sequence[Part]) -> Iterator[Finding]:
     left = {log.name: log.content.left for log in logs}
     twice = {log.name: log.content.twice for log in logs}
     for kind, counts in ((kinds.LEFT_OUT_OF_LOGS, left), (kinds.REPEATED_QUESTIONS, twice)):
-        if some := [f"{log}: {n:,} {what}" for log, own in counts.items() for what, n in own.items() if n]:
+        if some := [f"{what} in {log}: {n:,}" for log, own in counts.items() for what, n in own.items() if n]:
             yield kind.warning(len(some), what=roles_of.listed(some, NAMES))
     renamed = sorted({log.system for log in logs if log.system != log.content.model})
     if renamed:
