@@ -25,7 +25,7 @@ LINES = {
     "pages": 3_445,
     "parameters": 837,
     "reading": 6_252,
-    "statistics": 4_196,
+    "statistics": 4_194,
     "studies": 5_449,
     "top": 1_008,
 }

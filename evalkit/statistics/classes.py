@@ -31,6 +31,7 @@ from evalkit.statistics.summed import OfMoments, at_hand
 from evalkit.system import cached
 
 Change = Callable[[Rows], Rows]
+Parts = Sequence[tuple[float, Any]]
 SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "", "")
 
 
@@ -166,9 +167,9 @@ class Several:
         at, share, k = (group, key_of(chosen)), self.shares_in(kind, group), len(self.problems)
         there, moments = np.flatnonzero(share > 0).tolist(), self.means.get(at)
         columns = [i * k + c for c in there] + ([len(self.systems) * k + i] if isinstance(kind, Weighted) else [])
-        each = [self.one(Chosen(kind.of), group, i, c, moments) for c in there]
+        parts = [(float(share[c]), self.one(Chosen(kind.of), group, i, c, moments)) for c in there]
         more: Any = {"system": i, "powers": self.powers(at), "strata": self.strata(group)}
-        return self.mean(chosen, group, moments, columns, share[there].tolist(), each, **more)
+        return self.mean(chosen, group, moments, columns, parts, **more)
 
     def shares_in(self, kind: Any, group: int) -> Floats:
         """The share of each class or label in a mean."""
@@ -195,16 +196,13 @@ class Several:
         value, own = kind.read(kind.source(tables)), _form(moments, {column: 1.0})
         return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more)
 
-    def mean(
-        self, chosen: Chosen, group: int, moments: Any, columns: Sequence[int], shares: Sequence[float], each: Any,
-        **more: Any,
-    ) -> OfMean:  # fmt: skip
-        """A mean over classes or labels. columns, more: as of `OfMean`."""
-        of = self.problem(group, 0)[0]
+    def mean(self, chosen: Chosen, group: int, moments: Any, columns: Any, parts: Parts, **more: Any) -> OfMean:
+        """A mean over classes or labels. parts: of each its share and its metric. columns, more: as of `OfMean`."""
+        of, shares = self.problem(group, 0)[0], [share for share, _ in parts]
         kish = of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))
-        value = float(sum(share * one.value for share, one in zip(shares, each, strict=True)))
+        value = float(sum(share * one.value for share, one in parts))
         form = _form(moments, dict.fromkeys(columns, 1.0) | dict(zip(columns, shares, strict=False)))
-        more |= {"columns": columns, "shares": shares, "each": each}
+        more |= {"columns": columns, "shares": shares, "each": [one for _, one in parts]}
         return OfMean(chosen, moments, self.layout, value, form, of.n, kish - 1.0, **more)
 
 

@@ -215,12 +215,12 @@ class SummedLabels(Several):
         kind: Any = chosen.metric.kind
         if kind.totalled:
             return self._alone(number, chosen)
-        i, columns, moments = self.second.system, range(1, 1 + len(self.problems)), self.moved.alone[number].moments
-        each = [
-            self.area(Chosen(kind.of), 0, j, self.scores(0, i, j).at(threshold), moments.around_zero, column)
-            for j, column in enumerate(columns)
+        i, moments = self.second.system, self.moved.alone[number].moments.around_zero
+        parts = [
+            (share, self.area(Chosen(kind.of), 0, j, self.scores(0, i, j).at(threshold), moments, 1 + j))
+            for j, share in enumerate(self.shares_in(kind, 0).tolist())
         ]
-        return self.mean(chosen, 0, moments.around_zero, columns, self.shares_in(kind, 0).tolist(), each, system=i)
+        return self.mean(chosen, 0, moments, range(1, 1 + len(parts)), parts, system=i)
 
     def _alone(self, number: int, chosen: Chosen) -> OfMoments:
         """A metric of the system of which more is asked than of the others."""
