@@ -26,6 +26,7 @@ PUBLIC = {  # name -> module, or module:attribute; the types are in __init__.pyi
     "count": "metrics.counts:count",
     "counts": "metrics.counts",
     "curves": "metrics.curves",
+    "diff": "studies.diff:read",
     "diversity": "metrics.diversity",
     "drafts": "online.interleaving",
     "experiments": "online.experiments",

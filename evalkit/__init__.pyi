@@ -31,6 +31,7 @@ from evalkit.statistics.intervals import Estimate as Estimate
 from evalkit.statistics.significance import Comparison as Comparison
 from evalkit.statistics.significance import sign_flip as sign_flip
 import evalkit.studies.classification
+import evalkit.studies.diff
 import evalkit.studies.interleaving
 import evalkit.studies.ranking
 import evalkit.studies.rating
@@ -52,6 +53,7 @@ __all__ = [
     "count",
     "counts",
     "curves",
+    "diff",
     "diversity",
     "drafts",
     "experiments",
@@ -151,6 +153,42 @@ def classification(
     y_score: the scores: one per row or a column per class as predict_proba has them; of several systems a dict
     y_pred: the predicted classes, one per row; of several systems a dict
     sample_weight: the weights, one per row
+    """
+
+def diff(
+    old: Tables | None = None,
+    new: Tables | None = None,
+    *,
+    earlier: Tables | None = None,
+    metrics: Names | None = None,
+    gate: str | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> evalkit.studies.diff.Diff:
+    """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
+
+    Each is read from its file of units. A difference is new − old. Without `old` and `new`, the bundled sample is read.
+    Raises ParameterError for an invalid parameter, InputError for a report that is missing or of another kind.
+
+    >>> import evalkit as ek
+    >>> ek.diff(metrics="accuracy").account[["change", "changed", "left", "came"]].round(4).to_dict("records")
+    [{'change': 0.0046, 'changed': 0.0086, 'left': -0.0014, 'came': -0.0027}]
+
+    Arguments:
+
+    old: the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample
+    new: the later report, as old
+    earlier: reports before these two, in their order, for the series over time
+    metrics: the metrics to compare, the first decides; None: those of both reports
+    gate: better, not worse, or better or equivalent: what every system must be against the old report
+    title: the heading of the page; None: the report and its first input
+    note: what a reader should know first, below the heading
+    margin: differences within plus or minus this value are equivalent
+    level: confidence level of all intervals
+    seed: of all random draws
     """
 
 def interleaving(

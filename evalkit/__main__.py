@@ -24,6 +24,7 @@ from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
 
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
+STATUS = "exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed"
 COLLECTED = 50_000  # new objects before garbage is looked for: Python's 700 go through every import many times
 
 
@@ -85,11 +86,13 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
         commands.add_parser(
             "report",
             help="run a notebook and write its page, executed notebook and results",
-            epilog="exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed",
+            epilog=STATUS,
             add_help=False,
         ),
         notebooks,
     )
+    about = "compare two reports, or those of two folders by name, unit by unit"
+    _add_diff(commands.add_parser("diff", help=about, epilog=STATUS), notebooks)
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
@@ -119,28 +122,30 @@ def _add_report(parser: argparse.ArgumentParser, notebooks: Path) -> None:
     parser.set_defaults(folder_of_notebooks=notebooks)
     parser.add_argument("notebook", nargs="+", metavar="NOTEBOOK", help=f"{NAMED}; several make one report each")
     _add_parameters(parser)
-    parser.add_argument(
-        "-o", dest="folder", type=Path, default=Path("reports"), metavar="FOLDER", help="default: reports"
-    )
-    parser.add_argument(
-        "--name",
-        metavar="NAME",
-        help="name of the files, so that one folder can hold several reports; default: the notebook's name",
-    )
+    _add_written(parser, "the notebook's name")
     parser.add_argument(
         "--each",
         metavar="PATTERN",
         help='one report for each file that matches, such as "data/*.csv", as preds; "log=…" for another parameter',
     )
-    parser.add_argument(
-        "-j",
-        dest="workers",
-        type=_positive,
-        default=1,
-        metavar="N",
-        help="reports made at once, of several; default: 1",
-    )
     parser.set_defaults(run=_report)
+
+
+def _add_diff(parser: argparse.ArgumentParser, notebooks: Path) -> None:
+    forms = "NAME.units.parquet, NAME.json or NAME.html, or a folder of reports"
+    order = "the old report and the new one; earlier ones, for the series, stand before them"
+    parser.add_argument("reports", nargs="+", metavar="REPORT", help=f"{order}: {forms}")
+    _add_parameters(parser)
+    _add_written(parser, "diff, of folders diff-NAME")
+    parser.set_defaults(run=_diff, folder_of_notebooks=notebooks)
+
+
+def _add_written(parser: argparse.ArgumentParser, name: str) -> None:
+    folder, several = Path("reports"), "reports made at once, of several; default: 1"
+    names = f"name of the files, so that one folder can hold several reports; default: {name}"
+    parser.add_argument("-o", dest="folder", type=Path, default=folder, metavar="FOLDER", help="default: reports")
+    parser.add_argument("--name", metavar="NAME", help=names)
+    parser.add_argument("-j", dest="workers", type=_positive, default=1, metavar="N", help=several)
 
 
 NAMED = "a name such as ranking, or the path of a notebook"
@@ -209,6 +214,13 @@ def _report(options: argparse.Namespace) -> int:
     for message in outcome.messages:
         requests.say(message, outcome.status)
     return outcome.status
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from evalkit.commands import diffs
+
+    requests.quiet()
+    return diffs.main(options)
 
 
 def _parameters(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ import evalkit as ek
 from evalkit import page as terms
 from evalkit.catalogue import lookup
 from evalkit.findings import kinds
-from evalkit.parameters import REPORTS, cells
+from evalkit.parameters import NOTEBOOKS, cells
 
 TOP = Path(__file__).resolve().parents[1]
 PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
@@ -98,7 +98,8 @@ def claims() -> str:
 def parameters() -> str:
     """The text of docs/parameters.md."""
     tables = [
-        f"## {name}\n\n{cells.Listing(name, report.options().values()).markdown()}" for name, report in REPORTS.items()
+        f"## {name}\n\n{cells.Listing(name, report.options().values()).markdown()}"
+        for name, report in NOTEBOOKS.items()
     ]
     return "\n".join([INTRODUCTION, *tables])
 
@@ -119,7 +120,7 @@ def stub() -> str:
     for name, place in ek.PUBLIC.items():
         module, _, attribute = place.partition(":")
         parent, _, leaf = module.rpartition(".")
-        if name in REPORTS:
+        if name in NOTEBOOKS:
             reports.append(typed(name, getattr(ek, name)))
             imports.append(f"import evalkit.{module}")
         else:
@@ -144,7 +145,7 @@ def typed(name: str, report: Any) -> str:
 
 def parameters_cells() -> None:
     """Write the parameters cells of the notebooks."""
-    for name, report in REPORTS.items():
+    for name, report in NOTEBOOKS.items():
         notebook = nbformat.read(TOP / "notebooks" / f"{name}.ipynb", as_version=4)
         (cell,) = (cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
         cell.source = cells.source(report)

@@ -105,6 +105,8 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch):
     )
     for name, ending in reports.items():
         getattr(ek, name)().save(f"reports/{name}{ending}")
+    for week in ("last_week", "this_week") if reports else ():
+        ek.classification().save(f"{week}/classification.units.parquet")
     shutil.copy(system.bundled_notebooks() / "classification.ipynb", "mine.ipynb")
     Path("paper").mkdir()
     variables = {"ek": ek, "pd": pd, "plt": pyplot}

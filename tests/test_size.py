@@ -15,22 +15,22 @@ EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, token
 LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_491,
-    "commands": 465,
+    "commands": 518,
     "drawing": 1_402,
-    "findings": 79,
+    "findings": 80,
     "metrics": 2_039,
     "offline": 802,
     "online": 951,
     "page": 183,
-    "pages": 3_445,
-    "parameters": 837,
+    "pages": 3_572,
+    "parameters": 854,
     "reading": 6_252,
     "statistics": 4_194,
-    "studies": 5_449,
-    "top": 1_008,
+    "studies": 5_923,
+    "top": 1_014,
 }
-MODULES = 160
-TESTS = 17_883
+MODULES = 164
+TESTS = 18_066
 
 
 @cache

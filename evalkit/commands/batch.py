@@ -51,7 +51,7 @@ def plan(options: Any, settings: requests.Settings) -> list[Planned]:
         raise Refused(f"two reports would have the name {twice[0]!r}")
     if options.name is not None:
         raise Refused(f"--name names one report, got {len(asked)}")
-    return [_planned(name, path, more, options, settings) for name, path, more in asked]
+    return [planned(name, path, more, options, settings) for name, path, more in asked]
 
 
 def _asked(paths: Sequence[Path], inputs: Each | None) -> Iterator[tuple[str, Path, dict[str, str]]]:
@@ -64,7 +64,8 @@ def _asked(paths: Sequence[Path], inputs: Each | None) -> Iterator[tuple[str, Pa
                 yield f"{path.stem}-{name}", path, {inputs.parameter: file}
 
 
-def _planned(name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings) -> Planned:
+def planned(name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings) -> Planned:
+    """A report that is checked; or why it is refused."""
     try:
         return Planned(name, requests.job(path, options, settings, name, more))
     except Refused as error:

@@ -98,9 +98,9 @@ def listing(path: Path) -> Listing:
 
 def report_of(path: Path) -> type[Parameters] | None:
     """The parameters of a bundled notebook, None for any other."""
-    from evalkit.parameters import REPORTS
+    from evalkit.parameters import NOTEBOOKS
 
-    return REPORTS.get(path.stem) if path.resolve().parent == system.bundled_notebooks() else None
+    return NOTEBOOKS.get(path.stem) if path.resolve().parent == system.bundled_notebooks() else None
 
 
 # Parameters ---------------------------------------------------------------------------------------------------
@@ -160,10 +160,12 @@ def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[st
 
 def refuse_values(values: Mapping[str, Any], path: Path) -> None:
     """Refuse values, and inputs by their columns, that a bundled notebook would refuse, before a kernel starts."""
+    from evalkit.parameters import REPORTS
+
     if parameters := report_of(path):
         with one_line():
             asked = parameters.of(values)
-        if asked.given:  # the columns of the bundled sample are known
+        if asked.given and path.stem in REPORTS:  # the columns of the bundled sample are known
             from evalkit.studies import inspection
 
             with one_line():

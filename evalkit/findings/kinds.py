@@ -101,6 +101,7 @@ THEMES = {
     "EK5": "Splits and leakage",
     "EK6": "Fits and checks that are missing",
     "EK7": "Interleaving, A/B tests and simulations",
+    "EK8": "Two reports",
 }
 _ROWS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decode())  # in a Spark worker no file
 measured = SimpleNamespace(**_ROWS.pop("measured", {}))  # what simulations measured: sentences by name

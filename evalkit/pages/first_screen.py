@@ -54,7 +54,7 @@ def heading(report: str, asked: str, of: Origin) -> Html:
 
 def verdict(study: Study) -> Html:
     """The gate where one is set, the answer in a sentence, the comparisons behind it, and how they were tested."""
-    pieces = [_gate(study.gate)] if study.gate else []
+    pieces = gate(study)
     if not len(study.headline):
         return tables.stack([*pieces, _alone(study), gloss(study)])
     pieces += [tables.answer(_answer(study)), gloss(study)]
@@ -179,9 +179,12 @@ def _any(study: Study, names: Sequence[str]) -> str:
     return f"{'any of ' if len(names) > NAMED else ''}{_several(study, names, 'or')}"
 
 
-def _gate(gate: Mapping[str, Any]) -> Html:
+def gate(study: Study) -> list[Html]:
+    """Whether the gate is met, where one is set."""
+    if not (gate := study.gate):
+        return []
     kept = "met" if gate["passed"] else f"not met by {listed(gate.get('failed', []))}".removesuffix(" by ")
-    return tables.verdict("pass" if gate["passed"] else "fail", Cell(f"gate: {gate['rule']}: {kept}"))
+    return [tables.verdict("pass" if gate["passed"] else "fail", Cell(f"gate: {gate['rule']}: {kept}"))]
 
 
 def _value(study: Study, system: str) -> str:

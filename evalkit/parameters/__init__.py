@@ -3,9 +3,11 @@
 from evalkit.parameters.cells import check, values
 from evalkit.parameters.kinds import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, Wholes
 from evalkit.parameters.reports import (
+    NOTEBOOKS,
     REPORTS,
     Classification,
     Compared,
+    Diff,
     Interleaving,
     Parameters,
     Ranking,

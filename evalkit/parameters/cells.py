@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalkit.parameters.kinds import VALUE, WRITTEN, Parameter, Schema, refuse_unknown, value_of
-from evalkit.parameters.reports import REPORTS, Parameters
+from evalkit.parameters.reports import NOTEBOOKS, Parameters
 
 INJECTED = "# Parameters\n"  # the first line of the cell that papermill inserts after the parameters cell
 SETTINGS = "# settings: "  # the last line of that cell, where parameters came from a file of settings
@@ -81,7 +81,7 @@ def values() -> dict[str, Any]:
         """Names that are variables, less three times those that are not: a notebook has variables of its own."""
         return sum(1 if name in variables else -3 for name in report.options())
 
-    report = max(REPORTS.values(), key=fit)
+    report = max(NOTEBOOKS.values(), key=fit)
     return {name: variables[name] for name in report.options() if name in variables}
 
 

@@ -484,6 +484,24 @@ class Interleaving(Compared, Resources):
     )
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Diff(Compared):
+    """The parameters of the diff of two reports."""
+
+    old: Any = option(DATA, "the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample")
+    new: Any = option(DATA, "the later report, as old")
+    earlier: Any = option(DATA, "reports before these two, in their order, for the series over time")
+    metrics: tuple[Any, ...] = option(TEXTS, "the metrics to compare, the first decides; None: those of both reports")
+    gate: str | None = option(
+        one_of("better", "not worse", "better or equivalent"),
+        "better, not worse, or better or equivalent: what every system must be against the old report",
+    )
+    baseline: str | None = None  # the old report; these four are no parameters of a diff
+    data_date: str | None = None
+    header: str | None = None
+    units: bool | None = None
+
+
 REPORTS: dict[str, type[Parameters]] = {
     "classification": Classification,
     "interleaving": Interleaving,
@@ -492,3 +510,4 @@ REPORTS: dict[str, type[Parameters]] = {
     "significance": Significance,
     "validation": Validation,
 }
+NOTEBOOKS = REPORTS | {"diff": Diff}  # the last reads reports

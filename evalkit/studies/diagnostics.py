@@ -223,7 +223,7 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
 def best_two(study: Study) -> pd.DataFrame:
     """With a baseline the two best other systems, compared outside the family: p times the number of their pairs."""
     others = [name for name in study.order if name != study.settings.baseline]
-    if not study.settings.baseline or len(others) < 2 or not len(study.headline):
+    if study.settings.baseline not in study.order or len(others) < 2 or not len(study.headline):
         return pd.DataFrame()
     try:
         c = study.compare(study.primary, (others[0], others[1]))

@@ -194,7 +194,8 @@ class Validation(Shown, Study):
         listed = Listed.of(e.named(self.rows), cluster, self.tests)
         labels = e.classes if len(e.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
-        return Units(self.rows.size, units.of_rows(rows, self.settings.metrics, listed, labels), ("fold",), labels)
+        blocks = units.of_rows(rows, self.settings.metrics, listed, labels)
+        return Units(self.rows.size, blocks, ("fold",), labels, e.id is not None)
 
     # Fold by fold
 

@@ -134,7 +134,8 @@ class RowStudy(Shown, Study):
             blocks = units.of_rows(self.measured.rows, self.settings.metrics, listed, self.names)
         else:
             blocks = self._read_again(self.blocks)
-        return Units(len(self.account), blocks, self.settings.segments, self.names)
+        named = "id" in self.account.columns
+        return Units(len(self.account), blocks, self.settings.segments, self.names, named)
 
     def _read_again(self, table: Blocks) -> Iterator[units.Block]:
         for block in table.again(len(self.account)):

@@ -23,7 +23,9 @@ import pyarrow as pa
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows, Sums
+from evalkit.parameters import Resources
 from evalkit.reading.tables.table import Slice
+from evalkit.studies import provenance
 from evalkit.system import UNITS
 
 if TYPE_CHECKING:
@@ -134,13 +136,15 @@ class Block:
 class Units:
     """The units of a study. size: units per system. blocks: the rows of the file, an iterator.
 
-    segments: the columns that have slices. labels: all classes or labels.
+    segments: the columns that have slices. labels: all classes or labels. named: whether units have ids of their own,
+    else they are numbered.
     """
 
     size: int
     blocks: Iterable[Block]
     segments: Sequence[str] = ()
     labels: Sequence[str] = ()
+    named: bool = True
 
 
 # Terms and rows -------------------------------------------------------------------------------------------------------
@@ -349,11 +353,25 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 
 def _about(report: str, every: Mapping[str, tuple[Study, Units]], names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What the file says of itself: the report, its metrics in order, what a unit is, all classes in order."""
+    """What the file says of itself: the report, its metrics in order, what a unit is, all classes in order.
+
+    Also whether units have ids, and what made the report: inputs, parameters that can change a number, and versions.
+    """
     metrics = [
-        {"table": of, "metric": chosen.label, "structure": chosen.metric.structure, "best": chosen.metric.best}
+        {"table": of, "metric": chosen.label, "structure": chosen.metric.structure} | _finite(provenance.metric(chosen))
         for of, (study, _) in every.items()
         for chosen in study.settings.metrics
     ]
     units = {of: study.unit_name for of, (study, _) in every.items()}
-    return {"schema": FORM, "report": report, "unit": units, "metrics": metrics, "classes": list(names["class"])}
+    studies = [study for study, _ in every.values()]
+    inputs = provenance.inputs(dict.fromkeys(source for study in studies for source in study.sources))
+    given = {name: value for name, value in studies[0].p.given.items() if name not in Resources.options()}
+    about = {"schema": FORM, "report": report, "unit": units, "metrics": metrics, "classes": list(names["class"])}
+    about |= {"named": {of: units.named for of, (_, units) in every.items()}, "inputs": inputs}
+    return about | {"parameters": provenance.printable(given), "versions": provenance.versions()}
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without its name, of which a limit that is infinite is null, as JSON has no word for it."""
+    infinite = (float("inf"), float("-inf"))
+    return {key: None if value in infinite else value for key, value in row.items() if key != "name"}

@@ -1,0 +1,180 @@
+"""The words, tables and figures of the page of a diff."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from evalkit.drawing import figures, plots, tables
+from evalkit.drawing.exports import Results
+from evalkit.drawing.figures import Figure
+from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
+from evalkit.findings import kinds
+from evalkit.findings.kinds import NOTE, WARNING, Finding
+from evalkit.numbers import counted, decimals, listed, number, percent, plural, signed
+from evalkit.pages import explorer, first_screen, page
+from evalkit.studies.diff import Diff, date_of, shown
+
+page.offered(__name__)
+
+
+def title(study: Diff) -> Html:
+    """The title and what was asked."""
+    old, new = (shown(file) for file in (study.old, study.new))
+    dates = [f"{shown(file)}: data of {date}" for file in (study.old, study.new) if (date := date_of(file))]
+    units = counted(study.account["common"].max(), f"common {study.unit_name}")
+    asked = f"What changed between two {study.new.about['report']} reports, by {study.primary.label}, on {units}?"
+    return tables.heading(study.p.title or f"Diff: {new} against {old}", asked, *filter(None, [study.p.note, *dates]))
+
+
+def verdict(study: Diff) -> Html:
+    """That nothing differs; or the answer, and the comparisons behind it."""
+    if not study.same:
+        return first_screen.verdict(study)
+    units = f"both reports have the same {plural(study.unit_name, 2)} with the same values"
+    return tables.stack([*first_screen.gate(study), tables.answer(f"No difference: {units}.")])
+
+
+def findings(study: Diff) -> Html:
+    """What to know before any number."""
+    return tables.findings(every_finding(study))
+
+
+def every_finding(study: Diff) -> list[Finding]:
+    """Every finding of a diff."""
+    return [*_causes(study), *_units(study), *_alone(study)]
+
+
+def _causes(study: Diff) -> Iterator[Finding]:
+    """What the files prove of the cause: what differs in what made both reports."""
+    differs = study.changes[~study.changes["same"]]
+    causes = {kind: listed(part["what"]) for kind, part in differs.groupby("kind", sort=False)}
+    if not (study.old.about.get("inputs") and study.new.about.get("inputs")):
+        yield kinds.CAUSE_UNKNOWN.note()
+    elif not causes:
+        yield kinds.ONLY_VERSIONS.note(0, "nothing")
+    elif {*causes} == {"version"}:
+        yield kinds.ONLY_VERSIONS.note(len(differs), "versions", names=causes["version"])
+    else:
+        words = "; ".join(f"{kind}s: {names}" for kind, names in causes.items())
+        same = listed(f"{kind}s" for kind in study.changes["kind"].unique() if kind not in causes)
+        severity = WARNING if {"definition", "unit"} & {*causes} else NOTE
+        yield kinds.CAUSES.rated(severity, len(differs), causes=words, same=same or "nothing")
+    if study.relabelled:
+        yield kinds.RELABELLED.warning(study.relabelled, rows=counted(study.relabelled, "row"))
+
+
+def _units(study: Diff) -> Iterator[Finding]:
+    """How many units are common, left and came; that there are none, or that they have no names."""
+    row, units = study.account.iloc[0], plural(study.unit_name, 2)
+    if row["common"]:
+        common, left, came = (int(row[name]) for name in ("common", "only_old", "only_new"))
+        yield kinds.COMMON_UNITS.note(common, units=units, common=common, left=left, came=came)
+    else:
+        has_names = all(of.named for of in study.both(study.primary).values())
+        yield kinds.NO_COMMON_UNITS.warning(0, "apart" if has_names else "unnamed", units=units)
+
+
+def _alone(study: Diff) -> Iterator[Finding]:
+    if study.alone:
+        yield kinds.NOT_COMPARED.warning(len(study.alone), names=listed(study.alone))
+
+
+def causes(study: Diff) -> Html:
+    """The inputs of both reports, and what else differs in what made them."""
+    frame = study.changes[~study.changes["same"] | (study.changes["kind"] == "input")]
+    columns = named("kind | what w | old w | new w")
+    columns[""] = each(lambda row: Cell("the same" if row["same"] else "differs", kind="text"))
+    note = f"The other {len(study.changes) - len(frame)} facts (parameters, definitions, unit, versions) are the same."
+    return tables.folded("What made the two reports", of_rows("Inputs, and what differs", frame, columns, note))
+
+
+def account(study: Diff) -> Html:
+    """The change of each metric, as the exact sum of three terms."""
+    return account_table(study.account, page.said("diff.account_note", level=percent(study.settings.level)))
+
+
+def account_table(frame: pd.DataFrame, note: str = "") -> Html:
+    """The same of a frame, with as many decimals as the sum of the terms asks for."""
+    rows = []
+    for _, part in frame.groupby("metric", sort=False):
+        width = decimals(part["changed"], part["low"], part["high"])
+        places = 1 + max(width, decimals([*part["left"], *part["came"]]) if (part["low"] == part["high"]).all() else 0)
+        for row in part.to_dict("records"):
+            values = [number_cell(row[name], places) for name in ("old", "new")]
+            terms = [number_cell(row[name], places, signed) for name in ("change", "left", "came")]
+            terms.insert(1, with_interval(row["changed"], row["low"], row["high"], signed, places))
+            words = [Cell(row[name], kind="text") for name in ("metric", "system", "verdict")]
+            rows.append([*words[:2], *values, *terms, _sizes(row), words[2]])
+    heads = ["metric", "system", "old", "new", "change", "= common units changed", "+ units left", "+ units came"]
+    caption = "Change = common units changed + units left + units came"
+    return tables.table(caption, [*heads, "common / left / came", "verdict"], rows, note)
+
+
+def _sizes(row: Mapping[str, Any]) -> Cell:
+    return Cell(" / ".join(f"{int(row[name]):,}" for name in ("common", "only_old", "only_new")))
+
+
+def segments(study: Diff) -> Html:
+    """The metric that decides in each slice; mix and within of a mean or ratio."""
+    frame = study.segments
+    if not len(frame):
+        return Html("")
+    additive = frame["mix"].notna().any()
+    columns: dict[str, Column] = {"slice": each(lambda row: f"{row['segment']} {row['slice']}")}
+    columns |= named("system w | old # | new #")
+    columns["difference on common units"] = tables.limits("difference", "difference_low", "difference_high", signed)
+    columns |= named("adjusted p=adjusted p" + (" | mix ± | within ±" if additive else ""))
+    columns["common / left / came"] = each(_sizes)
+    note = page.said("diff.segments_note") if additive else page.said("diff.segments_not_additive", study)
+    return of_rows(f"{study.primary.label} by segment", frame, columns, note)
+
+
+def moved(study: Diff) -> Html:
+    """The common units that moved most."""
+    frame = study.moved
+    if not len(frame):
+        return tables.paragraph(f"No common {study.unit_name} has another {study.primary.label} in the new report.")
+    beside = {name: frame[name].tolist() for name in frame.columns[5:]}
+    columns: dict[str, list[Cell | str]] = {"system": [Cell(name, kind="text") for name in frame["system"]]}
+    for name in ("old", "new", "difference"):
+        places, show = decimals(frame[name]), signed if name == "difference" else number
+        columns[name] = [number_cell(value, places, show) for value in frame[name]]
+    note = page.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
+    which, of, units = f"The {counted(len(frame), study.unit_name)} that moved most", study.primary.label, frame["unit"]
+    rows = explorer.Explored(which, of, study.unit_name, units.tolist(), beside, columns, (), note)
+    return explorer.listing(rows)
+
+
+def series(study: Diff) -> Figure | Html:
+    """The metric that decides along the reports, with intervals."""
+    frame = study.series
+    if not len(frame):
+        return Html("")
+    frame = frame.assign(name=frame["date"].where(frame["date"] != "", frame["report"]) + " " + frame["system"])
+    caption = page.said("diff.series", study, level=percent(study.settings.level))
+    drawn: dict[str, Any] = {"label": study.primary.label, "zero": False, "height": figures.tall(len(frame))}
+    return figures.picture(plots.intervals, frame, caption=caption, says=page.listed(frame), **drawn)
+
+
+def definitions(study: Diff) -> Html:
+    """The metrics, the terms of the account and the tests."""
+    return tables.definitions([*page.metric_definitions(study), *page.meanings("diff")])
+
+
+origin = page.origin
+
+
+def results(study: Diff) -> Results:
+    """Every number of the page, unrounded."""
+    frames = {"account": study.account, "by_segment": study.segments, "moved": study.moved}
+    frames |= {"series": study.series, "changes": study.changes}
+    more = {"compared": study.new.about["report"], "same": study.same, "not_compared": study.alone}
+    return page.results(study, every_finding(study), more | page.records(**frames))
+
+
+SUMMARY = (verdict, account, page.comparisons)
+PIECES = (
+    *(title, verdict, findings, causes, account, page.differences, page.comparisons, segments),
+    *(moved, series, definitions, origin),
+)

@@ -1,0 +1,341 @@
+"""The diff of two reports: every metric of every system on the units of both, and where its change comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from evalkit import parameters, report, system
+from evalkit.arrays import InputError, ParameterError, ratio
+from evalkit.catalogue.metric import Chosen
+from evalkit.drawing.shown import Shown
+from evalkit.limits import USUAL, Limits
+from evalkit.parameters.kinds import DATA, did_you_mean
+from evalkit.reading.tables.parts import Source, stamp
+from evalkit.statistics import inference, significance
+from evalkit.statistics.significance import Comparison
+from evalkit.studies import study, unit_files, units
+from evalkit.studies.study import EVERY, Member, Row, Study, Tested, estimate_columns, frame, once, with_limits
+from evalkit.studies.unit_files import Joined, UnitFile
+
+SAMPLE: dict[str, Any] = {side: system.bundled_root() / "data" / "two_days" / side for side in ("old", "new")}
+OLD_REPORT = "the old report"
+MOST = 500  # units that moved, as a page lists them
+UNHASHED = "unknown"  # what is not a file
+UNREAD = ("title", "note", "data_date", "gate", "units")  # parameters of a report that change no number of its units
+
+
+def study_of(p: parameters.Diff, limits: Limits = USUAL) -> Diff:
+    """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
+
+    Each is read from its file of units. A difference is new − old. Without `old` and `new`, the bundled sample is read.
+    Raises ParameterError for an invalid parameter, InputError for a report that is missing or of another kind.
+
+    >>> import evalkit as ek
+    >>> ek.diff(metrics="accuracy").account[["change", "changed", "left", "came"]].round(4).to_dict("records")
+    [{'change': 0.0046, 'changed': 0.0086, 'left': -0.0014, 'came': -0.0027}]
+    """
+    p = p.filled(SAMPLE) if p.old is None and p.new is None else p
+    if p.old is None or p.new is None:
+        raise ParameterError(f"old and new: both must be given, got only {'new' if p.old is None else 'old'}")
+    earlier = p.earlier if isinstance(p.earlier, list | tuple) else [] if p.earlier is None else [p.earlier]
+    paths = [located(given) for given in (*earlier, p.old, p.new)]
+    return Diff.of(*unit_files.read(paths), p, limits)
+
+
+read = parameters.reader(parameters.Diff)(study_of)
+
+
+def located(given: Any) -> Path:
+    """The file of units of a report, of which any file is named, or the folder where it is alone.
+
+    Raises InputError where there is none, or are several.
+    """
+    path = Path(given).expanduser()
+    name = path.name.removesuffix(report.UNITS)
+    stem = next((name.removesuffix(end) for end in (".html", ".ipynb", ".json") if name.endswith(end)), name)
+    files = sorted(path.glob(f"*{report.UNITS}")) if path.is_dir() else [path.with_name(f"{stem}{report.UNITS}")]
+    if len(files) > 1:
+        raise InputError(
+            f"{path}: must hold one report, got {', '.join(file.name for file in files)}; name one of them"
+        )
+    if not files or not files[0].is_file():
+        wanted = f"*{report.UNITS}" if path.is_dir() else f"{stem}{report.UNITS}"
+        raise InputError(f"{path}: the units of the report, {wanted}, are missing; make it again with units=yes")
+    return files[0]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diff(Shown, Study):
+    """The study of two reports.
+
+    files: the earlier reports, then the old and the new one. names: of all units, by their number. joined: (metric, new
+    name of the system) -> both sides. partner: new name -> old name.
+    """
+
+    report: ClassVar[str] = "diff"
+    differences_are: ClassVar[str] = "Differences on the common units"
+
+    files: Sequence[UnitFile]
+    names: pa.Array
+    joined: Mapping[tuple[str, str], Joined]
+    partner: Mapping[str, str]
+
+    @classmethod
+    def of(cls, files: Sequence[UnitFile], names: pa.Array, p: parameters.Diff, limits: Limits) -> Diff:
+        """The study of files; raises InputError where they have no metric of a system in common."""
+        old, new = files[-2:]
+        for file in files:
+            if file.about["report"] != new.about["report"]:
+                kinds = " and ".join(sorted({file.about["report"], new.about["report"]}))
+                raise InputError(f"{shown(file)} and {shown(new)} must be of one report, got {kinds}")
+        partner = partners(old.words["system"], new.words["system"])
+        labels = asked(p.metrics, [label for label in new.metrics if label in old.metrics])
+        keys = [(label, name) for label in labels for name in partner]
+        sides = [(key, Joined.of(files[-2:], key[0], (partner[key[1]], key[1]))) for key in keys]
+        joined = {key: both for key, both in sides if both is not None}
+        if not joined:
+            raise InputError(f"{shown(old)} and {shown(new)} must share a metric and a system that their units tell")
+        metrics = (unit_files.chosen(new.metrics[label]) for label in dict.fromkeys(label for label, _ in joined))
+        settings = study.settings(replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits)
+        systems = tuple(side for name in partner for side in (f"new {name}", f"old {partner[name]}"))
+        study.check_systems(settings, (*systems, OLD_REPORT))
+        sources = tuple(Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files)
+        return cls(settings, systems, {}, p, sources, files, names, joined, partner)
+
+    @property
+    def old(self) -> UnitFile:
+        """The units of the old report."""
+        return self.files[-2]
+
+    @property
+    def new(self) -> UnitFile:
+        """The units of the new report."""
+        return self.files[-1]
+
+    @property
+    def unit_name(self) -> str:
+        """What the new report calls its unit."""
+        return str(self.new.about["unit"][self.new.metrics[self.primary.label]["table"]])
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the metric that decides is a mean of values of units."""
+        return all(of.averaged for of in self.both(self.primary).values())
+
+    def both(self, chosen: Chosen) -> dict[str, Joined]:
+        """A metric of each system that both reports have."""
+        return {name: of for (label, name), of in self.joined.items() if label == chosen.label}
+
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Any:
+        """A metric of a side on the common units; on all its own where none is common."""
+        names = [name for name in self.partner if system in (f"new {name}", f"old {self.partner[name]}")]
+        return self.joined[chosen.label, names[0]].statistics[int(system.startswith("old "))]
+
+    @once
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """New less old."""
+        return self._compared(self.joined[chosen.label, pair[0].split(" ", 1)[1]])
+
+    def _compared(self, both: Joined) -> Comparison:
+        return both.comparison(replace(self.inference_options(2), level=self.test_level))
+
+    def _pairs(self, chosen: Chosen) -> list[tuple[str, str]]:
+        return [(f"new {name}", f"old {self.partner[name]}") for name in self.both(chosen)]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:  # type: ignore[override]
+        """The new and the old side of each system that has the metric that decides."""
+        return self._pairs(self.primary)
+
+    @property
+    def order(self) -> list[str]:  # type: ignore[override]
+        """The sides of these systems."""
+        return [name for pair in self.pairs for name in pair]
+
+    @property
+    def families(self) -> list[list[Tested]]:
+        """The systems of each metric that has a direction."""
+        return [[(chosen, pair) for pair in self._pairs(chosen)] for chosen in self.directed]
+
+    @frame
+    def estimates(self) -> Iterator[Row]:
+        """Every metric of both sides of each system, on the common units."""
+        for chosen in self.settings.metrics:
+            for name in (side for pair in self._pairs(chosen) for side in pair):
+                yield {"metric": chosen.label, "system": name} | vars(self.estimate(chosen, name))
+
+    def units_held(self) -> units.Units:
+        """None: those of the two reports are files."""
+        return units.Units(0, ())
+
+    # Where the change comes from
+
+    @frame
+    def account(self) -> Iterator[Row]:
+        """The change of each metric over all units, and its terms, which add up to it; NaN without common units.
+
+        changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) − M_old(all).
+        came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
+        """
+        words = {(row["metric"], row["first"]): row["verdict"] for row in self.comparisons.to_dict("records")}
+        for (label, name), of in self.joined.items():
+            chosen = next(metric for metric in self.settings.metrics if metric.label == label)
+            old, new, n = of.old.value, of.new.value, of.common.size
+            a, b = (of.paired.old.value, of.paired.new.value) if n else (np.nan, np.nan)
+            e = self.compare(chosen, (f"new {name}", f"old {self.partner[name]}")).difference
+            whole = {"metric": label, "system": name, "old": old, "new": new, "change": new - old}
+            parts = {"changed": b - a, "low": e.low, "high": e.high, "left": a - old, "came": new - b}
+            yield whole | parts | _sizes(of) | {"verdict": words.get((label, f"new {name}"), "")}
+
+    @frame
+    def segments(self) -> Iterator[Row]:
+        """The metric that decides in each slice that both reports have a column for: values, and the paired difference.
+
+        mix, within: what the changes of the slice's share and of its value add to the change of the whole, each at the
+        mean of the other (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
+        """
+        columns = [name for column, name in self.new.segments.items() if column in self.old.segments]
+        labels = {name: dict.fromkeys(self.new.words[name] + self.old.words[name]) for name in columns}
+        slices = [(name, label) for name in columns for label in labels[name]]
+        rows = [self._in_slice_of(name, of, *part) for part in slices for name, of in self.both(self.primary).items()]
+        adjusted = significance.holm([row["p"] for row in rows])
+        yield from (row | {"adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True))
+
+    def _in_slice_of(self, name: str, of: Joined, column: str, label: str) -> Row:
+        part = of.within(column, label)
+        nothing = inference.undefined(self.settings.level, self.unit_name)
+        c = self._compared(part) if part.common.size > 1 else nothing
+        place = {"segment": column.removeprefix(units.segment("")), "slice": label, "system": name}
+        values = {"old": part.old.value, "new": part.new.value, "p": c.p_value}
+        return place | values | with_limits({"difference": c.difference}) | _split(of, part) | _sizes(part)
+
+    @frame
+    def moved(self) -> Iterator[Row]:
+        """The common units that the metric that decides moved most on: old and new value, difference, slices.
+
+        difference: new − old of a mean; of any other metric how far the unit moves the difference, to first order.
+        """
+        every = [self._moved(name, of.paired) for name, of in self.both(self.primary).items() if of.common.size]
+        if every:
+            rows = pd.concat(every).query("difference != 0")
+            order = np.argsort(-rows["difference"].abs().to_numpy(), kind="stable")[:MOST]
+            yield from rows.iloc[order].to_dict("records")
+
+    def _moved(self, name: str, of: Joined) -> pd.DataFrame:
+        place = {"unit": self.names.take(pa.array(of.common)).to_pylist(), "system": name}
+        sides = {"old": of.old.each, "new": of.new.each}
+        by = sides["new"] - sides["old"] if of.averaged else of.new.moved - of.old.moved
+        first = of.new.at[np.unique(of.new.unit, return_index=True)[1]]
+        columns = self.new.segments.items()
+        slices = {to: np.array([*self.new.words[name], ""], object)[self.new.code[name][first]] for to, name in columns}
+        return pd.DataFrame(place | sides | {"difference": by} | slices)
+
+    @frame
+    def series(self) -> Iterator[Row]:
+        """The metric that decides of every report and system, on all units of each; empty of two reports."""
+        label, names = self.primary.label, dict.fromkeys([*self.partner, *self.partner.values()])
+        for file in self.files if len(self.files) > 2 else ():
+            for name in names if label in file.metrics else ():
+                if side := file.side(label, name):
+                    e = inference.estimate(side.statistic(mean=side.averaged), self.inference_options(1))
+                    yield {"date": date_of(file), "report": shown(file), "system": name} | estimate_columns(e)
+
+    # What the files prove
+
+    @cached_property
+    def same(self) -> bool:
+        """Whether the units of both reports are the same, value for value."""
+        return bool(self.old.table.equals(self.new.table))
+
+    @cached_property
+    def alone(self) -> list[str]:
+        """Metrics and systems that are not compared, as one report lacks them or its units do not tell them."""
+        told = {label for label, _ in self.joined} | {*self.partner, *self.partner.values()}
+        every = [*self.new.metrics, *self.old.metrics] if not self.p.metrics else []
+        every += self.new.words["system"] + self.old.words["system"]
+        return [name for name in dict.fromkeys(every) if name not in told]
+
+    @frame
+    def changes(self) -> Iterator[Row]:
+        """What made both reports: its kind (input, parameter, definition, unit, version), what it is, old and new."""
+        old, new = (_facts(file) for file in (self.old, self.new))
+        for kind, what in {**old, **new}:
+            sides = [side.get((kind, what), "none") for side in (old, new)]
+            same = sides[0] == sides[1] and not sides[0].endswith(UNHASHED)
+            yield {"kind": kind, "what": what, "old": sides[0], "new": sides[1], "same": same}
+
+    @property
+    def relabelled(self) -> int:
+        """Rows of common units whose actual value is another one in the new report."""
+        return max(of.relabelled for of in self.joined.values())
+
+
+def partners(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
+    """New name of a system -> its old name: those of one name, or the only one of each report.
+
+    >>> partners(["a", "b"], ["b", "c"]), partners(["v1"], ["v2"])
+    ({'b': 'b'}, {'v2': 'v1'})
+    """
+    shared = {name: name for name in new if name in old}
+    return shared or ({new[0]: old[0]} if len(old) == len(new) == 1 else {})
+
+
+def asked(names: Sequence[str], shared: Sequence[str]) -> list[str]:
+    """The metrics to compare; raises ParameterError for one that is not in both reports."""
+    if unknown := [name for name in names if name not in shared]:
+        near = did_you_mean(unknown[0], shared)
+        raise ParameterError(f"metrics: {unknown[0]!r} must be in both reports{near}; they share {', '.join(shared)}")
+    return list(names or shared)
+
+
+def date_of(file: UnitFile) -> str:
+    """When the data of a report were collected, as it says."""
+    return str(file.about.get("parameters", {}).get("data_date") or "")
+
+
+def shown(file: UnitFile) -> str:
+    """A report with its folder, which may tell the day."""
+    return "/".join([*file.path.parts[-2:-1], file.path.name.removesuffix(report.UNITS)])
+
+
+def _sizes(of: Joined) -> dict[str, int]:
+    n = of.common.size
+    return {"common": n, "only_old": of.old.size - n, "only_new": of.new.size - n}
+
+
+def _split(of: Joined, part: Joined) -> dict[str, float]:
+    """What a slice adds to the change of a mean or ratio by its share and by its value, which is that of both where one
+    report has no such units."""
+    if not of.old.termed:
+        return {"mix": np.nan, "within": np.nan}
+    sides = [(of.old, part.old), (of.new, part.new)]
+    a, b = (float(ratio(own.sums.size.sum(), whole.sums.size.sum())) for whole, own in sides)
+    old, new = (part.old.value, part.new.value)
+    old, new = (new if np.isnan(old) else old, old if np.isnan(new) else new)
+    if np.isnan(old):
+        return {"mix": 0.0, "within": 0.0}
+    return {"mix": (b - a) * (old + new - of.old.value - of.new.value) / 2, "within": (a + b) / 2 * (new - old)}
+
+
+def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
+    """What a report says of itself: (kind, what) -> text."""
+    about, given = file.about, file.about.get("parameters", {})
+    tables = [name for name, entry in parameters.REPORTS[about["report"]].options().items() if entry.kind is DATA]
+    facts = {("unit", "unit"): ", ".join(about["unit"].values())}
+    for source in about.get("inputs", []):
+        role = next((name for name in tables if str(given.get(name, "")) == source["name"]), tables[0])
+        number = sum(what.startswith(role) for kind, what in facts if kind == "input") + 1
+        text = f"{PurePath(source['name']).name}, {source['rows']:,} rows, SHA-256 {source['sha256'] or UNHASHED}"
+        facts["input", f"{role} {number}"] = text
+    facts |= {("parameter", name): str(value) for name, value in given.items() if name not in (*tables, *UNREAD)}
+    for label, of in file.metrics.items():
+        facts["definition", label] = ", ".join(str(of[key]) for key in ("structure", "best", "sha256") if of.get(key))
+    return facts | {("version", name): text for name, text in about.get("versions", {}).items()}

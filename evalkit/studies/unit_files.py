@@ -1,0 +1,340 @@
+"""Files of units read again: any metric of a report on some of its units, and the same metric in two reports.
+
+What varies is the unit: the cluster where the report names one, else the row, query or user. Means and ratios have
+their terms in the file; all other metrics are computed from the rows that it holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
+from evalkit.catalogue import lookup
+from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
+from evalkit.catalogue.metric import Chosen
+from evalkit.metrics.rows import Rows, Sums
+from evalkit.statistics import inference, methods
+from evalkit.statistics.methods import Options
+from evalkit.statistics.significance import ByT, Comparison, welch_t
+from evalkit.statistics.spread import Spread, by_unit
+from evalkit.statistics.statistic import Hits, Layout, OfRows, OfUnits
+from evalkit.studies import units
+
+
+@dataclass(frozen=True, eq=False)
+class UnitFile:
+    """What a file of units holds. about: what it says of itself.
+
+    words: the distinct values of each column of texts; code: the number of each row's value among them, -1 without one.
+    unit, row: the number of each row's unit, and of its own id, among those of all files that were read together.
+    """
+
+    path: Path
+    table: pa.Table
+    about: Mapping[str, Any]
+    words: Mapping[str, list[str]]
+    code: Mapping[str, Ints]
+    unit: Ints
+    row: Ints
+
+    @cached_property
+    def number(self) -> dict[str, Floats]:
+        """The columns of numbers, NaN where empty."""
+        floating = [field.name for field in self.table.schema if pa.types.is_floating(field.type)]
+        return {name: self.table[name].to_numpy() for name in floating}
+
+    @cached_property
+    def clustered(self) -> Bools:
+        """Which rows have a cluster."""
+        return pc.is_valid(self.table["cluster"]).to_numpy()
+
+    @cached_property
+    def metrics(self) -> dict[str, Mapping[str, Any]]:
+        """What is known of each metric, by its label; of two tables the first that has it."""
+        every: dict[str, Mapping[str, Any]] = {}
+        for of in self.about["metrics"]:
+            every.setdefault(of["metric"], of)
+        return every
+
+    @property
+    def segments(self) -> dict[str, str]:
+        """The columns of segments, and how the file calls each."""
+        prefix = units.segment("")
+        return {name.removeprefix(prefix): name for name in self.words if name.startswith(prefix)}
+
+    def side(self, label: str, system: str) -> Side | None:
+        """A metric of a system; None where the file does not tell it."""
+        of = self.metrics[label]
+        own = self.has("table", of["table"] or None) & self.has("system", system)
+        if (terms := np.flatnonzero(own & self.has("metric", label))).size:
+            sums = Sums(self.number["numerator"][terms], self.number["denominator"][terms])
+            return Side(self, terms, sums, chosen(of))
+        rows = np.flatnonzero(own & self.has("metric", None))
+        if not rows.size or of["structure"] not in lookup.TABLES:
+            return None
+        at, observed = self._observed(rows, of["structure"])
+        order = np.argsort(self.row[at], kind="stable")
+        return Side(self, at[order], observed.take(order), chosen(of))
+
+    def has(self, column: str, word: str | None) -> Bools:
+        """Which rows have a word in a column; None: which are empty."""
+        words = self.words[column]
+        return self.code[column] == (words.index(word) if word in words else -1 if word is None else -2)
+
+    def _observed(self, rows: Ints, structure: str) -> tuple[Ints, Rows]:
+        """The rows of a system as the catalogue takes them, and where in the file each begins."""
+        label, numbers = self.code["class"][rows], {name: side[rows] for name, side in self.number.items()}
+        actual, (score, said, weight) = (
+            numbers["actual"],
+            map(_given, map(numbers.get, ("score", "predicted", "weight"))),
+        )
+        classes = len(np.unique(label)) if structure == "labels" else len(self.words["class"])
+        every, width = np.arange(rows.size), 1 if label[0] < 0 or score is None else classes
+        first = np.flatnonzero(actual == 1) if label[0] >= 0 and score is None else every[::width]
+        sides: list[Any] = [None if side is None else side.reshape(-1, width) for side in (actual, score, said)]
+        if label[0] < 0:
+            sides = [None if side is None else side[:, 0] for side in sides]
+            pick = (lambda side: side) if structure == "forecasts" else (lambda side: side.astype(np.int64))
+        elif score is None:
+            sides, pick = [label[first], None, label[numbers["predicted"] == 1]], (lambda side: side)
+        elif structure == "labels":
+            pick = lambda side: side == 1  # noqa: E731
+        else:
+            pick = lambda side: side.argmax(axis=1)  # noqa: E731
+        at, decided = rows[first], None if sides[2] is None else pick(sides[2])
+        unit = self.unit[at] if self.clustered[at].any() or np.unique(self.unit[at]).size < at.size else None
+        weight = None if weight is None else weight[first]
+        return at, Rows(pick(sides[0]), sides[1], weight=weight, unit=unit, decision=decided, classes=max(classes, 2))
+
+
+def _given(side: Floats | None) -> Floats | None:
+    """A column that is not empty."""
+    return None if side is None or np.isnan(side).all() else side
+
+
+def chosen(of: Mapping[str, Any]) -> Chosen:
+    """A metric by what a file says of it: that of the catalogue, or one known by its name alone."""
+    try:
+        if of["structure"] in lookup.TABLES:
+            return lookup.find(of["metric"], of["structure"])
+    except ParameterError:  # of another version
+        pass
+    return Chosen(lookup.named(of["metric"], of["best"]))
+
+
+def read(paths: Sequence[Path]) -> tuple[list[UnitFile], pa.Array]:
+    """The files, and the names of all units. Raises InputError for what is no file of units."""
+    tables = [_table(path) for path in paths]
+    owners = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
+    columns = [*owners, *(table["unit"] for table in tables)]
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    every = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    numbers = np.split(every.indices.fill_null(-1).to_numpy(), ends)
+    files = zip(paths, tables, numbers[: len(tables)], numbers[len(tables) :], strict=True)
+    return [_file(*of) for of in files], every.dictionary
+
+
+def _table(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+    if json.loads((table.schema.metadata or {}).get(b"evalkit", b"{}")).get("schema") != units.FORM:
+        raise InputError(f"{path}: must be the units of a report (NAME.units.parquet), got another Parquet file")
+    return table.unify_dictionaries().combine_chunks()
+
+
+def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
+    texts = {name: table[name].chunk(0) for name in table.column_names if pa.types.is_dictionary(table[name].type)}
+    words = {name: column.dictionary.to_pylist() for name, column in texts.items()}
+    code = {name: column.indices.fill_null(-1).to_numpy() for name, column in texts.items()}
+    return UnitFile(path, table, json.loads(table.schema.metadata[b"evalkit"]), words, code, unit, row)
+
+
+# A metric in one file, and in two -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A metric of a system in one file. at: the rows of the file; data: their terms, or what they say."""
+
+    file: UnitFile
+    at: Ints
+    data: Any  # Sums or Rows
+    chosen: Chosen
+
+    @property
+    def termed(self) -> bool:
+        """Whether rows have terms, whose sums are the metric."""
+        return isinstance(self.data, Sums)
+
+    @cached_property
+    def unit(self) -> Ints:
+        """The unit of each row."""
+        return self.file.unit[self.at]
+
+    @cached_property
+    def units(self) -> Ints:
+        """The units that have a value, in order."""
+        return np.unique(self.unit[self.data.defined] if self.termed else self.unit)
+
+    @property
+    def whole(self) -> bool:
+        """Whether there are no units, but successes and trials."""
+        return bool((self.unit < 0).all())
+
+    @property
+    def size(self) -> int:
+        """Units with a value, or trials."""
+        return round(self.data.size.sum()) if self.whole and self.termed else self.units.size
+
+    @cached_property
+    def value(self) -> float:
+        """The metric."""
+        return float(self.data.value if self.termed else OfRows(self.chosen, self.data).value)
+
+    def take(self, rows: Bools) -> Side:
+        """Those rows."""
+        return Side(self.file, self.at[rows], self.data.take(rows), self.chosen)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """The terms of each unit that has a value; a mean of units where each has one row that counts once."""
+        known = self.data.defined
+        place = np.searchsorted(self.units, self.unit[known])
+        sides = (self.data.numerator[known], self.data.size[known])
+        top, bottom = (np.bincount(place, side, self.units.size).astype(np.float64) for side in sides)
+        return Sums(top, None if (bottom == 1).all() else bottom)
+
+    @property
+    def averaged(self) -> bool:
+        """Whether it is a mean of values of units."""
+        return self.termed and self.sums.denominator is None
+
+    def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Any:
+        """What intervals and tests are made of. design: of terms. mean: whether the units' values are averaged."""
+        if not self.termed:
+            return OfRows(self.chosen, self.data)
+        top, bottom = self.sums.numerator, self.sums.size
+        kind: Kind = (Proportion if self.whole else PerUnit if mean else Ratio)(lookup.absent)
+        of = Chosen(replace(self.chosen.metric, kind=kind, kind_at=None), self.chosen.k)
+        if self.whole:
+            return Hits(of, round(top.sum()), self.size)
+        return OfUnits(of, Sums(top, None if mean else bottom), design=design)
+
+    @cached_property
+    def moved(self) -> Floats:
+        """How far each unit moves the metric, to first order."""
+        if self.termed:
+            return ratio(self.sums.numerator - self.value * self.sums.size, self.sums.size.sum())
+        return by_unit(self.chosen.effects(self.data).rows, self.unit)
+
+    @cached_property
+    def each(self) -> Floats:
+        """The value of each unit, or the mean of its scores; NaN of several classes."""
+        if self.termed:
+            return self.sums.per_unit
+        score = self.data.score
+        one = score if score is not None and score.ndim == 1 else np.full(self.unit.size, np.nan)
+        return by_unit(one, self.unit) / by_unit(np.ones(one.size), self.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """A metric of a system in two reports. named: whether units of both have names by which they pair."""
+
+    old: Side
+    new: Side
+    named: bool
+
+    @classmethod
+    def of(cls, files: Sequence[UnitFile], label: str, systems: Sequence[str]) -> Joined | None:
+        """A metric of a system of each of two files; None where one does not tell it, or otherwise than the other."""
+        old, new = (file.side(label, system) for file, system in zip(files, systems, strict=True))
+        if old is None or new is None or old.termed != new.termed:
+            return None
+        tables = [file.about.get("named", {}).get(file.metrics[label]["table"], True) for file in files]
+        return cls(old, new, all(named or file.clustered.any() for named, file in zip(tables, files, strict=True)))
+
+    @cached_property
+    def common(self) -> Ints:
+        """The units that have a value in both."""
+        both = np.intersect1d(self.old.units, self.new.units)
+        return both[both >= 0] if self.named else both[:0]
+
+    @cached_property
+    def paired(self) -> Joined:
+        """Both on the common units."""
+        old, new = (side.take(np.isin(side.unit, self.common)) for side in (self.old, self.new))
+        return Joined(old, new, self.named)
+
+    def within(self, column: str, label: str) -> Joined:
+        """Both on the rows in a slice."""
+        old, new = (side.take(side.file.has(column, label)[side.at]) for side in (self.old, self.new))
+        return Joined(old, new, self.named)
+
+    @cached_property
+    def statistics(self) -> tuple[Any, Any]:
+        """New and old as intervals and tests take them: on the common units, or each alone where there are none."""
+        of, design = (self.paired, Layout.PLAIN) if self.common.size else (self, Layout.INDEPENDENT)
+        first, second = (side.statistic(design, mean=self.averaged) for side in (of.new, of.old))
+        return first, second
+
+    @property
+    def averaged(self) -> bool:
+        """Whether both are means of values of units."""
+        return self.old.averaged and self.new.averaged
+
+    def comparison(self, o: Options) -> Comparison:
+        """New less old, with interval and test: paired by unit, or of independent units where none is common."""
+        first, second = self.statistics
+        if np.isnan(first.value - second.value):
+            return inference.undefined(o.level, o.unit)
+        if self.old.termed or self.same_rows:
+            return inference.compare(first, second, replace(o, many=self.common.size > o.limits.flipped))
+        if inference.method(first).test is methods.no_test:
+            return methods.no_test(first, second, o)
+        metric = first.chosen.metric
+        of = self._by_influence(first, second).compared(level=o.level, unit=o.unit)
+        return inference.within_range(of, metric.high - metric.low)
+
+    def _by_influence(self, first: Any, second: Any) -> ByT:
+        """The difference of metrics of rows that are not the same on both sides, to first order."""
+        value, freedoms = first.value - second.value, [max(side.freedom, 1.0) for side in (first, second)]
+        if not self.common.size:
+            errors = np.array([side.spread.error for side in (first, second)])
+            return welch_t(value, errors**2, np.array(freedoms) + 1, "influence of units, Welch t")
+        spread = Spread.of(self.paired.new.moved - self.paired.old.moved)
+        scale = min(1.0, max(abs(first.value), abs(second.value)))
+        freedom = min(spread.freedom(spread.n - 1), *freedoms)
+        return ByT(value, spread.error, self.common.size, freedom, "influence of units, t", scale)
+
+    @cached_property
+    def same_rows(self) -> bool:
+        """Whether the common units have the same rows, with the same actual values and weights, in both reports."""
+        old, new = self.paired.old, self.paired.new
+        sides = [(side.file.row[side.at], side.data.actual, side.data.weights) for side in (old, new)]
+        same = all(np.array_equal(a, b) for a, b in zip(*sides, strict=True))
+        return bool(self.common.size) and same and old.data.classes == new.data.classes
+
+    @cached_property
+    def relabelled(self) -> int:
+        """Rows that both reports have with another actual value; 0 where the file holds terms."""
+        if self.old.termed:
+            return 0
+        old, new = ((side.file.row[side.at], side.data.actual) for side in (self.paired.old, self.paired.new))
+        _, a, b = np.intersect1d(old[0], new[0], return_indices=True)
+        differ = old[1][a] != new[1][b]
+        return int(np.sum(differ if differ.ndim == 1 else differ.any(axis=1)))

@@ -1,0 +1,271 @@
+"""The diff of two reports: an exact account, mirrored by exchanging the reports, with the tests of the reports."""
+
+import json
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import evalkit as ek
+from evalkit import __main__ as command
+from evalkit.arrays import InputError, ParameterError
+from evalkit.pages import diff_page
+from evalkit.studies import units
+
+ROOT = Path(__file__).resolve().parents[1]
+TERMS = ["changed", "left", "came"]
+
+
+def saved(study, path):
+    path.parent.mkdir(exist_ok=True)
+    study.write_units(path)
+    return path
+
+
+def rows(seed, n=60, of=90):
+    """Labels and scores of some of so many applicants, in any order, with a user, a weight and a slice."""
+    rng = np.random.default_rng(seed)
+    id = rng.choice(of, n, replace=False)
+    label = (np.random.default_rng(0).random(of) < 0.4).astype(int)[id]
+    score = np.clip(0.25 * label + 0.7 * rng.random(n), 0, 1).round(2)
+    more = {"user": id // 2, "weight": rng.integers(1, 4, n).astype(float), "plan": np.array(["a", "b", "c"])[id % 3]}
+    return pd.DataFrame({"id": id, "label": label, "score_m": score, "score_z": rng.random(n)} | more)
+
+
+def lists(seed, queries=20, of=30):
+    rng = np.random.default_rng(seed)
+    names = rng.choice(of, queries, replace=False)
+    table = pd.DataFrame([(f"q{q}", f"d{i}", rng.random()) for q in names for i in range(8)])
+    return table.set_axis(["query", "item", "score"], axis=1).assign(
+        grade=rng.integers(0, 3, len(table)), plan=table[0]
+    )
+
+
+MEANS = "brier,precision,roc_auc,average_precision,f1,accuracy"
+KINDS = {
+    "rows": lambda seed: ek.classification(rows(seed).drop(columns="weight"), segments="plan", metrics=MEANS),
+    "weights": lambda seed: ek.classification(rows(seed), segments="plan", metrics=MEANS),
+    "users": lambda seed: ek.classification(
+        rows(seed), unit="user", segments="plan", metrics=f"precision,gauc,{MEANS}"
+    ),
+    "lists": lambda seed: ek.ranking(lists(seed), metrics="ndcg@5,average_precision,mrr"),
+}
+
+
+def check_account(study, mirrored):
+    """The terms add up; exchanging the reports exchanges their signs and the two populations."""
+    account, other = study.account, mirrored.account
+    assert np.allclose(account[TERMS].sum(axis=1), account["change"], rtol=0, atol=1e-12)
+    assert np.allclose(account["change"], account["new"] - account["old"], rtol=0, atol=1e-12)
+    for a, b in (("changed", "changed"), ("left", "came"), ("came", "left"), ("low", "high"), ("high", "low")):
+        assert np.allclose(account[a], -other[b], rtol=0, atol=1e-12, equal_nan=True), a
+    assert np.allclose(study.comparisons["p"], mirrored.comparisons["p"], rtol=0, atol=1e-12, equal_nan=True)
+    if len(slices := study.segments) and slices["mix"].notna().all():
+        added = slices.assign(both=slices["mix"] + slices["within"]).groupby("system")["both"].sum()
+        change = account[account["metric"] == study.primary.label].set_index("system")["change"]
+        assert np.allclose(added, change[added.index], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("several", [3, pytest.param(17, marks=pytest.mark.slow)])  # of 17 reports 4 × 272 pairs
+def test_the_terms_add_up_and_mirror(kind, several, tmp_path):
+    paths = [saved(KINDS[kind](seed), tmp_path / f"{seed}.units.parquet") for seed in range(several)]
+    studies = {pair: ek.diff(*pair) for pair in permutations(paths, 2)}
+    for (a, b), study in studies.items():
+        assert 0 < study.account["common"].min() < (study.account["common"] + study.account["only_new"]).max()
+        check_account(study, studies[b, a])
+
+
+def test_each_value_is_that_of_the_report(tmp_path):
+    old, new = (KINDS["users"](seed) for seed in (1, 2))
+    account = ek.diff(saved(old, tmp_path / "a.units.parquet"), saved(new, tmp_path / "b.units.parquet")).account
+    for row in account.to_dict("records"):
+        for side, study in (("old", old), ("new", new)):
+            chosen = next(metric for metric in study.settings.metrics if metric.label == row["metric"])
+            assert row[side] == pytest.approx(study.estimate(chosen, row["system"]).value, abs=1e-12)
+
+
+def test_two_reports_on_the_same_rows_compare_as_two_systems_of_one(tmp_path):
+    """Means, order and decisions have the tests of the report; so have their intervals."""
+    table = rows(3).drop(columns="weight")
+    sides = [
+        table.drop(columns=drop).set_axis(["id", "label", "score_m", "user", "plan"], axis=1)
+        for drop in ("score_z", "score_m")
+    ]
+    paths = [
+        saved(ek.classification(side, metrics=MEANS), tmp_path / f"{i}.units.parquet") for i, side in enumerate(sides)
+    ]
+    both = ek.diff(*paths).comparisons
+    one = ek.classification(table, metrics=MEANS, baseline="m").comparisons
+    for name in ("difference", "low", "high", "p"):
+        shared = both["metric"].isin(["brier", "roc_auc", "average_precision", "f1"])
+        assert np.allclose(both[name][shared], one[name][shared], rtol=0, atol=1e-12), name
+
+
+# The bundled sample, against numpy, pandas and scipy ------------------------------------------------------------------
+
+
+def test_two_days():
+    study = ek.diff()
+    rows = {row["metric"]: row for row in study.account.to_dict("records")}
+    assert (rows["brier"]["common"], rows["brier"]["only_old"], rows["brier"]["only_new"]) == (930, 30, 40)
+    expected = {"brier": -0.000100335286616, "accuracy": 0.00860215053763, "roc_auc": -0.00357872366197}
+    for metric, value in expected.items():
+        assert rows[metric]["changed"] == pytest.approx(value, abs=1e-12)
+    p = study.comparisons.set_index("metric")["p"]
+    assert p["accuracy"] == pytest.approx(0.562520942305, abs=1e-12)  # McNemar's exact test
+    assert p["roc_auc"] == pytest.approx(0.775569749144, abs=2e-4)  # DeLong, here by t
+    rent = study.segments.set_index("slice").loc["rent"]
+    assert rent["common"] == 164
+    assert rent["difference"] == pytest.approx(0.0455, abs=5e-5)
+    assert study.segments.loc[study.segments["p"].idxmin(), "slice"] == "rent"
+    assert study.moved["difference"].abs().is_monotonic_decreasing
+    assert not study.same
+
+
+# What the files prove -------------------------------------------------------------------------------------------------
+
+
+def codes(study):
+    return {finding.kind.code: finding.message for finding in diff_page.every_finding(study)}
+
+
+def test_identical_reports(tmp_path, capsys):
+    path = saved(KINDS["lists"](1), tmp_path / "one" / "ranking.units.parquet")
+    study = ek.diff(path, path)
+    assert study.same
+    assert (study.account[["change", *TERMS]] == 0).all(axis=None)
+    assert not len(study.moved)
+    assert "No difference: both reports have the same queries" in str(study)
+
+
+def test_an_edited_list_is_named_first(tmp_path):
+    table = lists(1)
+    edited = table.copy()
+    query = table["query"].iloc[0]
+    edited.loc[edited["query"] == query, "score"] *= -1
+    paths = [saved(ek.ranking(part), tmp_path / f"{i}.units.parquet") for i, part in enumerate((table, edited))]
+    study = ek.diff(*paths)
+    assert study.moved["unit"].tolist() == [query]
+    assert "inputs" in codes(study)["EK803"]
+
+
+def changed(path, to, **about):
+    """A copy of a file that says other things of itself."""
+    table = pq.read_table(path)
+    head = json.loads(table.schema.metadata[b"evalkit"]) | about
+    pq.write_table(table.replace_schema_metadata({"evalkit": json.dumps(head)}), to)
+    return to
+
+
+def test_what_differs_is_told(tmp_path):
+    path = saved(KINDS["rows"](1), tmp_path / "a.units.parquet")
+    input = [{"name": "a.csv", "rows": 60, "sha256": "0"}]
+    path = changed(path, tmp_path / "known.units.parquet", inputs=input)
+    assert "Nothing differs" in codes(ek.diff(path, path))["EK804"]
+    newer = changed(path, tmp_path / "b.units.parquet", versions={"numpy": "9"})
+    assert "Nothing but the versions differs" in codes(ek.diff(path, newer))["EK804"]
+    other = changed(path, tmp_path / "c.units.parquet", parameters={"threshold": 0.7})
+    assert "parameters: " in codes(ek.diff(path, other))["EK803"]
+    silent = changed(path, tmp_path / "d.units.parquet", inputs=[])
+    assert "EK805" in codes(ek.diff(path, silent))
+    flipped = rows(1).drop(columns="weight")
+    flipped.loc[:4, "label"] = 1 - flipped.loc[:4, "label"]
+    labels = saved(ek.classification(flipped, metrics=MEANS), tmp_path / "e.units.parquet")
+    study = ek.diff(path, labels)
+    assert codes(study)["EK806"].startswith("5 rows")
+    assert {*study.comparisons.set_index("metric").loc["roc_auc", "method"]} == {"influence of units, t"}
+    fewer = saved(ek.classification(rows(2), metrics="brier", systems="m"), tmp_path / "f.units.parquet")
+    assert "roc_auc" in codes(ek.diff(path, fewer))["EK807"]
+
+
+def test_without_common_units_samples_are_independent(tmp_path):
+    table = rows(1, n=80, of=90).drop(columns="weight")
+    halves = [table[:40], table[40:]]
+    paths = [
+        saved(ek.classification(half, metrics=MEANS), tmp_path / f"{i}.units.parquet") for i, half in enumerate(halves)
+    ]
+    study = ek.diff(*paths)
+    assert "EK802" in codes(study)
+    assert study.account[TERMS].isna().all(axis=None)
+    assert study.comparisons["p"].notna().all()
+    numbered = [
+        saved(ek.classification(h.drop(columns="id"), metrics="brier"), p) for h, p in zip(halves, paths, strict=True)
+    ]
+    assert "no ids" in codes(ek.diff(*numbered))["EK802"]
+    shares = [{"page": ["a", "b"], "successes": [n, 40], "trials": [100, 90]} for n in (40, 60)]
+    paths = [saved(ek.significance(pd.DataFrame(t)), p) for t, p in zip(shares, paths, strict=True)]
+    row = ek.diff(*paths).account.iloc[0]
+    assert (row["change"], row["only_old"], row["verdict"]) == (pytest.approx(0.2), 100, "better")
+
+
+def test_a_series_has_every_report(tmp_path):
+    paths = [saved(KINDS["lists"](seed), tmp_path / f"{seed}.units.parquet") for seed in range(3)]
+    study = ek.diff(paths[1], paths[2], earlier=str(paths[0]))
+    assert len(study.series) == 3
+    assert (study.series["low"] < study.series["high"]).all()
+    assert not len(ek.diff(paths[1], paths[2]).series)
+
+
+# What is refused ------------------------------------------------------------------------------------------------------
+
+
+def test_refusals(tmp_path):
+    path = saved(KINDS["lists"](1), tmp_path / "a.units.parquet")
+    other = saved(KINDS["rows"](1), tmp_path / "b.units.parquet")
+    table = tmp_path / "table.units.parquet"
+    pd.DataFrame({"unit": ["1"]}).to_parquet(table)
+    (tmp_path / "text.units.parquet").write_text("no Parquet")
+    for given, says in (
+        ((path, other), "must be of one report, got classification and ranking"),
+        ((path, table), "must be the units of a report"),
+        ((path, tmp_path / "text.json"), "cannot be read as Parquet"),
+        ((path, tmp_path / "none.json"), "none.units.parquet, are missing; make it again with units=yes"),
+        ((path, tmp_path), "must hold one report, got a.units.parquet, b.units.parquet"),
+    ):
+        with pytest.raises(InputError, match=says):
+            ek.diff(*given)
+    with pytest.raises(ParameterError, match="both must be given, got only old"):
+        ek.diff(path)
+    with pytest.raises(ParameterError, match=r"'ndcg@3' must be in both reports.*they share ndcg@5"):
+        ek.diff(path, path, metrics="ndcg@3")
+    with pytest.raises(ParameterError, match="needs a margin"):
+        ek.diff(path, path, gate="better or equivalent")
+
+
+# The command ----------------------------------------------------------------------------------------------------------
+
+
+def test_folders_are_paired_by_name_and_gated(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    worse = lists(1).assign(score=lambda t: -t["grade"])
+    better = lists(1).assign(score=lambda t: t["grade"])
+    for day, table in (("old", better), ("new", worse)):
+        saved(ek.ranking(table, metrics="ndcg@5"), tmp_path / day / "ranking.units.parquet")
+    saved(KINDS["rows"](1), tmp_path / "new" / "alone.units.parquet")
+    assert command.main(["diff", "old", "new", "-p", "gate", "not worse", "-o", "out"]) == 3
+    said = capsys.readouterr()
+    assert said.out == "out/diff-ranking.html\n"
+    assert "only in one of the folders: alone" in said.err
+    assert "gate failed: ndcg@5: every system not worse against the old report: not met by new system" in said.err
+    assert "20 / 0 / 0" in said.err
+    results = json.loads((tmp_path / "out" / "diff-ranking.json").read_text())
+    assert results["gate"]["failed"] == ["new system"]
+    assert command.main(["diff", "old", "old", "-p", "gate", "not worse", "-o", "out", "--name", "same"]) == 0
+    assert "no difference: the same units with the same values" in capsys.readouterr().err
+    assert command.main(["diff", "old"]) == 2
+    assert command.main(["diff", "old", "out"]) == 2
+    assert command.main(["diff", "old/ranking.json", "new/alone.html"]) == 2
+
+
+def test_the_head_of_a_file_says_what_made_it(tmp_path):
+    study = ek.classification(rows(1), metrics="brier", memory="300MB")
+    head = json.loads(pq.read_schema(saved(study, tmp_path / "a.units.parquet")).metadata[b"evalkit"])
+    assert head["schema"] == units.FORM
+    assert head["named"] == {"": True}
+    assert head["parameters"] == {"preds": "<DataFrame of 60>", "metrics": "brier"}
+    assert head["versions"]["evalkit"] == ek.__version__
+    assert head["metrics"][0] | {"best": "low", "low": 0.0, "high": 1.0} == head["metrics"][0]
