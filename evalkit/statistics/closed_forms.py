@@ -167,7 +167,7 @@ def precision_of_picked(hits: float, picked: float, total: float, border: float,
 
     >>> e = precision_of_picked(40, 50, 1000, 0.5, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
-    (0.8, 0.63, 0.904)
+    (0.8, 0.635, 0.902)
     """
     share, depth = ratio(hits, picked), ratio(picked, total)
     spread, moved = share * (1 - share), (1 - depth) * (share - border) ** 2
