@@ -57,7 +57,7 @@ def _causes(study: Diff) -> Iterator[Finding]:
         yield kinds.ONLY_VERSIONS.note(len(differs), "versions", names=causes["version"])
     else:
         words = "; ".join(f"{kind}s: {names}" for kind, names in causes.items())
-        same = listed(f"{kind}s" for kind in study.changes["kind"].unique() if kind not in causes)
+        same = listed(f"{kind}s" for kind in study.changes["kind"].unique() if kind not in {*causes, "unit"})
         severity = WARNING if {"definition", "unit"} & {*causes} else NOTE
         yield kinds.CAUSES.rated(severity, len(differs), causes=words, same=same or "nothing")
     if study.relabelled:
