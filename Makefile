@@ -20,7 +20,6 @@ reports/%.html: notebooks/%.ipynb $(SOURCES) $(SAMPLES) $(VENV)/.ok
 # A worker takes the tests of a module one after another, so that what they share is made once.
 test: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/page --ignore tests/spark tests evalkit
-	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 
 # Spark for real on this machine, in the same environment; brings a Java where there is none.
 test-spark: $(VENV)/.spark
@@ -34,10 +33,11 @@ test-page: .page/.ok $(VENV)/.ok
 test-wheel: $(VENV)/.ok
 	$(BIN)/python tests/try_wheel.py
 
-# What takes too long for every change: long simulations, 1,000 examples a property, large tables, and
-# the wheel with dependencies of its own.
+# What takes too long for every change: all bad inputs of all readers, 1,000 examples a property, the notebooks in plain
+# kernels, large tables, and the wheel with dependencies of its own.
 night: $(VENV)/.spark large release
 	$(BIN)/python -m pytest -q -n auto --hypothesis-profile night -m "slow or hypothesis" --ignore tests/page tests evalkit
+	$(BIN)/python -m pytest -q -n auto --dist loadfile $(NOTEBOOKS) --nbval --nbval-current-env --nbval-cell-timeout=120
 
 # Large tables made from seeds, held and read block by block, against stored numbers: tests/frozen/large.py says how.
 large: $(VENV)/.ok

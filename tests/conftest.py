@@ -1,10 +1,10 @@
-"""hypothesis without a time limit and with the same examples on every run; sample reports, made once for all tests."""
+"""hypothesis without a time limit and with the same examples on every run, more at night; sample reports, made once."""
 
 import made_once
 import pytest
 from hypothesis import settings
 
-settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("night", deadline=None, max_examples=1000)
 settings.load_profile("steady")
 

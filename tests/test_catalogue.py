@@ -115,7 +115,7 @@ def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
         np.testing.assert_array_equal(values, b[name], err_msg=name)
 
 
-some_examples = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some_examples = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @some_examples

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "evalkit"
@@ -40,10 +41,16 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Every node of a file, which is parsed once."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imported(path: Path) -> set[str]:
     """The evalkit modules that a file imports, at the top or inside a function."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "evalkit":
             parts = node.module.split(".")
             found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
@@ -54,7 +61,7 @@ def imported(path: Path) -> set[str]:
 
 def packages(path: Path) -> set[str]:
     """The modules that a file imports by their whole names, at the top or inside a function."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    nodes = nodes_of(path)
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     return names | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
 
@@ -75,7 +82,7 @@ READERS = sorted((PACKAGE / "reading").glob("*/*.py"))
 
 def imported_of_reading(path: Path) -> set[str]:
     """The folders of reading/ that a file imports, at the top or inside a function."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in nodes_of(path) if isinstance(node, ast.ImportFrom)]
     names = [f"{node.module}.{alias.name}".split(".") for node in nodes for alias in node.names]
     return {parts[2] for parts in names if parts[:2] == ["evalkit", "reading"]}
 
@@ -134,18 +141,17 @@ def test_every_public_name_is_there():
     assert all(getattr(evalkit, name) is not None for name in evalkit.__all__)
 
 
-def calls(tree, name):
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+def calls(path, name):
+    nodes = (node for node in nodes_of(path) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
     return [node for node in nodes if node.func.id == name]
 
 
 def test_comparisons_are_made_in_one_place():
     """Only `significance` builds a Comparison that says something, and no study calls a test of scipy itself."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
         if path != PACKAGE / "statistics" / "significance.py":
-            assert {ast.unparse(call.args[1]) for call in calls(tree, "Comparison")} <= {"np.nan"}, path
-        found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+            assert {ast.unparse(call.args[1]) for call in calls(path, "Comparison")} <= {"np.nan"}, path
+        found = [node for node in nodes_of(path) if isinstance(node, ast.ImportFrom)]
         imported = {f"{node.module}.{alias.name}" for node in found for alias in node.names}
         if path.parent.name in ("studies", "pages"):
             assert not [name for name in imported if name.startswith("scipy.stats")], path

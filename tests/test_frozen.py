@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import units_again
-from frozen import compare, freeze, large, needs
+from frozen import compare, freeze, needs
 from frozen.cases import CASES
 
 from evalkit import numbers, system
@@ -37,21 +37,6 @@ SLOW = {  # more than 2 s of CPU each, for the tool alone: other cases of the su
     "ranking: digits out of core",
     "significance: sample",
 }
-ONE_FORM = ("rating", "significance")  # reports that read every table by blocks
-HELD = {  # what has no reading by blocks
-    f"significance: {name}"
-    for name in (
-        "a report",
-        "folds",
-        "folds without their sizes",
-        "ranked lists",
-        "sample",
-        "shares",
-        "shares against a null",
-    )
-}
-OF_SUMS = ("influence sums",)  # methods that large tables alone have
-DRAWN_BY_UNIT = ("forecasts.isotonic.bands",)  # random numbers go to units in another order
 QUICK = [case for case in CASES if not case.local and needs.SPARK not in case.needs and case.name not in SLOW]
 
 
@@ -90,18 +75,6 @@ def test_every_number_is_the_frozen_one_and_follows_from_the_file_of_units(case,
             units_again.follows(tmp_path / "units", part, table)
     else:
         assert needs.LIMITS in case.needs or case.report == "diff"  # which reads files of units
-
-
-BY_BLOCKS = [case for case in QUICK if case.report in ONE_FORM and not case.needs and case.name not in HELD]
-
-
-@pytest.mark.parametrize("case", BY_BLOCKS, ids=[case.name for case in BY_BLOCKS])
-def test_tiny_blocks_give_the_numbers_of_memory(case, frozen, made):
-    by_blocks, bounds = large.tiny(case, made), large.BOUNDS["blocks"]
-    found = large.moved(large.flat(frozen[case.name]), by_blocks)
-    beyond = [path for kind, path, far in found if far > bounds[kind] and by_blocks.get(path) not in OF_SUMS]
-    drawn = DRAWN_BY_UNIT if "unit" in case.parameters else ()
-    assert [path for path in beyond if not path.startswith(drawn)] == []
 
 
 def test_the_same_tree_has_no_difference():

@@ -144,6 +144,8 @@ def engine():
 def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(monkeypatch):
     monkeypatch.setenv(system.SWITCH, os.environ.get(system.SWITCH, ""))
     notebook = report.read(ROOT / "notebooks" / "rating.ipynb")
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    notebook.cells = [*code[:4], code[7], code[-1]]  # tables, a figure, the results; all cells: test_notebooks.py
     given = {"parameters": {"metrics": ["mae"], "level": 0.9}, "origin": "june.toml, SHA-256 0"}
     here, kernel = (running.execute(notebook, **given, here=here) for here in (True, False))
     assert here == kernel

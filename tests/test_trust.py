@@ -48,10 +48,10 @@ def tried():
 METRICS = [metric for table in lookup.TABLES.values() for metric in table.values()]
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: f"{metric.structure} {metric.name}")
-def test_every_metric_is_of_a_kind_that_a_world_tries(metric):
+def test_every_metric_is_of_a_kind_that_a_world_tries():
     """Add a metric of a new kind to a world of benchmarks/trust/worlds.py."""
-    assert (metric.structure, type(metric.kind)) in tried()[0]
+    untried = [metric for metric in METRICS if (metric.structure, type(metric.kind)) not in tried()[0]]
+    assert not [f"{metric.structure} {metric.name}" for metric in untried]
 
 
 @pytest.mark.parametrize("layout", [Layout.PLAIN, Layout.CLUSTERED, Layout.WEIGHTED])
@@ -206,14 +206,15 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert sys.prefix not in text
 
 
-def test_batches_of_an_earlier_state_are_taken_where_the_first_come_out_the_same(tmp_path):
+def test_batches_of_an_earlier_state_are_taken_where_the_first_come_out_the_same(tmp_path, monkeypatch):
     import run
 
+    monkeypatch.setattr(run.batch, "__defaults__", (4,))
     name = next(name for name, world in run.BY_NAME.items() if world.name == "shares" and world.n == 40)
     earlier, folder, other = (run.Folder(tmp_path / part) for part in ("earlier", "same", "changed"))
     true = run.kept_truth(name, earlier)
     for number in range(3):
-        run.kept_batch(name, number, true, earlier)
+        run.kept_batch(name, number, true, earlier, 4)
     run.take_over(name, folder, earlier)
     assert folder.read(f"{name} 2") == earlier.read(f"{name} 2") is not None
     earlier.write(f"{name} 1", earlier.read(f"{name} 0"))

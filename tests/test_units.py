@@ -47,7 +47,7 @@ def binary(**more):
     return classification.read(engine_samples.binary(400), segments="country,age", **more)
 
 
-STUDIES = {  # beside the cases of test_frozen.py and test_engines_agree.py, which look at their files too
+STUDIES = {  # beside the cases of test_frozen.py, which looks at their files too
     "two classes, weights and users": lambda: binary(metrics=f"gauc,{TWO}", **WEIGHTED),
     "repeated folds": lambda: validation.read(repeated(2), metrics="roc_auc,brier,f1"),
     "estimators of classes": lambda: validation.read(
@@ -195,13 +195,14 @@ def test_a_study_without_units_saves_none(tmp_path):
 # By the command -------------------------------------------------------------------------------------------------------
 
 
-def test_alone_as_in_a_batch_and_a_stale_file_is_taken_away(sample_reports, tmp_path, monkeypatch):
+def test_alone_it_has_the_bytes_of_a_batch_and_a_stale_file_is_taken_away(sample_reports, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert command.main(["report", "rating", "-o", "out"]) == 0
-    path = tmp_path / "out" / "rating.units.parquet"
-    assert digest(path) == digest(sample_reports / path.name)
-    assert command.main(["report", "rating", "-p", "units", "no", "-o", "out"]) == 0
-    assert sorted(p.name for p in path.parent.iterdir()) == ["rating.html", "rating.ipynb", "rating.json"]
+    names = [f"validation.{ending}" for ending in ("html", "ipynb", "json", "units.parquet")]
+    assert command.main(["report", "validation", "-o", "out"]) == 0
+    for name in names:
+        assert digest(tmp_path / "out" / name) == digest(sample_reports / name), name
+    assert command.main(["report", "validation", "-p", "units", "no", "-o", "out"]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names[:3]
 
 
 # The docs -------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ import platform
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from typing import Any
 
 from evalkit.catalogue.metric import Chosen
@@ -14,6 +15,7 @@ from evalkit.reading.tables.parts import Source
 
 WRITTEN = 20  # numbers of a list that are written down
 PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "duckdb", "pyarrow", "papermill", "nbconvert")
+version = cache(metadata.version)  # a package's metadata are read once a process
 
 
 def inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:

@@ -182,11 +182,6 @@ def written(stored: Any, path: Path) -> None:
 # Tiny blocks of the frozen cases ------------------------------------------------------------------------------
 
 
-def tiny(case: Case, made: Path) -> Flat:
-    """The numbers of a frozen case that is read by blocks of a few hundred rows."""
-    return flat(freeze.run(replace(case, needs=(needs.LIMITS,)), made))
-
-
 # Comparing ----------------------------------------------------------------------------------------------------
 
 
