@@ -137,7 +137,7 @@ def classification(
     unit: a column such as user_id that clusters the rows: whole users are then the units
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every system must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
+    gate: what every system must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -254,7 +254,7 @@ def interleaving(
     simulated_users: users of the simulation
     rankers: rankers that the simulation compares with production
     baseline: compare every other arm with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every arm must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
+    gate: what every arm must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -321,7 +321,7 @@ def ranking(
     segments: columns with one value per query, "country,device"
     ranks: of ranked lists without scores: as given, or renumber, which closes gaps
     baseline: compare every other system with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every system must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
+    gate: what every system must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -378,7 +378,7 @@ def rating(
     unit: a column such as user_id that clusters the rows: whole users are then the units
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every system must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
+    gate: what every system must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -451,7 +451,7 @@ def significance(
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
     looks: how many times the data were tested as they grew, this one included
     baseline: compare every other system with this one; None: all pairs
-    gate: better, not worse, or better or equivalent: what every system must be against the baseline; or a bound such as "roc_auc.low >= 0.75"
+    gate: what every system must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading

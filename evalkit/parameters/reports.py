@@ -15,7 +15,6 @@ from typing import Any, Self, TypeVar
 
 from evalkit.arrays import ParameterError
 from evalkit.parameters.kinds import (
-    A_BOUND,
     COLUMN,
     COLUMN_OF_EACH,
     COST_PAIR,
@@ -258,7 +257,7 @@ class Compared(Shared):
     baseline: str | None = option(TEXT, "compare every other system with this one; None: all pairs")
     gate: str | Bound | None = option(
         GATES,
-        f"better, not worse, or better or equivalent: what every system must be against the baseline; or {A_BOUND}",
+        "what every system must be against the baseline: better, not worse, better or equivalent; or a bound",
     )
 
 
@@ -480,7 +479,8 @@ class Interleaving(Compared, Resources):
     rankers: int = option(a_whole_number(least=3), "rankers that the simulation compares with production", 12)
     baseline: str | None = option(TEXT, "compare every other arm with this one; None: all pairs")
     gate: str | Bound | None = option(
-        GATES, f"better, not worse, or better or equivalent: what every arm must be against the baseline; or {A_BOUND}"
+        GATES,
+        "what every arm must be against the baseline: better, not worse, better or equivalent; or a bound",
     )
 
 
