@@ -104,7 +104,8 @@ UNBOUNDED = {"pr_auc_trapezoid", "ece_10", "miscalibration"}
 
 def test_every_metric_of_order_of_two_classes_is_within_its_bound():
     data = binary(20_000, ties=12)
-    metrics = ",".join(name for name in row_metrics.COUNTS if not name.startswith(("gauc", "fbeta")))
+    names = [name for name in row_metrics.COUNTS if not name.startswith(("gauc", "fbeta"))]
+    metrics = ",".join(f"{name}500" if name.endswith("@") else name for name in names)
     kept = classified(data, LESS, metrics=metrics, threshold=0.4)
     reduced = classified(data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=metrics, threshold=0.4)
     a, b = (numbers(study).unstack() for study in (kept, reduced))
@@ -114,7 +115,9 @@ def test_every_metric_of_order_of_two_classes_is_within_its_bound():
         moved = (a[name] - b[name]).abs()
         assert moved.drop(list(changes)).max() < 1e-12
         assert {metric for metric, change in changes.items() if np.isnan(change)} == UNBOUNDED
-        assert all(0 < moved[metric] <= change <= 0.01 for metric, change in changes.items() if metric not in UNBOUNDED)
+        bound = {metric: change for metric, change in changes.items() if metric not in UNBOUNDED}
+        assert all(0 < moved[metric] <= change for metric, change in bound.items())
+        assert all(change <= (0.1 if metric.startswith("lift") else 0.01) for metric, change in bound.items())
     pd.testing.assert_frame_equal(kept.decisions, reduced.decisions)
     assert (kept.calibration["value"] - reduced.calibration["value"]).abs().max() < 1e-3
 

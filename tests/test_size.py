@@ -30,7 +30,7 @@ LINES = {
     "top": 1_014,
 }
 MODULES = 164
-TESTS = 18_066
+TESTS = 18_069
 
 
 @cache
