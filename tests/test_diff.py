@@ -144,12 +144,19 @@ def test_identical_reports(tmp_path, capsys):
 
 def test_an_edited_list_is_named_first(tmp_path):
     table = lists(1)
-    edited = table.copy()
     query = table["query"].iloc[0]
+    table.loc[table["query"] == query, "grade"] = (table["score"] > 0.5).astype(int)
+    edited = table.copy()
     edited.loc[edited["query"] == query, "score"] *= -1
-    paths = [saved(ek.ranking(part), tmp_path / f"{i}.units.parquet") for i, part in enumerate((table, edited))]
+    order = table[table["query"] == query].sort_values("score")["item"].tolist()
+    first, last = order[:3], order[:-4:-1]
+    asked = {"metrics": "ndcg@3"}
+    paths = [
+        saved(ek.ranking(part, **asked), tmp_path / f"{i}.units.parquet") for i, part in enumerate((table, edited))
+    ]
     study = ek.diff(*paths)
     assert study.moved["unit"].tolist() == [query]
+    assert study.moved[["entered", "left"]].to_numpy().tolist() == [[", ".join(first), ", ".join(last)]]
     assert "inputs" in codes(study)["EK803"]
 
 

@@ -135,11 +135,13 @@ def moved(study: Diff) -> Html:
     frame = study.moved
     if not len(frame):
         return tables.paragraph(f"No common {study.unit_name} has another {study.primary.label} in the new report.")
-    beside = {name: frame[name].tolist() for name in frame.columns[5:]}
+    beside = {name: frame[name].tolist() for name in study.new.segments}
     columns: dict[str, list[Cell | str]] = {"system": [Cell(name, kind="text") for name in frame["system"]]}
     for name in ("old", "new", "difference"):
         places, show = decimals(frame[name]), signed if name == "difference" else number
         columns[name] = [number_cell(value, places, show) for value in frame[name]]
+    for name in frame.columns.intersection(["entered", "left"]):
+        columns[f"items that {name}"] = [Cell(text, kind="text") for text in frame[name]]
     note = page.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
     which, of, units = f"The {counted(len(frame), study.unit_name)} that moved most", study.primary.label, frame["unit"]
     rows = explorer.Explored(which, of, study.unit_name, units.tolist(), beside, columns, (), note)

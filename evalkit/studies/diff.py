@@ -221,6 +221,7 @@ class Diff(Shown, Study):
     def moved(self) -> Iterator[Row]:
         """The common units that the metric that decides moved most on: old and new value, difference, slices.
 
+        entered, left: of ranked lists the items that the first ranks gained and lost.
         difference: new − old of a mean; of any other metric how far the unit moves the difference, to first order.
         """
         every = [self._moved(name, of.paired) for name, of in self.both(self.primary).items() if of.common.size]
@@ -236,7 +237,11 @@ class Diff(Shown, Study):
         first = of.new.at[np.unique(of.new.unit, return_index=True)[1]]
         columns = self.new.segments.items()
         slices = {to: np.array([*self.new.words[name], ""], object)[self.new.code[name][first]] for to, name in columns}
-        return pd.DataFrame(place | sides | {"difference": by} | slices)
+        lists = [self.old.lists(self.partner[name]), self.new.lists(name)]
+        rows = self.new.row[first].tolist()
+        entered, left = ([_beyond(b.get(row, []), a.get(row, [])) for row in rows] for a, b in (lists, lists[::-1]))
+        items = {"entered": entered, "left": left} if all(lists) else {}
+        return pd.DataFrame(place | sides | {"difference": by} | items | slices)
 
     @frame
     def series(self) -> Iterator[Row]:
@@ -304,6 +309,11 @@ def date_of(file: UnitFile) -> str:
 def shown(file: UnitFile) -> str:
     """A report with its folder, which may tell the day."""
     return "/".join([*file.path.parts[-2:-1], file.path.name.removesuffix(report.UNITS)])
+
+
+def _beyond(items: Sequence[str], others: Sequence[str]) -> str:
+    """The items that are not among the others."""
+    return ", ".join(item for item in items if item not in others)
 
 
 def _sizes(of: Joined) -> dict[str, int]:

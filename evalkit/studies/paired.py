@@ -116,7 +116,8 @@ class Significance(Shown, Study):
             every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
             of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
             return Units(1, [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every])
-        return replace(units.of_each(self, Listed(self.data.ids, self.data.of)), named=self.data.id is not None)
+        listed = Listed.of(self.data.ids, self.data.of, self.slices)
+        return replace(units.of_each(self, listed), named=self.data.id is not None)
 
     def values(self, chosen: Chosen, system: str) -> Sums:
         """One value per row."""

@@ -1,8 +1,9 @@
 """The ranking study: several systems' ranked lists and the judgements of their items."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -142,8 +143,13 @@ class Ranking(Shown, Study):
         return OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
 
     def units_held(self) -> Units:
-        """One value a query, also of lists that were read shard by shard."""
-        return units.of_each(self, self.listed(self.runs.query))
+        """One value a query, also of lists that were read shard by shard; the first items of each list if at hand."""
+        listed, retrieved = self.listed(self.runs.query), self.runs.retrieved
+        values = units.of_each(self, listed)
+        if retrieved is None:
+            return values
+        lists = units.of_lists(self.systems, lambda name, query: retrieved.first(name, query, self.depth), listed)
+        return replace(values, blocks=chain(values.blocks, lists))
 
     def _with_interval(self, chosen: Chosen, values: Sums) -> Estimate:
         """A number of every query with its interval."""

@@ -90,6 +90,14 @@ class UnitFile:
         words = self.words[column]
         return self.code[column] == (words.index(word) if word in words else -1 if word is None else -2)
 
+    def lists(self, system: str) -> dict[int, list[str]]:
+        """The first items of each row's list of a system; empty where the file has none."""
+        if "items" not in self.table.column_names:
+            return {}
+        rows = np.flatnonzero(self.has("system", system) & pc.is_valid(self.table["items"]).to_numpy())
+        items = self.table["items"].take(pa.array(rows)).to_pylist()
+        return {int(row): text.split("\n") for row, text in zip(self.row[rows], items, strict=True)}
+
     def _observed(self, rows: Ints, structure: str) -> tuple[Ints, Rows]:
         """The rows of a system as the catalogue takes them, and where in the file each begins."""
         label, numbers = self.code["class"][rows], {name: side[rows] for name, side in self.number.items()}

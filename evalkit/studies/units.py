@@ -10,7 +10,7 @@ import json
 import os
 import pkgutil
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -184,6 +184,13 @@ def of_credit(systems: Sequence[str], credit: Floats, listed: Listed) -> Iterato
         yield Block(system, None, len(credit), listed.columns, {"score": column})
 
 
+def of_lists(systems: Sequence[str], first: Callable[[str, int], Iterable[str]], listed: Listed) -> Iterator[Block]:
+    """The first items of each query's list, by system. first: (system, number of the query) -> the items."""
+    for system in systems:
+        items = pa.array(["\n".join(first(system, query)) for query in range(len(listed))], pa.string())
+        yield Block(system, None, len(listed), {**listed.columns, "items": items}, {})
+
+
 def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.0) -> Block:
     """A share or a number of which only the whole is known: one row without a unit."""
     terms = {"numerator": np.array([numerator]), "denominator": np.array([denominator])}
@@ -238,7 +245,7 @@ def _by_label(values: np.ndarray, count: int) -> Floats:
 
 
 FORM = "evalkit-units/1"
-DISTINCT = ("unit", "numerator", "score")  # columns whose values differ: a dictionary of them would be longer
+DISTINCT = ("unit", "items", "numerator", "score")  # columns whose values differ: a dictionary of them would be longer
 TEXT, CATEGORY, NUMBER = "text", "text, dictionary", "number"
 
 
