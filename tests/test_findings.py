@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from string import Formatter
 
@@ -15,7 +16,7 @@ from online_samples import SMALL, users
 
 import evalkit as ek
 from evalkit.catalogue import lookup
-from evalkit.drawing import tables
+from evalkit.drawing import notes
 from evalkit.findings import kinds
 from evalkit.findings.kinds import ASSUMED_DIRECTION, NOTE, SEVERE, WARNING, Finding, Kind, measured, ordered
 from evalkit.pages import experiment_page, page, significance_page
@@ -95,11 +96,27 @@ def test_the_record_is_what_the_json_has():
 
 
 def test_the_page_says_what_to_do_where_it_matters():
-    shown = tables.findings([KIND.warning(fact="Look <here>."), KIND.rated(NOTE, None, "other")])
+    shown = notes.findings([KIND.warning(fact="Look <here>."), KIND.rated(NOTE, None, "other")])
     code = '<span class="muted" title="name: What to do.">EK999</span>'
-    assert f'<li class="warn">Look &lt;here&gt;. What to do. {code}</li>' in shown.html
+    assert f'<li id="EK999" class="warn">Look &lt;here&gt;. What to do. {code}</li>' in shown.html
     assert f"<li>Fine. {code}</li>" in shown.html
     assert shown.text == "Look <here>. [EK999]\nFine. [EK999]"
+
+
+def test_two_warnings_that_touch_the_answer_stand_on_top_and_others_where_they_belong():
+    touching, of_slices = replace(KIND, at=("verdict", "metrics")), replace(KIND, code="EK998", at=("slices",))
+    several = [
+        kind.warning(fact=fact) for kind, fact in ((of_slices, "a"), (touching, "b"), (touching, "c"), (touching, "d"))
+    ]
+    several.append(touching.note(fact="e"))
+    marked = re.findall(r"<!--at (\w+)-->(.*?)<!--/at-->", notes.findings(several).html)
+    assert [(place, re.findall(r"<li[^>]*>(\w) ?", markup)) for place, markup in marked] == [
+        ("verdict", ["b", "c"]),
+        ("slices", ["a"]),
+        ("metrics", ["d", "e"]),
+    ]
+    assert "5 findings, 4 warnings among them" in marked[0][1]
+    assert re.findall('href="#(.*?)"', marked[0][1]) == ["EK998", "EK999"]
 
 
 def test_advice_names_parameters_that_exist():

@@ -1,4 +1,4 @@
-"""The first screen: one sentence that says who is better and by how much, at most five cards, the method folded."""
+"""The first screen: who is better and by how much, what turns it round, the strip of results, the method folded."""
 
 import re
 from pathlib import Path
@@ -69,20 +69,71 @@ def test_the_answer_names_the_systems_that_are_exactly_as_good():
     )
 
 
-def test_many_systems_are_a_tally_and_five_cards():
+ROW = re.compile(r"<tr[^>]*><th scope=.row.*?</tr>")
+
+
+def rows(study) -> list[str]:
+    """The rows of the strip of results as HTML."""
+    return ROW.findall(first_screen.strip(study).html)
+
+
+def test_many_systems_are_a_tally_and_a_row_for_each_verdict():
     table = forecasts(best=0.1, **{f"m{i}": 1 + i for i in range(8)})
-    shown = first_screen.verdict(rating.read(table, metrics="mae"))
-    assert answer(rating.read(table, metrics="mae")).startswith("best is better than all 8 other systems")
-    assert shown.html.count('class="verdict') == first_screen.SHOWN == 5
-    assert "5 of 8 comparisons are listed here" in shown.html
+    study = rating.read(table, metrics="mae")
+    assert answer(study).startswith("best is better than all 8 other systems")
+    first, others, constant = rows(study)
+    assert (first.count("<circle"), others.count("<circle"), constant.count("<circle")) == (1, 8, 1)
+    assert "8 systems" in others
+    assert "m0, m1, m2 and 5 more" in others
+    assert others.startswith('<tr class="worse">')
     against = rating.read(table, metrics="mae", baseline="m3")
     assert answer(against) == (
         "Against m3, by mae: 4 systems are better than it; 4 systems are worse than it. best is "
         "better than m0, the second best."
     )
-    cards = first_screen.verdict(against)
-    assert cards.html.count('class="verdict') == first_screen.SHOWN
-    assert "outside the family" in cards.text
+    assert [row.count("<circle") for row in rows(against)] == [4, 1, 4, 1]
+    assert "outside the family" in first_screen.verdict(against).text
+
+
+def test_the_strip_has_the_values_and_the_differences_of_the_tables():
+    study = rating.read(forecasts(a=1, b=2, c=3), metrics="mae")
+    (table,) = first_screen.strip(study).tables
+    assert [row[0].text for row in table.rows] == [*study.order, "(a constant)"]
+    values = [row[1].numbers for row in table.rows[:3]]
+    assert values == pytest.approx(study.estimates[["value", "low", "high"]].to_numpy(), abs=5e-3)
+    lead = study.headline[["difference", "low", "high"]].to_numpy()
+    differences = [row[2].numbers for row in table.rows[1:3]]
+    assert differences == pytest.approx(-lead[:, [0, 2, 1]], abs=5e-3)  # of the system from the leader
+    assert [row[3].text for row in table.rows] == ["lowest", "worse", "worse", ""]
+
+
+def test_what_turns_the_answer_round_stands_beside_it():
+    table = forecasts(a=9, b=12)
+    study = rating.read(table, metrics="mae")
+    constant = np.abs(table["actual"] - table["actual"].median()).mean()
+    first, second = (line for line in first_screen.verdict(study).text.splitlines() if "mae is" in line)
+    assert first.startswith("All 2 systems are worse than a constant prediction: mae is ")
+    assert float(re.search(r"mae is ([\d.]+)", first)[1]) == pytest.approx(constant, abs=0.01)
+    assert second.startswith("a is better than b")
+    some = first_screen.verdict(rating.read(forecasts(a=1, b=12), metrics="mae")).text
+    assert "; b is worse than that." in some
+    assert "constant prediction" not in first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).text
+
+
+PENGUINS = Path(__file__).resolve().parents[1] / "data" / "penguins" / "predictions.csv"
+
+
+def test_the_weakest_class_is_named_with_what_it_is_taken_for():
+    study = classification.read(PENGUINS)
+    table = pd.DataFrame(study.measured.confusion(study.leader).table, study.names, study.names)
+    recall = pd.Series(np.diag(table), table.index) / table.sum(axis=1)
+    name = recall.idxmin()
+    instead = table.loc[name].drop(name).idxmax()
+    share = table.loc[name, instead] / table.loc[name].sum()
+    said = (
+        f"is {name}: recall {number(recall[name], 2)} over {table.loc[name].sum():.0f} rows; {share:.0%} of them are "
+    )
+    assert f"{said}predicted as {instead}." in first_screen.verdict(study).text
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
@@ -108,15 +159,15 @@ def test_every_metric_of_the_catalogue_has_plain_words():
     assert Chosen(lookup.TABLES["rankings"]["ndcg"]).plain.startswith("how close all items are to")
 
 
-def test_a_card_says_what_equivalent_and_cannot_tell_rest_on():
-    alike = first_screen.verdict(rating.read(forecasts(a=1, b=1), metrics="mae", margin=0.5)).html
-    assert re.search(r"<strong>equivalent</strong> .*\[.*\] \(its 90% interval lies within ±0\.5\)</p>", alike)
+def test_a_row_says_what_equivalent_and_cannot_tell_rest_on():
+    (_, alike, _) = rows(rating.read(forecasts(a=1, b=1), metrics="mae", margin=0.5))
+    assert re.search(r"<strong>equivalent</strong><br><span class=.muted.>90% interval within ±0\.5<", alike)
     study = classification.read(CREDIT, metrics="roc_auc")
-    cards = first_screen.verdict(study).html.split('<div class="verdict')[1:]
     above_0 = (study.headline["low"] > 0).tolist()
     assert above_0 == [False, True]
     assert set(study.headline["verdict"]) == {"cannot tell"}
-    assert ["the interval is of this pair alone" in card for card in cards] == above_0
+    assert ["of this pair alone" in row for row in rows(study)[1:3]] == above_0
+    assert ["adjusted p" in row for row in rows(study)[1:3]] == above_0
 
 
 def test_the_two_best_candidates_are_compared_and_p_pays_for_picking_them():
@@ -152,11 +203,11 @@ def test_a_per_cent_is_of_a_value_that_is_above_0_and_no_share_of_a_whole(study,
     assert re.fullmatch(words, answer(study()))
 
 
-def test_long_names_are_shortened_in_the_answer_and_on_the_cards():
+def test_long_names_are_shortened_in_the_answer_and_in_the_strip():
     table = forecasts(**{"a" * 150 + "1": 1, "a" * 150 + "2": 2, "b": 3})
     for options in ({}, {"baseline": "b"}):
         study = rating.read(table, metrics="mae", **options)
-        shown = first_screen.verdict(study).html.split("<details>")[0]
+        shown = re.sub("<title>.*?</title>", "", first_screen.verdict(study).html.split("<details>")[0])
         assert "a" * 41 not in shown
         assert {"a…" + "a" * 18 + end in shown for end in "12"} == {True}
         assert len(answer(study)) < 350
@@ -170,6 +221,10 @@ def test_the_heading_names_the_input_or_is_what_the_parameter_says(tmp_path):
     )
     options = {"title": "Tide <b>", "note": "Gauge 7 only.", "data_date": "June 2026"}
     named = rating_page.title(rating.read(path, **options))
+    forecasts(a=1, b=2).assign(id=range(N, 2 * N)).to_csv(tmp_path / "july.csv", index=False)
+    assert rating_page.title(rating.read([path, tmp_path / "july.csv"])).text.startswith(
+        f"Rating report: {tmp_path.name}\n"
+    )
     assert named.html.startswith("<h1>Tide &lt;b&gt;</h1>")
     assert named.text.splitlines()[2:] == ["Gauge 7 only.", "Data of June 2026"]
 

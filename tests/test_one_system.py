@@ -78,9 +78,9 @@ def test_nothing_is_said_of_a_system_that_no_constant_beats(page, study):
     assert not said(page, study())
 
 
-def test_what_stands_below_the_verdict_of_forecasts_is_not_said_twice():
+def test_what_the_finding_of_forecasts_says_is_not_said_twice():
     study = forecast(ACTUAL.mean() + RNG.normal(0, 3, 400))
-    assert "EK332" in rating_page.verdict(study).html
+    assert "EK332" in rating_page.findings(study).html
     words = said(rating_page, study)
     assert "r2" in words
     assert study.primary.label not in words
@@ -127,11 +127,11 @@ def test_only_the_section_of_differences_speaks_of_two_systems():
         assert all(text.startswith("## Paired differences") for text in prose if "two systems" in text)
 
 
-@pytest.mark.parametrize("word", ["better", "worse", "equivalent", "result", "pass", "fail"])
-def test_each_card_but_cannot_tell_has_a_tone_that_is_not_that_of_cannot_tell(word):
+@pytest.mark.parametrize("word", [".better", ".worse", ".equivalent", "verdict.pass", "verdict.fail"])
+def test_each_verdict_has_a_tone_that_is_not_that_of_cannot_tell(word):
     style = (ROOT / "evalkit" / "page" / "evalkit" / "page.css").read_text(encoding="utf-8")
-    usual = re.search(r"\.verdict \{.*?--tone: var\((.*?)\)", style)[1]
-    own = re.search(rf"\.verdict\.{word} ?[,{{][^{{]*\{{? ?--tone: var\((.*?)\)", style)[1]
+    usual = re.search(r"\.strip \.cannot-tell \{ --tone: var\((.*?)\)", style)[1]
+    own = re.search(rf"\{word} ?[,{{][^{{]*\{{? ?--tone: var\((.*?)\)", style)[1]
     assert own != usual
 
 

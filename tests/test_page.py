@@ -139,7 +139,7 @@ PICTURE = new_markdown_cell("![dot](attachment:dot.png)", attachments={"dot.png"
         ([code("x"), code("y")], {"evalkit": DIED}, "<strong>DeadKernelError:</strong> died", "<pre>y</pre>"),
         ([code("x", ERROR, tags=["raises-exception"]), code("y")], {}, "<pre>y</pre>", "RUN FAILED"),
         ([BANNER, new_markdown_cell("# T")], {}, "<title>T</title>", "An Exception"),
-        ([new_markdown_cell("words")], {}, "<title>Report</title>", "<details"),
+        ([new_markdown_cell("words")], {}, "<title>Report</title>", "<summary>Contents"),
         ([PICTURE], {}, 'src="data:image/png;base64,aGk=" alt="dot"', "attachment"),
     ],
 )
@@ -189,12 +189,26 @@ def test_the_first_mention_of_a_term_in_each_section_leads_to_the_glossary():
     assert text.count('href="#term-adjusted-p"') == 1
     assert "term-wilson" not in text
     assert text.count("<dt id=") == 2
-    assert text.index('<dt id="term-holm">Holm</dt>') > text.index('<h2 id="glossary">')
-    assert "Glossary" not in page(new_markdown_cell("## A"), code("a", shown(html="<p>nothing</p>")))
+    assert text.index('<dt id="term-holm">Holm</dt>') > text.index("<summary>2 terms used on this page</summary>")
+    assert "used on this page" not in page(new_markdown_cell("## A"), code("a", shown(html="<p>nothing</p>")))
+
+
+def test_what_has_a_place_is_moved_there():
+    def at(place):
+        return shown(html=f"<!--at {place}--><p>{place}</p><!--/at-->")
+
+    cells = [code("a", *map(at, ("verdict", "metrics", "elsewhere")), shown(html="<p>here</p>"))]
+    head = new_markdown_cell("## All metrics\n\nProse.", metadata={"tags": ["print"]})
+    text = page(new_markdown_cell("# T"), code("t"), head, code("b"), new_markdown_cell("## Data"), *cells)
+    order = [text.index(part) for part in ("<p>verdict<", "<h2", "Prose", "<p>metrics<", "<p>elsewhere<", "<p>here<")]
+    assert order == sorted(order)
+    assert text.count("<section>") == text.count("</section>") == 2
+    assert text.count('<div class="prose printed">') == 1
+    assert "<!--at" not in text
 
 
 def test_style_is_small():
-    assert (PARTS / "page.css").stat().st_size < 12_000
+    assert (PARTS / "page.css").stat().st_size < 14_000
     assert (PARTS / "controls.css").stat().st_size < 5_000
     assert len(script().encode()) < 14_000
 

@@ -54,7 +54,7 @@ def test_whole_weights_repeat_rows():
 def test_a_constant_that_is_better_than_every_system_stands_below_the_verdict():
     study = rating.read(forecasts(actual=np.arange(60) % 9, forecast_near=0.0, forecast_far=0.0), metrics="mae")
     assert study.constant_median(study.primary) == np.abs(np.arange(60) % 9 - 4).mean()
-    assert "EK332" in rating_page.verdict(study).html
+    assert "EK332" in rating_page.findings(study).html
     assert "EK332" not in rating_page.findings(study).html
 
 

@@ -51,10 +51,10 @@ def agg(monkeypatch):
 def test_a_study_shows_its_verdict_and_tables_escaped(study):
     shown = study._repr_html_()
     assert "<script>" not in shown
-    assert 'class="verdict better"' in shown
+    assert '<tr class="worse">' in shown  # than the leader
     assert not re.search("href|evidence", shown)  # places of the page
     assert "<b>" in shown
-    assert shown.count("<table") == 4  # estimates without and with a threshold, comparisons by each metric
+    assert shown.count("<table") == 5  # the strip, estimates without and with a threshold, comparisons by each metric
     text = str(study)
     assert f"{EVIL} is better than old" in text
     assert "roc_auc\u00a0↑" in text

@@ -16,21 +16,21 @@ LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_491,
     "commands": 518,
-    "drawing": 1_402,
-    "findings": 80,
+    "drawing": 1_530,
+    "findings": 81,
     "metrics": 2_039,
     "offline": 802,
     "online": 951,
-    "page": 183,
-    "pages": 3_574,
+    "page": 195,
+    "pages": 3_660,
     "parameters": 854,
     "reading": 6_252,
     "statistics": 4_194,
-    "studies": 5_948,
+    "studies": 5_989,
     "top": 1_014,
 }
-MODULES = 164
-TESTS = 18_078
+MODULES = 166
+TESTS = 18_215
 
 
 @cache

@@ -41,6 +41,7 @@ STYLE: dict[Any, Any] = {
 WIDTH = 5.4  # inches: on a phone its text is still 8 pixels high
 PANELS = (WIDTH, 4.3, 3.1, 2.4)  # the width of each of one, two, three or four panels in a row
 
+BESIDE = 1.0  # inches of the names beside a panel
 LINE = 0.2  # inches of a line of a legend
 MARK = "_evalkit_mark"
 OF_GROUP = re.compile(r'<g id="mark-(\d+)"')
@@ -200,6 +201,15 @@ def grid(panels: int, *, across: int) -> tuple[int, int]:
     """
     columns = min(across, panels)
     return -(-panels // columns), columns
+
+
+def beside(cells: int, each: float) -> int:
+    """How many panels stand side by side that have so many cells across, of so many inches, and names beside them.
+
+    >>> beside(3, 0.42), beside(20, 0.42)
+    (4, 1)
+    """
+    return max((n for n, width in enumerate(PANELS, 1) if (width - BESIDE) / cells >= each), default=1)
 
 
 def tall(rows: int, *, head: float = 0.9, each: float = 0.3) -> float:

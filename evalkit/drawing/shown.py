@@ -13,7 +13,8 @@ import pandas as pd
 from evalkit import report, running, system
 from evalkit.arrays import InputError
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Html, findings, stack
+from evalkit.drawing.notes import findings
+from evalkit.drawing.tables import Html, stack
 from evalkit.findings.kinds import RECORDED, Finding, ordered
 from evalkit.parameters.kinds import did_you_mean
 
@@ -116,7 +117,7 @@ class Shown:
         pieces = [piece(self) for piece in page(self.report).SUMMARY]
         said = "".join(piece.text for piece in pieces)
         against = [found for found in self._found() if found.matters and str(found) not in said]
-        return stack([*pieces, findings(against)] if against else pieces)
+        return stack([*pieces, findings(against, "of-")] if against else pieces)
 
     def __dir__(self) -> list[str]:
         """The documented names that this study has."""

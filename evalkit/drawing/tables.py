@@ -6,15 +6,23 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from os import PathLike
 from typing import Any, Protocol
 
 import pandas as pd
 
 from evalkit.drawing.exports import writable, written
-from evalkit.findings.kinds import Finding
-from evalkit.numbers import Show, decimals, definition, interval, number, p_value, printed, signed, thousands
+from evalkit.numbers import (
+    Show,
+    decimals,
+    definition,
+    interval,
+    number,
+    p_value,
+    printed,
+    signed,
+    thousands,
+)
 
 LIMITED = ("", " low", " high")  # the columns of a number with its limits
 BREAKS = re.compile(r"[\r\n\t]+")
@@ -39,7 +47,8 @@ class Cell:
     """A table cell, or words of a sentence: a text, an interval behind it, what stands beside and below.
 
     numbers: the number that is printed, or the number and its limits. markup: the text as HTML, where it is more than
-    the text, such as a link. kind: a class (lead, muted, text). tag: an element around all. mark: of significance.
+    the text, such as a link. kind: a class (lead, muted, text; one: on one line). tag: an element around all. mark: of
+    significance.
     """
 
     text: str
@@ -316,9 +325,10 @@ def verdict(word: str, main: Cell, *small: Cell) -> Html:
     return Html(f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main.html}</p>{lines}</div>', text)
 
 
-def answer(sentence: str) -> Html:
-    """The answer in a sentence that a reader can repeat."""
-    return Html(f'<p class="answer">{escape(sentence)}</p>', sentence)
+def answer(sentence: str, *more: str) -> Html:
+    """The answer in a sentence that a reader can repeat, and what turns it round."""
+    turns = "".join(f'<p class="turn">{escape(turn)}</p>' for turn in more)
+    return Html(f'<p class="answer">{escape(sentence)}</p>{turns}', "\n".join([sentence, *more]))
 
 
 def gloss(metric: Cell, meaning: str) -> Html:
@@ -333,46 +343,14 @@ def stack(pieces: Iterable[Piece]) -> Html:
     return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces), every)
 
 
-def findings(items: Iterable[Finding]) -> Html:
-    """What to know first, each with its code; one that could change the answer with what to do."""
-    several = list(items)
-    rows = "".join(_alike(list(alike)) for _, alike in groupby(several, key=lambda finding: finding.kind.code))
-    return Html(f'<ul class="notes">{rows}</ul>', "\n".join(map(str, several)))
-
-
-def _alike(findings: list[Finding]) -> str:
-    """Findings of one kind; of many the first ones, the others folded."""
-    rows, rest = "".join(map(_finding, findings[:ALIKE])), "".join(map(_finding, findings[ALIKE:]))
-    if not rest:
-        return rows
-    summary = f"{len(findings) - ALIKE:,} more of {findings[0].kind.code}"
-    return f'{rows}<li><details><summary>{summary}</summary><ul class="notes">{rest}</ul></details></li>'
-
-
-def _finding(finding: Finding) -> str:
-    text = escape(finding.message)
-    if not finding.matters:
-        return f"<li>{text} {code(finding)}</li>"
-    advice = enumerate(escape(finding.kind.advice).split("`"))  # what stands between two marks is code
-    marked = "".join(f"<code>{part}</code>" if i % 2 else part for i, part in advice)
-    return f'<li class="warn">{text} {marked} {code(finding)}</li>'
-
-
-def code(finding: Finding) -> str:
-    """The code of a finding as HTML, with its name and what to do under the pointer."""
-    kind = finding.kind
-    return f'<span class="muted" title="{escape(kind.name)}: {escape(kind.advice.replace("`", ""))}">{kind.code}</span>'
-
-
-def paragraph(text: str) -> Html:
+def paragraph(text: Cell | str) -> Html:
     """One muted paragraph."""
-    return Html(f'<p class="muted">{escape(text)}</p>', text)
+    return Html(f'<p class="muted">{cell(text).html}</p>', cell(text).whole)
 
 
 LISTED = 200  # rows of a table that someone may still read
 UNFOLDED = 30  # rows of a table of which the others are folded
 LONG = 40  # more letters of a row's head than stand on one line
-ALIKE = 3  # findings of one kind that are read one by one
 Head = Cell | str
 
 

@@ -26,7 +26,8 @@ NOTE, WARNING, SEVERE = Severity.NOTE, Severity.WARNING, Severity.SEVERE
 class Kind:
     """A kind of finding: its stable code, short name, what it means and what to do about it.
 
-    says: what a page says, with the facts in braces; by name, where it says several things.
+    says: what a page says, with the facts in braces; by name, where it says several things. at: the places of a page
+    where it belongs, the first that there is: "verdict" for a warning that touches the answer, else words of headings.
     """
 
     code: str
@@ -34,6 +35,7 @@ class Kind:
     meaning: str
     advice: str
     says: Mapping[str, str] = field(default_factory=dict, hash=False)
+    at: tuple[str, ...] = ()
 
     def note(self, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
         """A finding that is good to know; count: the rows, units, systems or columns that it is about."""
@@ -107,9 +109,9 @@ _ROWS = tomllib.loads((pkgutil.get_data(__package__, "kinds.toml") or b"").decod
 measured = SimpleNamespace(**_ROWS.pop("measured", {}))  # what simulations measured: sentences by name
 
 
-def _kind(says: str | Mapping[str, str] = "", **row: str) -> Kind:
+def _kind(says: str | Mapping[str, str] = "", at: Iterable[str] = (), **row: str) -> Kind:
     told = {"": says} if isinstance(says, str) else says
-    return Kind(says=told, **{name: text.format_map(vars(measured)) for name, text in row.items()})
+    return Kind(says=told, at=tuple(at), **{name: text.format_map(vars(measured)) for name, text in row.items()})
 
 
 KINDS = {name: _kind(**row) for name, row in _ROWS.items()}

@@ -7,8 +7,10 @@ Classes that tables and studies may use in the HTML that they display; all text 
 `<div class="verdict WORD"><p><strong>better</strong> …</p><p>…</p></div>`
     the answer; WORD is better, worse, equivalent, cannot-tell, pass or fail. The word stands also in <strong>, as
     colour alone says nothing in print; further paragraphs are small. Several verdicts stack to one block.
-`<ul class="notes"><li>…</li><li class="warn">…</li></ul>`
-    what to know of the data before the numbers; `warn` for what could change the answer.
+`<!--at WORD--><ul class="notes"><li>…</li><li class="warn">…</li></ul><!--/at-->`
+    findings; `warn` for what could change the answer. The page moves them to the section whose heading has the word.
+`<div class="scroll strip"><table>…</table></div>`
+    the strip of results, see `evalkit/drawing/strips.py`. The class of a row is its verdict.
 `<div class="scroll"><table class="metrics">…</table></div>`
     numbers, right aligned and of equal width. Rows begin with `<th scope="row">`, column heads are
     `<th scope="col">`; `<caption>` says what the numbers are. In a cell: `class="lead"` the best (bold),
@@ -19,10 +21,11 @@ Classes that tables and studies may use in the HTML that they display; all text 
     a picture on a white card; drawn for white, or in currentColor.
 `<dl class="definitions"><dt>name</dt><dd>definition</dd>…</dl>`, with `class="definitions provenance"` for values,
 `<p class="muted">`, `<p class="asked">` (what was asked, under the title), `<p class="answer">` (the answer, under it),
-`<p class="gloss muted">` (what its metric measures),
+`<p class="turn">` (what turns it round), `<p class="gloss muted">` (what its metric measures),
 `<details><summary>…</summary>…</details>`.
 
-The contents are the h2 headings, of markdown cells and of displayed HTML.
+The contents are the h2 headings, of markdown cells and of displayed HTML. A heading of a markdown cell begins a
+section, which is printed if the cell has the tag `print`, all if none has it.
 
 The script adds controls; without it all rows stand. What it reads:
 
@@ -55,6 +58,8 @@ from evalkit.numbers import anchor
 
 HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
+MARKED = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)
+SECTION = r'(?=<div class="prose[^"]*">\s*<h2)'
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
 PAPERMILL_BANNER = "papermill-error-cell-tag"
@@ -109,7 +114,8 @@ class ReportExporter(TemplateExporter):
     def default_filters(self) -> Any:
         """nbconvert's filters and those of this page."""
         yield from super().default_filters()
-        own = {"prose": prose, "boxed": boxed, "numbered": numbered, "linked": linked}
+        own = {"prose": prose, "boxed": boxed, "numbered": numbered, "placed": placed, "linked": linked}
+        own |= {"sectioned": sectioned}
         yield from (own | {"headings": headings, "title": title}).items()
 
     def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
@@ -176,6 +182,29 @@ def numbered(page: str) -> str:
         return f'<h2 id="{name}">{match[2]}</h2>'
 
     return HEADING.sub(with_id, page)
+
+
+def placed(page: str) -> str:
+    """The page with what stands between marks of a place moved there; without such a place it stays where it is.
+
+    "verdict" is the end of what stands before the first section; another place is the first section whose heading has
+    an id with this word, where it comes behind the heading and its prose.
+
+    >>> placed('<p>a</p><!--at b--><p>c</p><!--/at--><div class="prose"><h2 id="b-d">B</h2></div><p>e</p>')
+    '<p>a</p><div class="prose"><h2 id="b-d">B</h2></div><p>c</p><p>e</p>'
+    """
+    for place, piece in MARKED.findall(page):
+        marked, word = f"<!--at {place}-->{piece}<!--/at-->", rf'<h2 id="(?:[^"]*-)?{place}(?:-[^"]*)?">.*?</div>'
+        rest = page.replace(marked, "", 1)
+        home = re.search(SECTION if place == "verdict" else word, rest, re.DOTALL)
+        page = page.replace(marked, piece, 1) if home is None else rest[: home.end()] + piece + rest[home.end() :]
+    return page
+
+
+def sectioned(page: str) -> str:
+    """The page with each heading of a markdown cell, and what follows it, in a section."""
+    first, *sections = re.split(SECTION, page)
+    return first + "".join(f"<section>{section}</section>" for section in sections)
 
 
 def headings(page: str) -> list[tuple[str, str]]:
@@ -272,9 +301,9 @@ CELLS = frozenset(["td", "th", "tr", "table"])
 def linked(page: str) -> str:
     """The page with the first mention of each term in each section linked, and the glossary of these terms below.
 
-    >>> linked("<p>p by Holm</p>").split("<h2")[0]
+    >>> linked("<p>p by Holm</p>").split("<details")[0]
     '<p><a class="term" href="#term-p">p by</a> <a class="term" href="#term-holm">Holm</a></p>'
-    >>> linked("<table><tr><td>1<td>2</table><p>Holm</p>").split("<h2")[0]
+    >>> linked("<table><tr><td>1<td>2</table><p>Holm</p>").split("<details")[0]
     '<table><tr><td>1<td>2</table><p><a class="term" href="#term-holm">Holm</a></p>'
     """
     parts, closed = TAGS.split(page), list[str]()
@@ -313,15 +342,14 @@ def _enter(tag: str, closed: list[str]) -> None:
 
 
 def _glossary(terms: list[Term]) -> str:
-    """The section of these terms, folded; a link to a term opens it."""
+    """These terms, folded; a link to a term opens them."""
     if not terms:
         return ""
     items = "".join(
         f'<dt id="{term.id}">{html.escape(term.name)}</dt><dd>{html.escape(term.meaning)}</dd>' for term in terms
     )
     summary = f"{len(terms)} term{'s' if len(terms) > 1 else ''} used on this page"
-    listed = f'<details><summary>{summary}</summary><dl class="definitions">{items}</dl></details>'
-    return f'<h2 id="glossary">Glossary</h2>{listed}'
+    return f'<details><summary>{summary}</summary><dl class="definitions">{items}</dl></details>'
 
 
 def glossary_markdown() -> str:

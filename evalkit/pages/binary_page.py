@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit.catalogue.row_metrics import ROC_AUC
-from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing import curve_plots, figures, notes, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
@@ -60,7 +60,7 @@ def title(study: BinaryStudy) -> Html:
 
 def findings(study: BinaryStudy) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(every_finding(study))
+    return notes.findings(every_finding(study))
 
 
 @both_classes

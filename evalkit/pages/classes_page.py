@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing import curve_plots, figures, notes, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
@@ -41,7 +41,7 @@ def title(study: ClassesStudy) -> Html:
 
 def findings(study: ClassesStudy) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(every_finding(study))
+    return notes.findings(every_finding(study))
 
 
 @scored
@@ -99,21 +99,25 @@ def top(study: ClassesStudy) -> Html:
 
 
 def confusion_plot(study: ClassesStudy) -> Figure:
-    """The leader's confusion table; of many classes the rarest share one row and one column."""
-    table = study.measured.confusion(study.leader).table
-    classes, mistake = study.names, worst_mistake(study)
+    """The confusion tables of as many systems as have room; of many classes the rarest share one row and one column."""
+    drawn, classes = {}, study.names
+    for name in study.order:
+        drawn[name], classes = drawn_together(study.measured.confusion(name).table, study.names)
+    names, mistake = study.order[: figures.beside(len(classes), CELL)], worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
-    caption = page.said("classes.confusion_plot", leader=study.leader, what=what, rows=len(study.account))
+    caption = page.said("classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account))
     if mistake:
         text = "{} predicted as {}, {:,.0f}".format(*mistake)
-        caption += f" Most frequent mistake: {text}{'' if study.weighted else ' rows'}."
-    table, classes = drawn_together(table, classes)
+        caption += f" Most frequent mistake of {study.leader}: {text}{'' if study.weighted else ' rows'}."
     if len(classes) < len(study.names):
         few = f"the {len(classes[:-1])} most frequent of {len(study.names):,} classes, and the others together"
         caption += f" Drawn: {few}; the JSON holds all classes."
-    drawn: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
-    drawn |= {side: figures.tall(len(classes), head=head, each=0.42) for side, head in SQUARE.items()}
-    return figures.picture(curve_plots.matrix, table, caption=caption, **drawn)
+    labels: dict[str, Any] = {"classes": classes, "xlabel": "predicted", "ylabel": "actual"}
+    if names[1:]:
+        labels |= {"panels": len(names), "height": figures.tall(len(classes), head=1.3, each=0.42)}
+        return figures.row(curve_plots.matrices, {name: drawn[name] for name in names}, caption=caption, **labels)
+    labels |= {side: figures.tall(len(classes), head=head, each=CELL) for side, head in SQUARE.items()}
+    return figures.picture(curve_plots.matrix, drawn[study.leader], caption=caption, **labels)
 
 
 def confusion(study: ClassesStudy) -> Html:
@@ -200,6 +204,7 @@ def _incomplete(study: ClassesStudy) -> Iterator[Finding]:
 Either = ClassesStudy | LabelsStudy
 UNFOLDED = 4  # squares that a page shows at once
 HEIGHT = 2.5  # inches of a square
+CELL = 0.42  # inches of a cell of a confusion table
 SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion table
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import figures, plots, tables
+from evalkit.drawing import figures, notes, plots, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
@@ -37,7 +37,7 @@ def verdict(study: Diff) -> Html:
 
 def findings(study: Diff) -> Html:
     """What to know before any number."""
-    return tables.findings(every_finding(study))
+    return notes.findings(every_finding(study))
 
 
 def every_finding(study: Diff) -> list[Finding]:

@@ -1,15 +1,15 @@
 """The A/B test of users on the interleaving page."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from evalkit.drawing import figures, plots, tables
+from evalkit.drawing import figures, notes, plots, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, limits, named, of_rows
+from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import number, p_value, plural, signed_percent
+from evalkit.numbers import number, p_value, plural
 from evalkit.pages import page
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, held, picked, slices
 from evalkit.studies import experiment
@@ -27,7 +27,7 @@ SAMPLE = (
 @page.of_a_part
 def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
-    return tables.findings(of_users(study))
+    return notes.findings(of_users(study), "users-")
 
 
 @page.of_a_part
@@ -39,25 +39,7 @@ def estimates(study: Experiment) -> Html:
     )
 
 
-@page.of_a_part
-def comparisons(study: Experiment) -> Html:
-    """The differences of the arms, then the lifts."""
-    columns = named("lift head | metric w | value=lift % | detectable difference=detectable ±", **LIFT)
-    caption = f"Lift with its {study.settings.level:.0%} interval"
-    note = page.said("experiment.comparisons_note")
-    return tables.stack([page.comparisons(study), of_rows(caption, study.comparisons, columns, note)])
-
-
-def _lift(row: Mapping[str, Any]) -> Cell:
-    """The head of a lift; in a narrow column the −1 stays with the second name."""
-    first, second = row["first"], row["second"]
-    return Cell(f"{first} / {second} − 1", markup=f"{escape(first)} / {escape(second)}&nbsp;−&nbsp;1")
-
-
-LIFT: dict[str, Callable[[str], Column]] = {
-    "head": lambda name: each(_lift),
-    "%": lambda name: limits(name, f"{name}_low", f"{name}_high", signed_percent),
-}
+comparisons = page.of_a_part(page.comparisons)
 
 
 @page.of_a_part

@@ -1,14 +1,17 @@
-"""The first screen: what was asked, the answer in a sentence, the comparisons behind it, and how they were tested."""
+"""The first screen: what was asked, the answer, what turns it round, the strip of results, and how it was tested."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import PurePath
 from typing import Any, Protocol
 
 from evalkit import numbers
-from evalkit.drawing import tables
+from evalkit.drawing import strips, tables
+from evalkit.drawing.strips import Result
 from evalkit.drawing.tables import Cell, Html, joined
-from evalkit.numbers import estimate, listed, number, p_value, percent, plural, shortened, signed, signed_percent
+from evalkit.numbers import counted, listed, number, p_value, percent, plural, shortened, signed, signed_percent
 from evalkit.pages import page
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
@@ -17,8 +20,7 @@ from evalkit.studies.study import Study
 page.offered(__name__)
 
 
-SHOWN = 5  # more comparisons than a first screen holds
-BESIDE_TWO_BEST = 4
+EACH = 8  # systems with a row of their own; of more those with one verdict share a row
 NAMED = 3  # more systems than a sentence holds
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
@@ -44,28 +46,23 @@ def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
 
 
 def heading(report: str, asked: str, of: Origin) -> Html:
-    """The title, what was asked, and what the parameters say of the data; a file is named with its folder."""
-    first = "/".join(PurePath(of.sources[0].name).parts[-2:]) if of.sources else ""
-    others = len(of.sources[1:])
-    usual = f"{report}: {first}{f' and {others} more' if others > 0 else ''}" if first else report
+    """The title, what was asked, and what the parameters say of the data; several files are named by their folder."""
+    paths = [PurePath(source.name) for source in of.sources]
+    files = [path.parts[bool(path.anchor) :] for path in paths]
+    folders = [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*files, strict=False))]
+    others = f" and {len(files[1:])} more" if files[1:] else ""
+    alone = f"{'/'.join(files[0][-2:])}{others}" if files else ""
+    named = folders[-1] if files[1:] and folders else alone
     more = [of.p.note, f"Data of {of.p.data_date}" if of.p.data_date else None]
+    usual = f"{report}: {named}" if named else report
     return tables.heading(of.p.title or usual, asked, *filter(None, more))
 
 
 def verdict(study: Study) -> Html:
-    """The gate where one is set, the answer in a sentence, the comparisons behind it, and how they were tested."""
-    pieces = gate(study)
-    if not len(study.headline):
-        return tables.stack([*pieces, _alone(study), gloss(study)])
-    pieces += [tables.answer(_answer(study)), gloss(study)]
-    best_two = diagnostics.best_two(study).to_dict("records")
-    most = BESIDE_TWO_BEST if best_two else SHOWN
-    of_family = study.headline.head(most).to_dict("records")
-    pieces += [_comparison(study, row, page.evidence(study)) for row in of_family]
-    pieces += [_comparison(study, row, page.evidence_of_best_two(study)) for row in best_two]
-    more = f"{most} of {len(study.headline)} comparisons are listed here; the evidence table has all of them. "
-    how = tables.paragraph(f"{more if len(study.headline) > most else ''}{_how(study)}")
-    return tables.stack([*pieces, tables.folded("How this was tested", how)])
+    """The gate where one is set, the answer and what turns it round, the strip of results, and how it was tested."""
+    pieces = [*gate(study), tables.answer(*_sentences(study)), strip(study), gloss(study)]
+    how = [tables.folded("How this was tested", tables.paragraph(_how(study)))] if len(study.headline) else []
+    return tables.stack([*pieces, *how])
 
 
 def gloss(study: Study) -> Html:
@@ -76,11 +73,58 @@ def gloss(study: Study) -> Html:
     return tables.gloss(page.metric_link(study.primary), f"{study.primary.plain} ({side}).")
 
 
+def _sentences(study: Study) -> list[str]:
+    """The answer, and what turns it round; that a constant prediction is better than every system comes first."""
+    usual, further = _answer(study), [*_contrary(study), *_weakest(study)]
+    label = study.primary.label
+    value, by_system = diagnostics.beaten(study).get(label, (math.nan, {}))
+    same = page.places(study, label)
+    worse = [name for name, own in by_system.items() if number(own, same) != number(value, same)]
+    if not worse:
+        return [usual, *further]
+    constant = f"{label} is {number(value, same)} if every row gets the same prediction"
+    if len(worse) < len(study.order):
+        some = f"{_several(study, worse)} {'is' if len(worse) == 1 else 'are'}"
+        return [usual, f"{constant}; {some} worse than that.", *further]
+    every = f"All {len(worse)} {plural(study.compares, 2)} are" if len(worse) > 1 else f"{shortened(worse[0])} is"
+    return [f"{every} worse than a constant prediction: {constant}.", usual, *further]
+
+
+def _contrary(study: Study) -> Iterator[str]:
+    """The first metric that contradicts the one that decides, of the first system of which one does."""
+    pairs = diagnostics.contrary(study)
+    if len(pairs):
+        first, by = pairs.iloc[0][["first", "metric"]]
+        worse = pairs[(pairs["first"] == first) & (pairs["metric"] == by)]["second"].tolist()
+        yield f"But by {by} {shortened(first)} is significantly worse than {_several(study, worse)}."
+
+
+def _weakest(study: Study) -> Iterator[str]:
+    """Of which class, or label, the leader finds the smallest share."""
+    if (weakest := study.weakest) is not None:
+        instead = f"; {weakest.share:.0%} of them are predicted as {weakest.instead}"
+        recall = f"recall {number(weakest.recall, 2)} over {counted(weakest.n, 'row')}"
+        whose = f" of {shortened(study.leader)}" if len(study.order) > 1 else ""
+        name = shortened(weakest.name)
+        yield f"The weakest {weakest.noun}{whose} is {name}: {recall}{instead if weakest.instead else ''}."
+
+
 def _answer(study: Study) -> str:
     """The headline in one sentence: who is better, and by how much, or that the data do not show it."""
+    if not len(study.headline):
+        return _alone(study)
     if len(study.headline) == 1:
         return _of_pair(study, study.headline.iloc[0])
     return _against_baseline(study) if study.settings.baseline else _of_leader(study)
+
+
+def _alone(study: Study) -> str:
+    """The value of one system, or that a metric without a better direction ranks none."""
+    label, row = study.primary.label, diagnostics.deciding(study, study.leader)
+    if len(study.order) > 1:
+        return f"{label} has no better direction, so the {plural(study.compares, 2)} are not ranked by it."
+    value = number(row["value"], page.places(study, label))
+    return f"{shortened(study.leader)}: {label} is {value}, over {counted(row['n'], study.unit_name)}."
 
 
 def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
@@ -187,55 +231,111 @@ def gate(study: Study) -> list[Html]:
     return [tables.verdict("pass" if gate["passed"] else "fail", Cell(f"gate: {gate['rule']}: {kept}"))]
 
 
-def _value(study: Study, system: str) -> str:
-    row = diagnostics.deciding(study, system)
-    return estimate(row["value"], row["low"], row["high"], places=page.places(study, study.primary.label))
-
-
-def _alone(study: Study) -> Html:
-    rows = study.estimates[study.estimates["metric"] == study.primary.label]
-    names = rows["system"].tolist()
-    lines = [(f"{shortened(name)}: ", page.metric_link(study.primary), f" {_value(study, name)}") for name in names]
-    more = f" and {len(names[SHOWN:]):,} more" if names[SHOWN:] else ""
-    main = [part for i, line in enumerate(lines[:SHOWN]) for part in ("; " if i else "", *line)]
-    over = numbers.sample_sizes(rows["n"], study.unit_name).removeprefix("n = ")
-    how = f"{percent(study.settings.level)} interval ({rows.iloc[0]['method']}) over {over}; "
-    alone, aimless = f"one {study.compares}, nothing to compare", f"{study.primary.label} has no better direction"
-    reason = alone if len(study.order) == 1 else aimless
-    return tables.verdict("result", joined(*main, more), Cell(f"{how}{reason}."))
-
-
-def _comparison(study: Study, row: dict[str, Any], evidence: str) -> Html:
-    """The card of a comparison, with a link to the table that is its evidence."""
-    first, second = (shortened(row[side]) for side in ("first", "second"))
-    same = numbers.of_frame(study.headline, "difference")
-    difference = estimate(row["difference"], row["low"], row["high"], signed, same) + _side(study, row)
-    main = joined(f"{first} {BETWEEN[row['verdict']]} {second}: ", page.metric_link(study.primary), f" {difference}")
-    p, adjusted = (p_value(row[name]) for name in ("p", "adjusted"))
-    small = f"{first} {_value(study, row['first'])}, {second} {_value(study, row['second'])}; p {p}, adjusted "
-    small += f"{adjusted}; {row['n']:,} {plural(row['unit'], row['n'])}"
-    if "lift_low" in row:
-        small += f"; lift {estimate(row['lift'], row['lift_low'], row['lift_high'], signed_percent)}"
-    if row["verdict"] == "cannot tell" and row["p"] < diagnostics.alpha(study):
-        small += page.said("first_screen.not_adjusted")
-    if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0:
-        small += f"; a true difference of {number(row['detectable'], same)} would be detected with 80% power"
-    return tables.verdict(row["verdict"], main, joined(small, "; ", link("evidence", evidence)))
-
-
 def link(text: str, place: str) -> Cell:
     """Words that lead to a place on the page."""
     return Cell(text, markup=numbers.link(text, place))
 
 
-def _side(study: Study, row: Mapping[str, Any]) -> str:
-    """By how many per cent the first is higher or lower, or the margin it lies within; may be empty."""
+# The strip of results -------------------------------------------------------------------------------------------------
+
+Against = Mapping[str, dict[str, Any]]  # the comparison of each system with the baseline, or with the leader
+TURNED = {"better": "worse", "worse": "better"}
+
+
+def strip(study: Study) -> Html:
+    """A row for each system with the metric that decides and the verdict; of many a row for each verdict."""
+    label = study.primary.label
+    side = "first" if study.settings.baseline else "second"
+    against = {row[side]: _turned(study, row) for row in study.headline.to_dict("records")}
+    heads: list[tables.Head] = [study.compares, page.metric_head(study.primary)]
+    if against:
+        heads += [f"difference from {shortened(study.settings.baseline or study.leader)}", "verdict"]
+    rows = [_result(study, name, against) for name in study.order]
+    rows = rows if len(rows) <= EACH else _together(study, rows)
+    constant = diagnostics.constant(study, study.primary)
+    if math.isfinite(constant):
+        point = (constant, math.nan, math.nan)
+        cells = [number(constant, page.places(study, label)), *["" for _ in heads[2:]]]
+        rows.append(Result(Cell("(a constant)"), [("a constant", point)], cells, "constant"))
+    n = numbers.sample_sizes(study.estimates[study.estimates["metric"] == label]["n"], study.unit_name)
+    caption = f"{label} with its {percent(study.settings.level)} interval, {n}"
+    return tables.stack([strips.strip(caption, heads, rows, constant), *_below(study, against)])
+
+
+def _turned(study: Study, row: dict[str, Any]) -> dict[str, Any]:
+    """The comparison of a system with the baseline as it is, and one with the leader the other way round."""
+    if study.settings.baseline:
+        return row
+    turned = {"first": row["second"], "second": row["first"], "verdict": TURNED.get(row["verdict"], row["verdict"])}
+    return row | turned | {"difference": -row["difference"], "low": -row["high"], "high": -row["low"]}
+
+
+def _result(study: Study, name: str, against: Against) -> Result:
+    """The row of one system."""
+    own = diagnostics.deciding(study, name)
+    point = (own["value"], own["low"], own["high"])
+    cells: list[Cell | str] = [tables.with_interval(*point, places=page.places(study, study.primary.label))]
+    row = against.get(name)
+    if row is not None:
+        same = numbers.of_frame(study.headline, "difference")
+        difference = tables.with_interval(row["difference"], row["low"], row["high"], signed, same)
+        aside, below = _beside(study, row)
+        cells += [replace(difference, below=aside), replace(_word(row["verdict"]), below=below)]
+    elif against:
+        cells += ["", "baseline" if study.settings.baseline else _top(study)]
+    return Result(Cell(shortened(name)), [(name, point)], cells, row["verdict"] if row else "")
+
+
+def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands below a difference, and below its verdict."""
     if row["verdict"] == "equivalent":
-        return f" (its {percent(diagnostics.equivalence_level(study))} interval lies within {_margin(study)})"
+        return (), (f"{percent(diagnostics.equivalence_level(study))} interval within {_margin(study)}",)
     if row["verdict"] == "cannot tell":
-        return ""
-    per_cent = _per_cent(study, row)
-    return f", {per_cent} {'higher' if row['difference'] > 0 else 'lower'}" if per_cent else ""
+        alone = row["p"] < diagnostics.alpha(study)
+        return (("of this pair alone",), (f"adjusted p {p_value(row['adjusted'])}",)) if alone else ((), ())
+    by = _per_cent(study, row)
+    return ((f"{by} {'higher' if row['difference'] > 0 else 'lower'}",) if by else ()), ()
+
+
+def _together(study: Study, rows: list[Result]) -> list[Result]:
+    """Many systems, those of one verdict in one row: a dot for each, and the ends of what they have."""
+    several = []
+    for tone in dict.fromkeys(row.tone for row in rows):
+        alike = [row for row in rows if row.tone == tone]
+        single = len(alike) == 1 or not (tone or len(alike) == len(rows))
+        several += alike if single else [_one(study, alike)]
+    return several
+
+
+def _one(study: Study, rows: list[Result]) -> Result:
+    """The row of several systems of one verdict."""
+    first, last = rows[0], rows[-1]
+    cells: list[Cell | str] = [
+        f"{tables.cell(a).text} to {tables.cell(b).text}" for a, b in zip(first.cells[:2], last.cells[:2], strict=True)
+    ]
+    names = Cell(counted(len(rows), study.compares), below=(listed((row.name.text for row in rows), NAMED),))
+    points = [point for row in rows for point in row.points]
+    return Result(names, points, [*cells, *(_word(first.tone) for _ in first.cells[2:])], first.tone)
+
+
+def _word(verdict: str) -> Cell:
+    """A verdict, which the row gives its colour."""
+    return Cell(verdict, markup=f"<strong>{verdict}</strong>")
+
+
+def _below(study: Study, against: Against) -> Iterator[Html]:
+    """What true difference would have been shown where none was, and where all differences stand."""
+    same = numbers.of_frame(study.headline, "difference") if against else 0
+    would = {
+        name: row["detectable"]
+        for name, row in against.items()
+        if row["verdict"] == "cannot tell" and row.get("detectable", math.nan) > 0
+    }
+    shown = listed((f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED)
+    power = f"True differences that these data would show with 80% power: {shown}. " if would else ""
+    if against:
+        place = page.evidence(study)
+        yield tables.paragraph(joined(power, link("All differences and p-values", place), "."))
 
 
 def _how(study: Study) -> str:

@@ -1,10 +1,10 @@
 """The interleaving page: sessions, what joins them with the A/B test, and simulated experiments."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from typing import Any
 
-from evalkit.drawing import claim_plots, figures, plots, tables
+from evalkit.drawing import claim_plots, figures, notes, plots, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, named, of_rows, text
@@ -40,23 +40,17 @@ def verdict(o: Online) -> Html:
     pieces = []
     if o.log:
         label = "Interleaving (bundled log: its users and clicks are simulated)" if o.log.simulated else "Interleaving"
-        pieces += [tables.paragraph(label), _doubted(first_screen.verdict(o.log), fairness(o.log))]
+        pieces += [tables.paragraph(label), first_screen.verdict(o.log)]
     if o.users:
         label = f"A/B test{experiment_page.SAMPLE if o.users.sample else ''}"
-        pieces += [tables.paragraph(label), _doubted(first_screen.verdict(o.users), experiment_page.design(o.users))]
+        pieces += [tables.paragraph(label), first_screen.verdict(o.users)]
     return tables.stack(pieces)
-
-
-def _doubted(answer: Html, design: Iterable[Finding]) -> Html:
-    """The verdict, and below it what forbids to rely on it."""
-    against = [finding for finding in design if finding.matters]
-    return tables.stack([answer, tables.findings(against)]) if against else answer
 
 
 @page.of_a_part
 def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
-    return tables.findings(of_log(study))
+    return notes.findings(of_log(study), "log-")
 
 
 @page.of_a_part
@@ -216,7 +210,13 @@ def answer(study: Planning) -> Html:
     times = {"raw": row["raw_metric"], "raw_times": _times(row["raw_times"]), "times": _times(row["cuped_times"])}
     times |= {"users": _about(row["interleaving"]), "cuped": row["cuped_metric"].removesuffix(", CUPED")}
     text = page.said("interleaving.answer", name=study.name, **times)
-    return tables.stack([tables.paragraph(text), tables.findings(of_planning(study))])
+    return tables.stack([tables.paragraph(text), _assumed(study)])
+
+
+def _assumed(study: Planning) -> Html:
+    """What the simulations assume, where their numbers begin."""
+    several = of_planning(study)
+    return Html(notes.notes(several, "planning-"), "\n".join(map(str, several)))
 
 
 def _about(users: float) -> str:

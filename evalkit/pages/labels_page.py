@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing import curve_plots, figures, notes
 from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
@@ -32,7 +32,7 @@ def title(study: LabelsStudy) -> Html:
 
 def findings(study: LabelsStudy) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(every_finding(study))
+    return notes.findings(every_finding(study))
 
 
 def curve_plot(study: LabelsStudy) -> Figure | Html:

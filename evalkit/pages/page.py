@@ -22,7 +22,7 @@ from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, count, number_cell, p_cell, text, value, with_interval
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, signed
+from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, signed, signed_percent
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.studies import diagnostics, provenance, units
@@ -119,7 +119,7 @@ def estimates(
         ]
         for name in order
     ]
-    heads = [tables.joined(metric_link(chosen), _arrow(chosen)) for chosen in columns]
+    heads = [metric_head(chosen) for chosen in columns]
     of_columns = study.estimates[study.estimates["metric"].isin([chosen.label for chosen in columns])]
     best = f"Bold: the best value{f' of the {plural(study.compares, 2)}' if more else ''}. " if len(order) > 1 else ""
     below = f"{best}↑ higher is better, ↓ lower is better. Intervals: {_ways(of_columns)}. {note}"
@@ -182,6 +182,11 @@ def beaten(study: Study) -> Marks:
 def metric_link(chosen: Chosen) -> Cell:
     """A metric's name with a link to its definition."""
     return Cell(chosen.label, markup=numbers.link(chosen.label, numbers.definition(chosen.metric.name)))
+
+
+def metric_head(chosen: Chosen) -> Cell:
+    """The head of a column of a metric: its name with a link to its definition, and which of its values are better."""
+    return tables.joined(metric_link(chosen), _arrow(chosen))
 
 
 def evidence(study: Study) -> str:
@@ -259,6 +264,9 @@ def comparisons(study: Study) -> Html:
     note = f"p by {methods(unfolded)}; adjusted by Holm over {study.adjusted_over}.{_equivalence(study, unfolded)}"
     if not deciding.any():
         return tables.stack([_nothing(study), _comparison_table(study, unfolded, "the other metrics", note, many=True)])
+    if "lift" in study.comparisons:
+        every = f"{note} {said('page.arms_note')}"
+        return _comparison_table(study, study.comparisons, "all metrics", every, evidence(study), many=True)
     first = _comparison_table(study, unfolded, study.primary.label, note, evidence(study))
     return tables.stack([first, *_other_metrics(study, study.comparisons[~deciding]), *_best_two(study)])
 
@@ -298,6 +306,7 @@ def _nothing(study: Study) -> Html:
 
 
 _EXTRAS = {"max_t": "max-T p", "p_t": "t-test p", "p_fisher": "Fisher p", "wins": "{units} won / tied / lost"}
+_OF_ARMS = {"lift": "lift", "detectable": "detectable difference"}
 
 
 def _comparison_table(
@@ -310,7 +319,8 @@ def _comparison_table(
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
     arrows = {chosen.label: _arrow(chosen) for chosen in study.settings.metrics}
     frame = frame.assign(few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows))
-    extra = [name.format(units=plural(study.unit_name, 2)) for column, name in _EXTRAS.items() if column in frame]
+    extras = _EXTRAS | (_OF_ARMS if "lift" in frame else {})
+    extra = [name.format(units=plural(study.unit_name, 2)) for column, name in extras.items() if column in frame]
     columns = ["first − second", *(["metric"] if many else []), "difference", "p", "adjusted p", *extra, "verdict"]
     rows = [_comparison_row(row, many=many) for row in frame.head(tables.LISTED).to_dict("records")]
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
@@ -322,10 +332,14 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     cells += [Cell(f"{row['metric']}{row['arrow']}", kind="text")] if many else []
     few = f"n = {row['n']:,}" if row["few"] == row["few"] else ""
     difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
-    cells.append(replace(difference, beside=few, mark="*" if row["verdict"] in ("better", "worse") else ""))
+    mark = "*" if row["verdict"] in ("better", "worse") else ""
+    cells.append(replace(difference, beside=few, mark=mark, kind="one"))
     cells += [p_cell(row[name]) for name in ("p", "adjusted", "max_t", "p_t", "p_fisher") if name in row]
     if "wins" in row:
         cells.append(Cell(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}"))
+    if "lift" in row:
+        cells.append(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent))
+        cells.append(number_cell(row["detectable"], row["places"], signed))
     return [*cells, Cell(row["verdict"], kind="text")]
 
 
@@ -434,11 +448,10 @@ def segment_plot(study: Study) -> Figure | Html:
         return Html("")
     frame = drawn(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
-    down, across = figures.grid(frame["slice"].nunique(), across=2)
-    label, level = study.primary.label, percent(study.settings.level)
+    label, level, panels = study.primary.label, percent(study.settings.level), frame["slice"].nunique()
     caption = f"{label} by segment, {level} intervals; same axes, n in each title.{few(study)}"
-    height = figures.tall(down, head=0.5, each=figures.tall(frame["system"].nunique(), head=0.85, each=0.17))
-    return figures.picture(plots.multiples, frame, caption=caption, height=height, panels=(down, across), label=label)
+    height = figures.tall(frame["system"].nunique(), head=1.0, each=0.17)
+    return figures.row(plots.multiples, frame, caption=caption, height=height, panels=panels, label=label)
 
 
 DEFINITIONS = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
@@ -492,12 +505,17 @@ def tiers(study: Study) -> Html:
     return tables.of_rows(caption, frame, columns, note)
 
 
-def _two_digits(units: float) -> str:
-    """A number of units to two digits; a dash for none.
+MANY_UNITS = 10_000  # more than a study that is planned would have
 
-    >>> _two_digits(337_153.0), _two_digits(22.0)
-    ('340,000', '22')
+
+def _two_digits(units: float) -> str:
+    """A number of units to two digits, of many that they are; a dash for none.
+
+    >>> _two_digits(337_153.0), _two_digits(2_249.0)
+    ('> 10,000', '2,200')
     """
+    if units > MANY_UNITS:
+        return f"> {MANY_UNITS:,}"
     return "–" if math.isnan(units) else f"{float(f'{units:.2g}'):,.0f}"
 
 

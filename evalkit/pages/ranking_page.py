@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import figures, plots, tables
+from evalkit.drawing import figures, notes, plots, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, Rows, escape, number_cell, of_rows, paragraph, stack, text, value
@@ -39,7 +39,7 @@ def title(study: Ranking) -> Html:
 
 def findings(study: Ranking) -> Html:
     """What to know of the data before the numbers."""
-    return tables.findings(every_finding(study))
+    return notes.findings(every_finding(study))
 
 
 def estimates(study: Ranking) -> Html:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import curve_plots, figures, tables
+from evalkit.drawing import curve_plots, figures, notes, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, of_rows, text, value
@@ -30,16 +30,9 @@ def title(study: Rating) -> Html:
     return first_screen.title("rating", study, counted(len(study.account), "row"))
 
 
-def verdict(study: Rating) -> Html:
-    """The answer, and below it that a constant forecast is better than all systems, if so."""
-    below = [tables.findings([finding]) for finding in _constant_wins(study)]
-    return tables.stack([first_screen.verdict(study), *below])
-
-
 def findings(study: Rating) -> Html:
-    """What to know of the data before the numbers, but for what stands below the verdict."""
-    above = _constant_wins(study)
-    return tables.findings([finding for finding in every_finding(study) if finding not in above])
+    """What to know of the data, and of what the numbers stand on."""
+    return notes.findings(every_finding(study))
 
 
 def estimates(study: Rating) -> Html:
@@ -129,7 +122,7 @@ def _cells(frame: pd.DataFrame) -> dict[str, Any]:
 def every_finding(study: Rating) -> list[Finding]:
     """Every finding of a rating report."""
     wins = _constant_wins(study)
-    constant = [*wins, *beaten(study, study.constant_median, told=(study.primary.label,) if wins else ())]
+    constant = [*wins, *beaten(study, told=(study.primary.label,) if wins else ())]
     few = few_units(
         study,
         diagnostics.most_units(study) if study.settings.unit else study.unit_count,
@@ -243,9 +236,9 @@ def _first(study: Rating) -> str:
     return f" The first {DRAWN} of {len(study.order)} systems." if len(study.order) > DRAWN else ""
 
 
-SUMMARY = (verdict, estimates, page.comparisons)
+SUMMARY = (first_screen.verdict, estimates, page.comparisons)
 PIECES = (
-    *(title, verdict, findings, estimates, page.differences, page.comparisons, actual_plot, error_plot),
+    *(title, first_screen.verdict, findings, estimates, page.differences, page.comparisons, actual_plot, error_plot),
     *(error_histogram_plot, spread, extremes, explorer, reliability_plot, decomposition, bias_plot, tenths),
     *(page.segment_plot, page.segments, definitions, origin),
 )

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 import pandas as pd
 
-from evalkit.catalogue.metric import Chosen
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding, measured
 from evalkit.numbers import counted, enumerated, listed, number, plural, shortened, signed
@@ -110,11 +109,10 @@ def picked(study: Study, candidates: Collection[str] | None = None) -> list[Find
     several = len(study.systems if candidates is None else candidates)
     if several < 3:
         return []
+    what = plural(study.compares, 2)
     if study.settings.baseline:
-        several, what, simulated = len(study.pairs), "candidates", measured.BEST
-    else:
-        what, simulated = plural(study.compares, 2), measured.LEADER
-    facts = {"leader": shortened(study.leader), "what": what, "simulated": simulated}
+        several, what = len(study.pairs), "candidates"
+    facts = {"leader": shortened(study.leader), "what": what, "covered": diagnostics.covered(study, several)}
     return [kinds.PICKED.note(several, several=several, **facts)]
 
 
@@ -152,13 +150,13 @@ def _side(difference: float) -> str:
     return f"{number(abs(difference))} {'higher' if difference > 0 else 'lower'}"
 
 
-def beaten(study: Study, *further: Callable[[Chosen], float], told: Collection[str] = ()) -> list[Finding]:
+def beaten(study: Study, told: Collection[str] = ()) -> list[Finding]:
     """That a prediction equal for every row is better than systems by some metrics, as printed, if so.
 
-    further: the metric of further constants; told: metrics of which another finding says so.
+    told: metrics of which another finding says so.
     """
     metrics = []
-    for label, (constant, values) in diagnostics.beaten(study, *further).items():
+    for label, (constant, values) in diagnostics.beaten(study).items():
         same = page.places(study, label)
         printed = {shortened(name): number(value, same) for name, value in values.items()}
         worse = [f"{name} {value}" for name, value in printed.items() if value != number(constant, same)]

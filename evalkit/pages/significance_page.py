@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit import numbers
-from evalkit.drawing import claim_plots, figures, tables
+from evalkit.drawing import claim_plots, figures, notes, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pair, value, words
@@ -324,7 +324,7 @@ def title(study: Significance) -> Html:
 
 def findings(study: Either) -> Html:
     """The assumptions, measured."""
-    return tables.findings(every_finding(study))
+    return notes.findings(every_finding(study))
 
 
 def estimates(study: Either) -> Html:

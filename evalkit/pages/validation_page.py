@@ -7,14 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import curve_plots, figures, plots, tables
+from evalkit.drawing import curve_plots, figures, notes, plots, strips, tables
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.plots import COLOURS, GREY
+from evalkit.drawing.strips import Result
 from evalkit.drawing.tables import Cell, Column, Html, each, joined, limits, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
-from evalkit.numbers import Show, counted, estimate, listed, number, p_value, plural, signed
+from evalkit.numbers import Show, counted, estimate, listed, number, p_value, percent, plural, signed
 from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
@@ -50,10 +51,11 @@ def _extent(study: Validation) -> str:
 def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.folds.rule}.")]
-    lines += [joined(f"{finding.message} ", Cell("", markup=tables.code(finding))) for finding in unchecked(study)]
+    lines += [joined(f"{finding.message} ", Cell("", markup=notes.code(finding))) for finding in unchecked(study)]
     findings = (" (", link("evidence", LEAKS), ")") if study.audited else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
-    pieces = [tables.answer(_answer(study)), first_screen.gloss(study), tables.verdict(study.word, main, *lines)]
+    pieces = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
+    pieces.append(first_screen.gloss(study))
     if study.gate:
         passed = "pass" if study.gate["passed"] else "fail"
         pieces.insert(0, tables.verdict(passed, Cell(f"gate: {study.gate['rule']}")))
@@ -71,6 +73,23 @@ def _answer(study: Validation) -> str:
     if study.word == "pass":
         return f"No problem was found in {extent}; the most important checks are among them."
     return f"No problem was found, but only {run} of {every} checks could be run, and important ones are missing."
+
+
+def _strip(study: Validation) -> Html:
+    """A row for each system: the subject's estimate as it is answered, the others' of all rows, and the verdicts."""
+    places, subject = page.places(study, study.primary.label), study.subject
+    words = {row["second"]: row["verdict"] for row in study.paired.to_dict("records")}
+    rows = []
+    for name in study.order:
+        e = study.estimate(study.primary, name)
+        row = study.answer if name == subject else vars(e)
+        point = (row["value"], row["low"], row["high"])
+        word = first_screen.TURNED.get(words.get(name, ""), words.get(name, ""))
+        cells = [with_interval(*point, places=places), Cell(word, tag="strong") if word else ""]
+        rows.append(Result(Cell(name), [(name, point)], cells, word))
+    what = f"{subject}: {study.answer['what']}"
+    caption = f"{study.primary.label} with its {percent(study.settings.level)} interval; {what}"
+    return strips.strip(caption, ["system", page.metric_head(study.primary), f"against {subject}"], rows)
 
 
 def _reason(study: Validation) -> str:
@@ -121,7 +140,7 @@ def _baseline(study: Validation) -> list[Cell]:
 
 def findings(study: Validation) -> Html:
     """What to know of the data and of the fits before the numbers."""
-    return tables.findings(of_data(study))
+    return notes.findings(of_data(study))
 
 
 def leakage(study: Validation) -> Html:

@@ -35,7 +35,7 @@ from evalkit.statistics.summed import Terms
 from evalkit.studies import row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.row_study import DRAWN, RowStudy
-from evalkit.studies.study import Row, Settings, frame, limits, with_limits
+from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits
 
 MOST = 6  # classes that have a square each
 SMALL = Fine(curve=500, band=60, pooled=512)  # in such a square
@@ -208,6 +208,17 @@ class ClassesStudy(EachStudy):
             of |= {"average_precision": self.measured.of_one(AVERAGE_PRECISION, name, c)}
         estimates |= {metric: self.estimated(one) for metric, one in of.items()}
         return with_limits(estimates)
+
+    @property
+    def weakest(self) -> Weakest | None:
+        """The leader's class with the lowest recall, and what its rows are most often predicted as."""
+        weakest = Weakest.of("class", self.by_class[self.by_class["system"] == self.leader])
+        if weakest is None:
+            return None
+        i = self.names.index(weakest.name)
+        row = np.array(self.measured.confusion(self.leader).table[i], float)
+        share, row[i] = row / row.sum(), 0
+        return replace(weakest, instead=self.names[int(row.argmax())], share=float(share[row.argmax()]))
 
     # Pictures' data
 

@@ -1,7 +1,7 @@
 """Numbers that findings of several reports state: sizes of units and slices, thresholds outside the scores."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import NormalDist
@@ -40,6 +40,14 @@ def beyond(level: float) -> float:
     return round(1 - level, 12)
 
 
+def covered(study: Study, several: int) -> float:
+    """How often the interval of the highest of so many values contains the true one, if all are equal and independent.
+
+    Where they are correlated, as of the same units, more often.
+    """
+    return float((1 - alpha(study) / 2) ** several)
+
+
 def equivalence_level(study: Study) -> float:
     """The level of the interval that two one-sided tests stand on."""
     return round(2 * study.settings.level - 1, 12)
@@ -68,20 +76,26 @@ def best_value(study: Study, label: str) -> float:
     return {"high": values.max(), "low": values.min()}.get(metric.best, np.nan)
 
 
-def beaten(study: Study, *further: Callable[[Chosen], float]) -> dict[str, tuple[float, dict[str, float]]]:
+def constant(study: Study, chosen: Chosen) -> float:
+    """The best value of a metric that a prediction equal for every row reaches; NaN where nothing is predicted."""
+    sign = 1 if chosen.metric.best == "high" else -1
+    return max((of(chosen) for of in study.constants), key=lambda value: sign * value)
+
+
+def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
     """The metrics by which a constant prediction is better than systems: its value, and theirs.
 
-    Without metrics of which a constant reaches the best value, such as specificity. further: that of other constants.
+    Without metrics of which a constant reaches the best value, such as specificity.
     """
     metrics: dict[str, tuple[float, dict[str, float]]] = {}
     for chosen in study.directed:
         (low, high), sign = chosen.metric.ends, 1 if chosen.metric.best == "high" else -1
-        constant = max((of(chosen) for of in (study.constant, *further)), key=lambda value: sign * value)
-        if not math.isclose(constant, high if sign > 0 else low, abs_tol=SAME):
+        best = constant(study, chosen)
+        if not math.isclose(best, high if sign > 0 else low, abs_tol=SAME):
             values = {name: study.estimate(chosen, name).value for name in study.order}
-            by = {name: value for name, value in values.items() if sign * value < sign * constant}
-            worse = {name: value for name, value in by.items() if not math.isclose(value, constant, abs_tol=SAME)}
-            metrics |= {chosen.label: (constant, worse)} if worse else {}
+            by = {name: value for name, value in values.items() if sign * value < sign * best}
+            worse = {name: value for name, value in by.items() if not math.isclose(value, best, abs_tol=SAME)}
+            metrics |= {chosen.label: (best, worse)} if worse else {}
     return metrics
 
 

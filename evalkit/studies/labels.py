@@ -34,7 +34,7 @@ from evalkit.statistics.readings import ByLabel, Hits, label_rows
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import BESIDE, EachStudy, among
-from evalkit.studies.study import EVERY, Row, Settings, frame, limits, with_limits
+from evalkit.studies.study import EVERY, Row, Settings, Weakest, frame, limits, with_limits
 
 METRICS = ("micro_f1", "macro_f1", "exact_match", "hamming_loss", "map_classes", "ranking_loss")
 SWEPT = ("micro_f1", "micro_precision", "micro_recall", "macro_f1")
@@ -86,6 +86,11 @@ class LabelsStudy(EachStudy):
             of |= {metric: self.measured.of_one(one, name, j) for metric, one in several.items()}
             row = {"system": name, "label": label, "n": int(self.sizes[j])}
             yield row | counted | with_limits({metric: self.estimated(one) for metric, one in of.items()})
+
+    @property
+    def weakest(self) -> Weakest | None:
+        """The leader's label with the lowest recall."""
+        return Weakest.of("label", self.by_label[self.by_label["system"] == self.leader])
 
     # One threshold for all labels
 

@@ -4,7 +4,7 @@ A table is read once, in blocks, and every number comes from the sums and counts
 fits into memory is a single block, and its rows stay available.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -302,6 +302,11 @@ class Rating(RowStudy):
     def constant_median(self, chosen: Chosen) -> float:
         """The metric of forecasting the median of the actual values for every row, which has the least MAE of all."""
         return self._of_constant(chosen, self.target.weighted_median())
+
+    @property
+    def constants(self) -> Sequence[Callable[[Chosen], float]]:
+        """The metric of forecasting the mean, and the median."""
+        return (self.constant, self.constant_median)
 
     @property
     def constant_wins(self) -> tuple[str, float] | None:

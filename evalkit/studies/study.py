@@ -178,6 +178,30 @@ def random(*key: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(_seeds(*key)))
 
 
+@dataclass(frozen=True)
+class Weakest:
+    """The class, or label, of which a system finds the smallest share of its rows: its name, their number, the recall.
+
+    noun: class or label. instead, share: what its rows are most often predicted as, and how many of them; "" for none.
+    """
+
+    noun: str
+    name: str
+    n: int
+    recall: float
+    instead: str = ""
+    share: float = 0.0
+
+    @classmethod
+    def of(cls, noun: str, rows: pd.DataFrame) -> "Weakest | None":
+        """That of the rows of a frame with the columns noun, n and recall; None if every known recall is 1."""
+        known = rows[rows["recall"] < 1]
+        if not len(known):
+            return None
+        row = known.loc[known["recall"].idxmin()]
+        return cls(noun, str(row[noun]), int(row["n"]), float(row["recall"]))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(ABC):
     """An evaluation of several systems on the same units. Data frames have one row per result.
@@ -285,6 +309,16 @@ class Study(ABC):
     def constant(self, chosen: Chosen) -> float:
         """The metric of a prediction that is the same for every row; NaN where nothing is predicted."""
         return float("nan")
+
+    @property
+    def constants(self) -> Sequence[Callable[[Chosen], float]]:
+        """The metric of each prediction that is the same for every row."""
+        return (self.constant,)
+
+    @property
+    def weakest(self) -> "Weakest | None":
+        """The class, or label, of several of which the leader finds the smallest share."""
+        return None
 
     @property
     def design(self) -> Any:

@@ -47,6 +47,10 @@ faults().then(function (violations) {
     sideways: root.scrollWidth - window.innerWidth,
     width: window.innerWidth,
     height: document.body.scrollHeight,
+    first: all(".strip, figure").length ? all(".strip, figure")[0].getBoundingClientRect().top + scrollY : -1,
+    above: all(".notes .warn").filter(function (note) {
+      return all(".strip, .metrics").length && note.compareDocumentPosition(all(".strip, .metrics")[0]) & 4;
+    }).length,
     requests: performance.getEntriesByType("resource").map(function (e) { return e.name; }),
     idle: all('.scroll[tabindex="0"]').filter(function (box) { return box.scrollWidth <= box.clientWidth; }).length,
     cut: all("table").filter(function (table) {

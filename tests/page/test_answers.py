@@ -62,6 +62,7 @@ def test_a_table_is_copied_with_its_intervals(tables):
     assert "forest $-$ logistic & +0.011 {\\footnotesize [$-$0.010, +0.032]} &" in lines[5]
 
 
+SHEETS = 4  # of the print of a ranking sample
 ROWS = """
 const table = captioned("All 100 queries"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
 const seen = {open: fold.open, kept: filter.value, number: $$("table.metrics").indexOf(table), fours: lines(table)};
@@ -235,15 +236,57 @@ def test_one_system_alone_is_printed_alone(tmp_path):
 # The whole page ---------------------------------------------------------------------------------------------------
 
 
-def test_a_verdict_opens_its_evidence(tmp_path):
+def test_the_strip_leads_to_all_differences(tmp_path):
     script = """
-    const link = $$(".verdict a").find(each => each.textContent === "evidence");
+    const link = $$(".strip + .muted a").find(each => each.textContent.startsWith("All differences"));
     const target = document.getElementById(link.hash.slice(1));
     const fold = document.createElement("details"); target.replaceWith(fold); fold.append(target);
     link.click(); await wait();
     return [fold.open, Math.abs(target.getBoundingClientRect().top) < innerHeight, location.hash === link.hash];
     """
     assert quiet(ask(page("ranking"), script, tmp_path)) == [True, True, True]
+
+
+TERMS = """
+const link = $$("a.term")[0], card = $$(".card")[0], place = scrollY;
+const move = where => where.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
+const before = card.hidden; move(link); const shown = card.textContent, after = card.hidden;
+link.click(); await wait(); const stays = scrollY === place && location.hash === "";
+move(document.body); const gone = card.hidden;
+link.focus(); const focused = card.hidden; key(link, "Escape"); const closed = card.hidden;
+const meaning = document.getElementById(link.hash.slice(1)).nextElementSibling.textContent;
+const metric = $$("table.metrics thead a")[0], head = metric.closest("th"); metric.click();
+return {before, same: shown === meaning, after, stays, gone, focused, closed, sorted: head.ariaSort};
+"""
+
+
+def test_a_term_says_what_it_means_in_place_and_a_head_sorts(tmp_path):
+    seen = quiet(ask(page("ranking"), TERMS, tmp_path))
+    assert seen == {
+        "before": True,
+        "same": True,
+        "after": False,
+        "stays": True,
+        "gone": True,
+        "focused": False,
+        "closed": True,
+        "sorted": "descending",
+    }
+
+
+def test_the_contents_mark_the_section_that_is_read(tmp_path):
+    script = """
+    const marked = () => $$("nav [aria-current]").map(link => link.hash), top = marked();
+    $$("h2")[2].scrollIntoView(); onscroll();
+    return [top, marked(), "#" + $$("h2")[2].id];
+    """
+    top, now, expected = quiet(ask(page("ranking"), script, tmp_path))
+    assert (top, now) == ([], [expected])
+
+
+def test_a_print_is_a_document_of_few_sheets(tmp_path):
+    pdf = printed(page("ranking"), "", tmp_path)
+    assert int(re.search(rb"/Count (\d+)", pdf)[1]) <= SHEETS
 
 
 def test_without_its_script_a_page_shows_every_row_and_no_control(tmp_path):

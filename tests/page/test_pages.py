@@ -13,6 +13,8 @@ from evalkit.page import ReportExporter
 
 DESK, PHONE, PLAIN_PHONE = View(1280), View(400), View(400, scripts=False)
 TALLEST = {"ranking": 9000}  # pixels on a phone, with folds closed
+FIRST = {1280: 400, 400: 800}  # pixels above the strip of results, by the width of the page
+DESK_TALLEST = {"ranking": 6000}
 LARGEST = 300_000  # bytes
 
 
@@ -40,6 +42,9 @@ def test_a_page_is_small_and_has_no_fault_that_axe_knows(name, tmp_path):
         assert told["clipped"] == []  # of the words in figures
         assert told["astray"] == []  # every link leads to a place of the page
         assert not told["folded"]  # a link to a term opens the glossary
+        assert told["first"] < FIRST[view.width]
+        assert told["above"] <= 2  # findings above the first number
+        assert told["height"] < DESK_TALLEST.get(name, 40_000) or view.width < DESK.width
         assert told["height"] < TALLEST.get(name, 40_000) or view.width > PHONE.width or not view.scripts
 
 

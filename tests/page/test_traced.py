@@ -12,7 +12,7 @@ NUMBER = re.compile(
     r"(?P<p>(?:p|adjusted) )?(?P<bound><)?(?P<sign>[+−])?"
     r"(?P<digits>\d+(?:,\d{3})*(?:\.(?P<places>\d+))?(?:e[+-]\d+)?)(?P<percent> ?%)?"
 )
-FIRST_CARDS, BESIDE_TWO_BEST = 5, 4
+EACH = 8  # systems with a row of their own
 Numbers = list[float]
 
 
@@ -21,7 +21,7 @@ def plain(markup: str) -> str:
 
 
 class Screen:
-    """The first screen of a page: what was asked, the sentences, the cards, and the findings beside them."""
+    """The first screen of a page: what was asked, the sentences, the strips, the box of a validation, the findings."""
 
     def __init__(self, page: str) -> None:
         first = re.sub(r"<details.*?</details>", "", page[page.index("<main") : page.index("<h2")], flags=re.S)
@@ -29,6 +29,10 @@ class Screen:
         self.answers = [plain(text) for text in re.findall(r'<p class="answer">(.*?)</p>', first, re.S)]
         cards = re.findall(r'<div class="verdict [\w-]+">(.*?)</div>', first, re.S)
         self.cards = [[plain(line) for line in re.findall(r"<p>(.*?)</p>", card, re.S)] for card in cards]
+        self.turns = [plain(text) for text in re.findall(r'<p class="turn">(.*?)</p>', first, re.S)]
+        self.strips = [
+            re.findall(r"<tr[^>]*><th scope.*?</tr>", part) for part in first.split('<div class="scroll strip">')[1:]
+        ]
         self.notes = [plain(text) for text in re.findall(r"<li[^>]*>(.*?)</li>", first, re.S)]
 
 
@@ -114,11 +118,6 @@ def margin(results: dict[str, Any]) -> Numbers:
     return [float(results["parameters"].get("margin") or number) for number in default]
 
 
-def of_equivalence(row: dict[str, Any]) -> Numbers:
-    """The level of the interval that shows an equivalence, 1 − 2α, where a pair is equivalent."""
-    return [2 * row["level"] - 1] if row["verdict"] == "equivalent" else []
-
-
 def counts(study: dict[str, Any]) -> Numbers:
     """How many systems there are, and how many comparisons have each verdict."""
     words = [row["verdict"] for row in study["headline"]]
@@ -127,9 +126,40 @@ def counts(study: dict[str, Any]) -> Numbers:
     return [float(n) for n in (*alone, not_shown, *(words.count(word) for word in set(words)))]
 
 
-def rows_of_cards(study: dict[str, Any]) -> list[dict[str, Any]]:
-    two = study.get("best_two", [])
-    return [*study["headline"][: BESIDE_TWO_BEST if two else FIRST_CARDS], *two]
+def of_rows(strip: list[str], study: dict[str, Any], names: list[str]) -> list[str]:
+    """The numbers of a strip that the results do not have: of a row of several systems the ends of all of theirs."""
+    headline, several, found = study["headline"], len(study["order"]) > EACH, []
+    for row in strip:
+        name = plain(re.search(r"<th[^>]*>(.*?)</th>", row)[1])
+        if name == "(a constant)":  # which a row of the table of metrics has
+            continue
+        own = [name] if name in study["order"] and not several else study["order"]
+        known = [*of_systems(study, own), *(2 * one["level"] - 1 for one in headline)]
+        pairs = [one for one in headline if several or name in (one["first"], one["second"])]
+        known += [*numbers_of(pairs), *(-number for number in numbers_of(pairs))]
+        shares = [share for one in pairs for share in [*relative_of(study, one), *turned(study, one)]]
+        cells = re.findall(r"<td(?! class).*?</td>", row)
+        found += [fault for cell in cells for fault in untraced(plain(cell), names, known, shares)]
+    return found
+
+
+def constants(results: dict[str, Any]) -> Numbers:
+    """What the findings on constant predictions say of them."""
+    said = " ".join(one["message"] for one in results["findings"] if one["code"] in ("EK332", "EK337"))
+    return [float(token.replace(",", "")) for token in re.findall(r"\d[\d,]*\.\d+", said)]
+
+
+def turned(study: dict[str, Any], row: dict[str, Any]) -> Numbers:
+    """How far the second of two systems lies above the first, relatively."""
+    return relative_of(study, {"first": row["second"], "second": row["first"]})
+
+
+def of_classes(results: dict[str, Any]) -> tuple[Numbers, Numbers]:
+    """What the results say of the leader's classes or labels, and the shares of its classes by what is predicted."""
+    leader = results["order"][0]
+    rows = [row for key in ("by_class", "by_label") for row in results.get(key, []) if row["system"] == leader]
+    cells = results.get("confusion", {}).get(leader, []) if "by_class" in results else []
+    return [*numbers_of(rows)], [cell / sum(row) for row in cells for cell in row if sum(row)]
 
 
 def faults(page: str, results: dict[str, Any]) -> list[str]:
@@ -147,14 +177,16 @@ def faults(page: str, results: dict[str, Any]) -> list[str]:
         fault for text in screen.asked for fault in untraced(text, [f"= {results.get('positive')}", *names], known)
     ]
     for study, answer in zip(parts, screen.answers, strict=True):
-        numbers = [*of_systems(study, study["order"]), *counts(study), *margin(results)]
+        numbers = [*of_systems(study, study["order"]), *counts(study), *margin(results), *constants(results)]
         found += untraced(answer, names, numbers, relative(study))
-    cards = [(study, row) for study in parts for row in rows_of_cards(study)]
-    for (study, row), card in zip(cards, screen.cards, strict=True):
-        numbers = [*numbers_of(row), *of_systems(study, [row["first"], row["second"]]), *margin(results)]
-        numbers += of_equivalence(row)
-        by = relative_of(study, row)
-        found += [fault for line in card for fault in untraced(line, names, numbers, by)]
+    for study, strip in zip(parts, screen.strips, strict=True):
+        found += of_rows(strip, study, [*names, f"±{(margin(results) or [0])[0]:g}"])
+    for turn in screen.turns:
+        numbers, shares = of_classes(results) if "order" in results else ([], [])
+        numbers += [
+            n for study in parts for n in (*constants(results), *counts(study), *of_systems(study, study["order"]))
+        ]
+        found += untraced(turn, names, numbers, [*shares, *relative(parts[0])])
     return found + [note for note in screen.notes if not any(text in note for text in texts if len(text) > 40)]
 
 
@@ -181,7 +213,7 @@ def faults_of_validation(screen: Screen, results: dict[str, Any]) -> list[str]:
 def test_every_number_of_the_first_screen_is_in_the_json_and_no_other(name):
     text = page(name)
     assert faults(text, results(name)) == []
-    place = text.index('<div class="verdict')
+    place = text.index('<div class="scroll strip')
     number = re.compile(r"\d\.\d+").search(text, place)
     assert number is not None
     wrong = text[: number.start()] + number[0][:-1] + str((int(number[0][-1]) + 5) % 10) + text[number.end() :]

@@ -27,7 +27,7 @@ all("table.metrics").forEach((table, index) => {
   const heads = all("thead th", table), body = table.tBodies[0], box = table.parentNode;
   all(":scope > .rows", box.parentNode).forEach(more => { body.append(...all("tbody tr", more)); more.remove(); });
   const rows = [...body.rows], key = "rows" + index;
-  const [filter, tools] = all("#controls")[0].content.cloneNode(true).children, text = filter.firstChild, [every, , , , area, said] = tools.children;
+  const [filter, tools] = all("#controls")[0].content.cloneNode(true).children, text = filter.firstChild, [every, menu, area, said] = tools.children;
   let order = rows, open = rows.length <= FEW;
   const show = () => {
     const kept = order.filter(row => row.textContent.toLowerCase().includes(text.value.toLowerCase()));
@@ -36,14 +36,17 @@ all("table.metrics").forEach((table, index) => {
     body.append(...order);
     every.textContent = open ? "" : `All ${kept.length} rows`;
   };
-  if (rows[2]) heads.forEach((head, column) => head.append(make("button", {className: "sort", ariaLabel: "Sort by " + head.textContent, onclick: () => {
-    const steps = [null, "descending", "ascending"], step = (steps.indexOf(head.ariaSort) + 1 + (!column | /↓/.test(head.textContent))) % 3; // best first
-    heads.forEach(other => { other.ariaSort = null; });
-    head.ariaSort = steps[step];
-    order = step ? rows.map(row => [sortable(row.cells[column]), row]).sort(([a], [b]) => // missing ones last
-      !a - !b || a && (step * 2 - 3) * (isNaN(a - b) ? a.localeCompare(b, "en", {numeric: true}) : a - b)).map(pair => pair[1]) : rows;
-    show();
-  }})));
+  if (rows[2]) heads.forEach((head, column) => {
+    head.append(make("button", {className: "sort", ariaLabel: "Sort by " + head.textContent}));
+    head.onclick = () => {
+      const steps = [null, "descending", "ascending"], step = (steps.indexOf(head.ariaSort) + 1 + (!column | /↓/.test(head.textContent))) % 3; // best first
+      heads.forEach(other => { other.ariaSort = null; });
+      head.ariaSort = steps[step];
+      order = step ? rows.map(row => [sortable(row.cells[column]), row]).sort(([a], [b]) => // missing ones last
+        !a - !b || a && (step * 2 - 3) * (isNaN(a - b) ? a.localeCompare(b, "en", {numeric: true}) : a - b)).map(pair => pair[1]) : rows;
+      show();
+    };
+  });
   text.oninput = () => { keep(key, text.value, table); show(); };
   tools.onclick = ({target}) => {
     const format = FORMATS[target.textContent];
@@ -54,6 +57,7 @@ all("table.metrics").forEach((table, index) => {
     area.hidden = false;
     area.select();
     area.hidden = document.execCommand("copy"); // else the text stays, selected
+    menu.open = !area.hidden;
     said.value = area.hidden ? "copied" : "";
   };
   text.value = state.get(key); // nothing where there is none
