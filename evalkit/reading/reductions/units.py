@@ -323,14 +323,14 @@ def read_table(
     kept = product(*([texts.index(name) for name in asked[role]] for role, texts in there.items()))
     task = [column for column in roles.rest.every if column.key in unit_columns.TASKS][:1]
     clusters = task if long and not logged else _possible_clusters(roles.rest.every)
-    looked_at = clusters if cells.engine.at_hand else []
+    looked_at = clusters if cells.engine.at_hand or logged else task  # logs are held whatever their size
     shape = Shape(len(own), len(looked_at), there, tuple(kept), drawn=alone != cells.rows)
     shaped = _shaped(roles, looked_at, shape, reading.kept)
     if not (roles.stated or long):
         unit_roles.refuse_files(cells.parts, shaped.rows[1], roles.rest.every, roles.name)
     table = shaped.whole((CLUSTER, ID), reading.listed)
     texts = {c.name: table[f"t{i}"].to_numpy() for i, c in enumerate(looked_at) if f"t{i}" in table.column_names}
-    unseen = [] if long or cells.engine.at_hand else clusters
+    unseen = [] if long or cells.engine.at_hand else [column for column in clusters if column not in task]
     findings = _findings(roles, shaped.rows, unseen)
     about: dict[str, Any] = {"columns": roles.printed, "sources": roles.rest.sources(), "texts": texts}
     about["tasks"] = next((texts[c.name] for c in task if c.name in texts and len({*texts[c.name]}) > 1), None)
