@@ -127,11 +127,11 @@ def test_only_the_section_of_differences_speaks_of_two_systems():
         assert all(text.startswith("## Paired differences") for text in prose if "two systems" in text)
 
 
-@pytest.mark.parametrize("word", [".better", ".worse", ".equivalent", "verdict.pass", "verdict.fail"])
+@pytest.mark.parametrize("word", [".better", ".worse", ".equivalent", ".verdict.pass", ".verdict.fail"])
 def test_each_verdict_has_a_tone_that_is_not_that_of_cannot_tell(word):
     style = (ROOT / "evalkit" / "page" / "evalkit" / "page.css").read_text(encoding="utf-8")
     usual = re.search(r"\.strip \.cannot-tell \{ --tone: var\((.*?)\)", style)[1]
-    own = re.search(rf"\{word} ?[,{{][^{{]*\{{? ?--tone: var\((.*?)\)", style)[1]
+    own = re.search(rf"{re.escape(word)} ?[,{{][^{{]*\{{? ?--tone: var\((.*?)\)", style)[1]
     assert own != usual
 
 

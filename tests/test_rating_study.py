@@ -6,7 +6,7 @@ import pytest
 from samples import forecasts
 
 from evalkit.limits import Limits, Reading
-from evalkit.pages import binary_page, page, rating_page, shared_findings, significance_page
+from evalkit.pages import binary_page, first_screen, page, rating_page, shared_findings, significance_page
 from evalkit.parameters import Rating
 from evalkit.reading.tables.rules import DOUBLE, SINGLE
 from evalkit.studies import classification, diagnostics, rating, significance
@@ -51,11 +51,11 @@ def test_whole_weights_repeat_rows():
     assert weighted.constant_median(weighted.primary) == pytest.approx(repeated.constant_median(repeated.primary))
 
 
-def test_a_constant_that_is_better_than_every_system_stands_below_the_verdict():
+def test_a_constant_that_is_better_than_every_system_is_the_answer_and_a_finding():
     study = rating.read(forecasts(actual=np.arange(60) % 9, forecast_near=0.0, forecast_far=0.0), metrics="mae")
     assert study.constant_median(study.primary) == np.abs(np.arange(60) % 9 - 4).mean()
     assert "EK332" in rating_page.findings(study).html
-    assert "EK332" not in rating_page.findings(study).html
+    assert "All 2 systems are worse than a constant prediction" in first_screen.verdict(study).text
 
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(reading=Reading(rows=100, shard=100, largest=100))])
