@@ -126,7 +126,7 @@ class ReportExporter(TemplateExporter):
         if failed:
             del notebook.cells[failed["cell"] + 1 :]
         notebook.cells = without_empty(notebook.cells)
-        css = "\n".join(map(_part, STYLES))
+        css = re.sub(r"\n\s+", "\n", "\n".join(map(_part, STYLES)))
         resources = {**(resources or {}), "failed": failed, "css": css, "js": script()}
         return super().from_notebook_node(notebook, resources, **options)
 

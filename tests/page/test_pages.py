@@ -42,7 +42,7 @@ def test_a_page_is_small_and_has_no_fault_that_axe_knows(name, tmp_path):
         assert told["clipped"] == []  # of the words in figures
         assert told["astray"] == []  # every link leads to a place of the page
         assert not told["folded"]  # a link to a term opens the glossary
-        assert told["first"] < FIRST[view.width]
+        assert told["first"] < FIRST[view.width] or not view.scripts  # without a script the contents are open
         assert told["above"] <= 2  # findings above the first number
         assert told["height"] < DESK_TALLEST.get(name, 40_000) or view.width < DESK.width
         assert told["height"] < TALLEST.get(name, 40_000) or view.width > PHONE.width or not view.scripts
