@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evalkit.arrays import InputError
-from evalkit.drawing import tables
+from evalkit.drawing import notes, tables
 from evalkit.drawing.exports import plain
 from evalkit.drawing.tables import Cell
 from evalkit.findings.kinds import Kind
@@ -65,7 +65,7 @@ def test_text_from_the_data_is_escaped_everywhere():
     bad = "<script>alert(1)</script>"
     pieces = [
         tables.heading(bad, bad),
-        tables.findings([Kind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
+        notes.findings([Kind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
         tables.paragraph(bad),
         tables.table(bad, [bad], [[Cell(bad)]], bad),
         tables.definitions([(bad, bad)]),

@@ -115,7 +115,7 @@ def test_a_file_of_samples_that_was_cut_short_is_told(tmp_path):
     [
         ("accuracy", 0.9, "mode", "the log takes the mode, not the mean"),
         ("accuracy", 0.9, "mean", "the log's mean is not that of its scores"),
-        ("stderr", 0.5, "mean", "its standard error is another one, such as of clusters or a bootstrap"),
+        ("stderr", 0.5, "mean", "its standard error is another one, of clusters or a bootstrap"),
         ("stderr", "uncorrected", "mean", "its standard error divides by n, not by n − 1"),
         ("stderr", "rows", "mean", "its standard error counts each draw as a question"),
     ],

@@ -85,7 +85,7 @@ def causes(study: Diff) -> Html:
     frame = study.changes[~study.changes["same"] | (study.changes["kind"] == "input")]
     columns = named("kind | what w | old w | new w")
     columns[""] = each(lambda row: Cell("the same" if row["same"] else "differs", kind="text"))
-    note = f"The other {len(study.changes) - len(frame)} facts (parameters, definitions, unit, versions) are the same."
+    note = f"The other {study.others} facts (parameters, definitions, unit, versions) are the same."
     return tables.folded("What made the two reports", of_rows("Inputs, and what differs", frame, columns, note))
 
 
@@ -172,6 +172,7 @@ def results(study: Diff) -> Results:
     frames = {"account": study.account, "by_segment": study.segments, "moved": study.moved}
     frames |= {"series": study.series, "changes": study.changes}
     more = {"compared": study.new.about["report"], "same": study.same, "not_compared": study.alone}
+    more["dates"] = [date_of(file) for file in (study.old, study.new)]
     return page.results(study, every_finding(study), more | page.records(**frames))
 
 

@@ -39,7 +39,10 @@ def estimates(study: Experiment) -> Html:
     )
 
 
-comparisons = page.of_a_part(page.comparisons)
+@page.of_a_part
+def comparisons(study: Experiment) -> Html:
+    """The differences of the arms on every metric."""
+    return page.comparisons(study)
 
 
 @page.of_a_part

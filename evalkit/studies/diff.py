@@ -278,6 +278,11 @@ class Diff(Shown, Study):
             yield {"kind": kind, "what": what, "old": sides[0], "new": sides[1], "same": same}
 
     @property
+    def others(self) -> int:
+        """How many facts beside the inputs are the same in both."""
+        return int((self.changes["same"] & (self.changes["kind"] != "input")).sum())
+
+    @property
     def relabelled(self) -> int:
         """Rows of common units whose actual value is another one in the new report."""
         return max(of.relabelled for of in self.joined.values())

@@ -205,5 +205,5 @@ def _why(stated: Stated, row: Row, rows: float) -> str:
         (abs(stated.error - rows) <= EQUAL, "its standard error counts each draw as a question"),
         (abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL, "its standard error divides by n, not by n − 1"),
     )
-    other = "its standard error is another one, such as of clusters or a bootstrap"
+    other = "its standard error is another one, of clusters or a bootstrap"
     return next((text for holds, text in reasons if holds), other)
