@@ -30,7 +30,7 @@ LINES = {
     "top": 1_014,
 }
 MODULES = 166
-TESTS = 18_229
+TESTS = 18_240
 
 
 @cache
