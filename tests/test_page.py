@@ -208,7 +208,7 @@ def test_what_has_a_place_is_moved_there():
 
 
 def test_style_is_small():
-    assert (PARTS / "page.css").stat().st_size < 14_000
+    assert (PARTS / "page.css").stat().st_size < 13_000
     assert (PARTS / "controls.css").stat().st_size < 5_000
     assert len(script().encode()) < 14_000
 

@@ -316,7 +316,7 @@ def _apart(svg: str, boxes: Sequence[Any], figure: Any) -> Iterator[str]:
     head, *groups = re.split(r'(?=<g class="axes")', svg)
     point = 72 / figure.dpi
     for i, (group, box) in enumerate(zip(groups, boxes, strict=True)):
-        left, width = point * box.x0, point * box.width
+        left, width = point * box.x0 - 1, point * box.width + 1  # a browser sets letters a little higher than Agg
         height = 72 * figure.get_figheight() - point * box.y0
         window = f'width="{width:.1f}pt" height="{height:.1f}pt" viewBox="{left:.1f} 0 {width:.1f} {height:.1f}"'
         inner = head[head.index(">") + 1 :] if i == 0 else "<g>"

@@ -58,8 +58,8 @@ faults().then(function (violations) {
     }).length,
     clipped: all("figure svg text").filter(function (text) {
       var inner = text.getBoundingClientRect(), outer = text.closest("svg").getBoundingClientRect();
-      return inner.left < outer.left - 3 || inner.right > outer.right + 3 || inner.top < outer.top - 3 ||
-        inner.bottom > outer.bottom + 3;  // the box of a text is some pixels larger than its letters
+      return inner.left < outer.left - 2 || inner.right > outer.right + 2 || inner.top < outer.top - 2 ||
+        inner.bottom > outer.bottom + 2;
     }).map(function (text) { return text.textContent; }),
     astray: all('a[href^="#"]').map(function (a) { return a.hash.slice(1); }).filter(function (id) {
       return !document.getElementById(id);
