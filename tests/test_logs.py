@@ -51,7 +51,7 @@ def test_every_format_gives_the_same_numbers(tmp_path, kind):
     pd.testing.assert_frame_equal(tasks, evaluation.claims(plain).drop(columns=["system"]))
     assert len({*study.data.tasks}) == 2
     assert (evaluation.logged(study)["why"] == "").all()
-    assert "are those of their rows" in told(study)["EK129"]
+    assert "equal those computed from their rows" in told(study)["EK129"]
 
 
 @pytest.mark.parametrize("given", [{"method": 93}, {"method": zipfile.ZIP_STORED}, {"samples": True}])
@@ -114,7 +114,7 @@ def test_a_file_of_samples_that_was_cut_short_is_told(tmp_path):
     "metric, value, reducer, why",
     [
         ("accuracy", 0.9, "mode", "the log takes the mode, not the mean"),
-        ("accuracy", 0.9, "mean", "the log's mean is not that of its scores"),
+        ("accuracy", 0.9, "mean", "the log's mean differs from that of its scores"),
         ("stderr", 0.5, "mean", "its standard error is another one, of clusters or a bootstrap"),
         ("stderr", "uncorrected", "mean", "its standard error divides by n, not by n − 1"),
         ("stderr", "rows", "mean", "its standard error counts each draw as a question"),
@@ -135,7 +135,7 @@ def test_why_a_log_states_another_number(tmp_path, metric, value, reducer, why):
     study = read(tmp_path)
     frame = evaluation.logged(study)
     assert frame[frame["why"] != ""][["system", "why"]].to_numpy().tolist() == [["new", why]]
-    assert "Of 2 means and standard errors that logs state, 1 are not" in told(study)["EK129"]
+    assert "Of 2 means and standard errors that the logs state, 1 differ from" in told(study)["EK129"]
 
 
 def test_questions_twice_and_samples_without_a_score_are_told(logs):
@@ -201,7 +201,7 @@ def words(path):
         (cut, "this log of Inspect cannot be read whole, it may have been cut"),
         (without_scores, "a log must hold scores, got 20 questions without one"),
         (unfinished, "a log must be of an evaluation that ended, got one with status 'started'"),
-        (odd, "this log of Inspect is written in a form that is not known: KeyError: 'eval'"),
+        (odd, "this log of Inspect has an unknown form: KeyError: 'eval'"),
         (words, r"a score must be a number, C, I, P or N, got 'fine' \(sample q4\)"),
     ],
 )
@@ -223,7 +223,7 @@ def test_cut_samples_and_documents_are_refused(tmp_path):
     made_logs.inspect_json(tmp_path / "json", TABLE)
     path = tmp_path / "json" / "2026_one_new.json"
     path.write_text(path.read_text()[:-40])
-    with pytest.raises(InputError, match=r"2026_one_new.json: this log of Inspect is written in a form"):
+    with pytest.raises(InputError, match=r"2026_one_new.json: this log of Inspect has an unknown form"):
         read(tmp_path / "json")
 
 

@@ -201,7 +201,7 @@ def _why(stated: Stated, row: Row, rows: float) -> str:
         (same and not abs(stated.error - error) > EQUAL, ""),  # so too where either is not known
         (stated.questions > held, f"the rows are of {held:,} of {stated.questions:,} questions"),
         (stated.reducer != "mean", f"the log takes the {stated.reducer}, not the mean"),
-        (not same, "the log's mean is not that of its scores"),
+        (not same, "the log's mean differs from that of its scores"),
         (abs(stated.error - rows) <= EQUAL, "its standard error counts each draw as a question"),
         (abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL, "its standard error divides by n, not by n − 1"),
     )
