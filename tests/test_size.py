@@ -23,10 +23,10 @@ LINES = {
     "online": 951,
     "page": 195,
     "pages": 3_663,
-    "parameters": 854,
+    "parameters": 857,
     "reading": 6_252,
     "statistics": 4_194,
-    "studies": 5_992,
+    "studies": 5_991,
     "top": 1_014,
 }
 MODULES = 166

@@ -15,5 +15,6 @@ from evalkit.parameters.reports import (
     Resources,
     Significance,
     Validation,
+    attributes,
     reader,
 )

@@ -6,7 +6,7 @@ of `Shared`, `Compared` or `Resources`.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from os import PathLike
@@ -500,6 +500,15 @@ class Diff(Compared):
     data_date: str | None = None
     header: str | None = None
     units: bool | None = None
+
+
+def attributes(segments: Iterable[str], unit: str | None) -> list[str]:
+    """The columns that segments and unit name, each once.
+
+    >>> attributes(["country", "user"], "user")
+    ['country', 'user']
+    """
+    return list(dict.fromkeys([*segments, *([unit] if unit else [])]))
 
 
 REPORTS: dict[str, type[Parameters]] = {

@@ -24,7 +24,7 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Classification
+from evalkit.parameters import Classification, attributes
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Outcomes, Predicted
@@ -224,7 +224,7 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
         positive=p.positive,
         columns=p.columns,
         systems=p.systems,
-        attributes=list(dict.fromkeys([*p.segments, *([p.unit] if p.unit else [])])),
+        attributes=attributes(p.segments, p.unit),
         beside=lookup.columns(p.metrics),
         unit=p.unit,
     )

@@ -18,6 +18,7 @@ from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.online.logs import distinct
 from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
+from evalkit.parameters.reports import attributes
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.inputs.outcomes import Predicted
@@ -89,11 +90,6 @@ def _read(of: Opened, parts: Sequence[Part]) -> bool:
     return of is sources.parts and small(parts)
 
 
-def attributes(p: Ranking | Classification | Rating) -> list[str]:
-    """The columns that segments and unit name, each once."""
-    return distinct(p.segments, (p.unit,))
-
-
 def _ranking(p: Ranking, of: Opened) -> Inspection:
     items, run, judged, queries = _opened(p, of, "items", "preds", "qrels", "queries")
     for part in items:
@@ -114,7 +110,7 @@ def _classification(p: Classification, of: Opened) -> Inspection:
     if not (parts := _opened(p, of, "preds")[0]):
         return Inspection()
     asked: dict[str, Any] = {"asked": p.kind, "positive": p.positive, "columns": p.columns, "systems": p.systems}
-    predicted = Predicted(parts, **asked, attributes=attributes(p))
+    predicted = Predicted(parts, **asked, attributes=attributes(p.segments, p.unit))
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
 
@@ -122,7 +118,7 @@ def _classification(p: Classification, of: Opened) -> Inspection:
 def _rating(p: Rating, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
-    given = Given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes(p))
+    given = Given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes(p.segments, p.unit))
     what, layout = "actual values and forecasts", given.layouts[0]
     return _of_rows(what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None)
 

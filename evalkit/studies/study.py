@@ -19,7 +19,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
-from evalkit.parameters import Compared
+from evalkit.parameters import Compared, attributes
 from evalkit.parameters.kinds import Bound
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part, Source
@@ -56,7 +56,7 @@ class Settings:
     @property
     def attributes(self) -> list[str]:
         """The columns that segments and unit name, each once."""
-        return list(dict.fromkeys([*self.segments, *([self.unit] if self.unit else [])]))
+        return attributes(self.segments, self.unit)
 
     @property
     def columns(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import ParameterError
-from evalkit.parameters.reports import AS_GIVEN
+from evalkit.parameters.reports import AS_GIVEN, attributes
 from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table, trec
 from evalkit.reading.tables.columns import Matches, refused
 from evalkit.reading.tables.formats import FORMATS, PACKED
@@ -130,7 +130,7 @@ class ListOptions:
     @property
     def attributes(self) -> list[str]:
         """The columns that segments and unit name, each once."""
-        return list(dict.fromkeys([*self.segments, *([self.unit] if self.unit else [])]))
+        return attributes(self.segments, self.unit)
 
     @property
     def attribute_fields(self) -> dict[str, Field]:
