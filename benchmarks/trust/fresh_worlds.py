@@ -7,6 +7,7 @@ The first two rounds stand here, each of the others in a module of its own.
 
 import numpy as np
 import pandas as pd
+from fresh_eighth import EIGHTH
 from fresh_fifth import FIFTH
 from fresh_fourth import FOURTH
 from fresh_seventh import SEVENTH
@@ -272,4 +273,4 @@ SECOND = (
     World("fresh: outliers", "significance", 30, outliers),
     World("fresh: spenders", "interleaving", 120, spenders, {"metrics": "spent,items,spent/items", "world": "none"}),
 )
-ROUNDS = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH}
+ROUNDS = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH, 8: EIGHTH}
