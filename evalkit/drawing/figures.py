@@ -87,6 +87,7 @@ class Figure:
 
     alt: the text that stands for it. size: width and height in inches. panels: rows and columns of axes, of which
     `draw` takes an array; None for single axes. summary: the line that opens a folded figure, "" for one in sight.
+    of: the same figure of a slice by its name, where a study knows it.
     """
 
     draw: Callable[..., Any]
@@ -99,13 +100,19 @@ class Figure:
     panels: tuple[int, int] | None = None
     kind: str = ""
     summary: str = ""
+    of: Callable[[str], "Figure"] | None = None
 
-    def __call__(self, ax: Any = None) -> Any:
+    def __call__(self, ax: Any = None, *, segment: str | None = None) -> Any:
         """Draw on `ax`, or on a new figure of pyplot if it is None, and return the axes.
 
-        ax: axes of matplotlib, or of a figure of several panels an array of as many. Where an rcParam differs from
-        matplotlib's default, it replaces that of the page. Raises ParameterError for another number of axes.
+        ax: axes of matplotlib, or of a figure of several panels an array of as many. segment: the slice that alone is
+        drawn, such as "country=de"; None: the whole. Where an rcParam differs from matplotlib's default, it replaces
+        that of the page. Raises ParameterError for another number of axes, and for an unknown slice.
         """
+        if segment is not None:
+            if self.of is None:
+                raise ParameterError(f"segment: only a figure of study.plot can be drawn of a slice, got {segment!r}")
+            return self.of(segment)(ax)
         with _styled():
             axes = self._new() if ax is None else self._checked(ax)
             self._draw(axes)

@@ -3,15 +3,15 @@
 import importlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
 
 from evalkit import report, running, system
-from evalkit.arrays import InputError
+from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.notes import findings
 from evalkit.drawing.tables import Html, stack
@@ -21,7 +21,7 @@ from evalkit.parameters.kinds import did_you_mean
 EVIDENCE = re.compile(r'(; | \()<a href="#[^"]*">evidence</a>\)?')  # what leads to another place of the page
 DOCUMENTED = (
     *("estimates", "comparisons", "by_segment", "findings", "units", "order", "systems", "log", "users", "planning"),
-    *("plot", "tables", "summary", "save", "p"),
+    *("plot", "tables", "segment", "summary", "save", "p"),
 )
 LINK = re.compile(r'<a [^>]*href="#[^"]*">(.*?)</a>')
 Shape = TypeVar("Shape", Figure, Html)
@@ -50,6 +50,8 @@ class Offer(Generic[Shape]):
         made = pieces[name](self.study)
         if not isinstance(made, self.shape):
             raise InputError(f"{name}: {getattr(made, 'text', '') or 'this study has none'}")
+        if isinstance(made, Figure):
+            return replace(made, of=lambda segment: getattr(self.study.segment(segment).plot, name))
         return made
 
     def _pieces(self) -> dict[str, Callable[..., Any]]:
@@ -75,12 +77,14 @@ class Offer(Generic[Shape]):
 class Shown:
     """What `read` of a report returns: it shows itself, and its figures and tables leave the page.
 
-    report: the name of the notebook. p: its parameters, checked. write_units: writes the units.
+    report: the name of the notebook. p: its parameters, checked. write_units: writes the units. sliced: makes the study
+    of a slice with these parameters, where a study has slices.
     """
 
     report: ClassVar[str]
     p: Any
     write_units: Callable[[Path], None]
+    sliced: Callable[[Any, Any], Any]
 
     @property
     def plot(self) -> Offer[Figure]:
@@ -103,6 +107,17 @@ class Shown:
             return
         source = system.bundled_notebooks() / f"{self.report}.ipynb" if notebook is None else Path(notebook)
         running.save(Path(path), report.read(source), self, self.p.given)
+
+    def segment(self, name: str) -> Self:
+        """The study of one slice, such as "country=de": its figures, tables and numbers, as if no other were there.
+
+        Rows are read again. Raises ParameterError for an unknown slice.
+        """
+        known = {part.name: part for part in getattr(self, "slices", ())}
+        if name not in known:
+            there = ", ".join(known) or "none; set segments to a column"
+            raise ParameterError(f"segment: there is no slice {name!r}{did_you_mean(name, known)}, there are {there}")
+        return self.sliced(known[name], replace(self.p, segment=name))
 
     @property
     def findings(self) -> pd.DataFrame:

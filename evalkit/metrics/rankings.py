@@ -87,6 +87,12 @@ class Lists(Listed):
             return self.position
         return np.arange(1, len(self.grade) + 1) - np.repeat(self.offset[:-1], self.length)
 
+    def take(self, member: Bools) -> "Lists":
+        """The lists that are members."""
+        rows = member[self.owner]
+        sides = (self.grade[rows], self.tied[rows], np.concatenate([[0], np.cumsum(self.length[member])]))
+        return Lists(*sides, None if self.position is None else self.position[rows])
+
     @cached_property
     def depth(self) -> Ints:
         """The last rank of each list, 0 for an empty one; equal to its length if the ranks have no gaps."""
@@ -142,6 +148,10 @@ class Rankings:
 
     def __len__(self) -> int:
         return len(self.retrieved)
+
+    def take(self, member: Bools) -> "Rankings":
+        """The queries that are members."""
+        return Rankings(self.query[member], self.retrieved.take(member), self.ideal.take(member), self.top_grade)
 
 
 def lists(grades: Sequence[ArrayLike]) -> Lists:

@@ -53,7 +53,7 @@ def heading(report: str, asked: str, of: Origin) -> Html:
     others = f" and {len(files[1:])} more" if files[1:] else ""
     alone = f"{'/'.join(files[0][-2:])}{others}" if files else ""
     named = folders[-1] if files[1:] and folders else alone
-    more = [of.p.note, f"Data of {of.p.data_date}" if of.p.data_date else None]
+    more = [of.p.segment and f"Only {of.p.segment}", of.p.note, f"Data of {of.p.data_date}" if of.p.data_date else None]
     usual = f"{report}: {named}" if named else report
     return tables.heading(of.p.title or usual, asked, *filter(None, more))
 

@@ -57,10 +57,12 @@ def option(kind: Kind, text: str, default: Any = None, column: str = "") -> Any:
 class Parameters:
     """The base of the parameters of a report: the fields from `option` are its parameters.
 
-    given: the raw values of the parameters that are not at their default, as the user gave them.
+    given: the raw values of the parameters that are not at their default, as the user gave them. segment: the slice
+    that alone is read, such as "country=de"; "" for the whole.
     """
 
     given: Mapping[str, Any] = field(default_factory=dict)
+    segment: str = ""
 
     @classmethod
     def every(cls) -> dict[str, Parameter]:

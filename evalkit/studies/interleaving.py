@@ -1,6 +1,6 @@
 """The interleaving study: a log of interleaved sessions, an A/B test of users, and the planning of either."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -26,6 +26,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
 from evalkit.reading.tables import columns, sources
 from evalkit.reading.tables.parts import Part, Source
+from evalkit.reading.tables.table import Slice
 from evalkit.statistics import intervals, methods, multiplicity
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
@@ -42,6 +43,7 @@ SAMPLE = {
     "baseline": "current",
     "segments": ("device",),
 }
+SAMPLES = {"log": SAMPLE["log"], "users": experiment.SAMPLE}
 ROLES = {"log": logs.LOG_ROLES, "users": logs.USER_ROLES}
 OWN = {"log": ("preference", "neutral"), "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks")}
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
@@ -249,6 +251,23 @@ class Online(Shown):
     def tables_of(self) -> dict[str, Study]:
         """The same by the name of the parameter that gives the input."""
         return {name: study for name, study in (("log", self.log), ("users", self.users)) if study is not None}
+
+    @property
+    def slices(self) -> list[Slice]:
+        """The slices of both."""
+        return [part for each in self.studies for part in each.slices]
+
+    def sliced(self, part: Slice, p: Any) -> "Online":
+        """The log and the table as far as they have such a slice, read again."""
+        budget = backends.budget(p.memory, p.threads, p.spill, self.studies[0].settings.limits.reading)
+        read: dict[str, Callable[..., Any]] = {"log": _read_log, "users": experiment.read}
+        made = dict[str, Any]()
+        for name, of in self.tables_of.items():
+            data = SAMPLES[name] if getattr(p, name) is None else getattr(p, name)
+            for own in (own for own in of.slices if own.name == part.name):
+                asked = replace(of.p, segment=part.name)
+                made[name] = read[name](of.only(own, data), of.settings, asked, budget)
+        return Online(made.get("log"), made.get("users"), None, p)
 
     def write_units(self, path: Path) -> None:
         """Write the file of the units of both; nothing if there are none to write."""

@@ -70,14 +70,15 @@ def _call(value: Any) -> str:
     return str(_printable(value)) if is_in_memory(value) else repr(_printable(value))
 
 
-def command(notebook: str, parameters: Mapping[str, Any]) -> str:
-    """The command line that makes the same page; of data in memory the call in Python.
+def command(notebook: str, parameters: Mapping[str, Any], segment: str = "") -> str:
+    """The command line that makes the same page; of data in memory, and of a slice, the call in Python.
 
     >>> command("rating", {"preds": "a b.csv", "level": 0.9}), command("rating", {"y_true": [1.0] * 30, "level": 0.9})
     ("evalkit report rating -p preds 'a b.csv' -p level 0.9", 'ek.rating(y_true=<list of 30>, level=0.9)')
     """
-    if any(map(_holds_memory, parameters.values())):
-        return f"ek.{notebook}({', '.join(f'{name}={_call(value)}' for name, value in parameters.items())})"
+    if segment or any(map(_holds_memory, parameters.values())):
+        call = f"ek.{notebook}({', '.join(f'{name}={_call(value)}' for name, value in parameters.items())})"
+        return f"{call}.segment({segment!r})" if segment else call
     options = [f"-p {name} {shlex.quote(_argument(value))}" for name, value in printable(parameters).items()]
     return " ".join([f"evalkit report {notebook}", *options])
 
@@ -104,7 +105,7 @@ def metric(chosen: Chosen) -> dict[str, Any]:
 
 def table(study: Any, metrics: Iterable[Chosen]) -> list[tuple[str, str]]:
     """The rows of the page's last table."""
-    rows = [("command", command(study.report, study.p.given)), ("seed", str(study.p.seed))]
+    rows = [("command", command(study.report, study.p.given, study.p.segment)), ("seed", str(study.p.seed))]
     rows += [("settings", origin)] if (origin := cells.settings()) else []
     rows += [_own(own) for chosen in metrics if isinstance(own := chosen.metric, OwnMetric)]
     rows += [(f"parameter {name}", str(value)) for name, value in printable(study.p.given).items()]

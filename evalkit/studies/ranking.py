@@ -26,6 +26,7 @@ from evalkit.reading.inputs.runs import NONE, Account, Ask, Runs
 from evalkit.reading.reductions import sharded
 from evalkit.reading.reductions.sharded import Depth, InterpolatedPrecision, PerQuery, Unjudged
 from evalkit.reading.tables import rules, sources
+from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import paired
@@ -119,6 +120,11 @@ class Ranking(Shown, Study):
     ks: tuple[int, ...]
     relevance_level: float
     catalogue: Stock | None = None
+
+    def sliced(self, part: Slice, p: Any) -> "Ranking":
+        """The study of the queries of a slice."""
+        runs = self.runs.take(part.member)
+        return _check_defined(replace(self, attributes=runs.attributes, p=p, runs=runs))
 
     @property
     def unit_name(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,13 @@ class RowStudy(Shown, Study):
         """The groups of rows that share a value of a segment column."""
         if self.blocks is None:
             return super().slices
-        return [part for part in of_groups(self.blocks.slices) if part.member in self.measured.groups]
+        every = of_groups(self.blocks.slices, self.blocks.schema.segments)
+        return [part for part in every if part.member in self.measured.groups]
+
+    def sliced(self, part: Slice, p: Any) -> Any:
+        """The study of a slice, read again."""
+        made = import_module(f"evalkit.studies.{self.report}")
+        return made.study_of(replace(p, preds=self.only(part, p.preds)), self.settings.limits)
 
     def units_held(self) -> Units:
         """The rows; those that are not at hand are read again as they are taken, of which one block is held at once."""

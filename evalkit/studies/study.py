@@ -21,6 +21,7 @@ from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
 from evalkit.parameters import Compared, attributes
 from evalkit.parameters.kinds import Bound
+from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.table import Slice, slices
@@ -441,6 +442,12 @@ class Study(ABC):
     def slices(self) -> list[Slice]:
         """The groups of units that share a value of a segment column."""
         return [part for column in self.settings.segments for part in slices(column, self.attributes[column])]
+
+    def only(self, part: Slice, data: Any) -> list[Part]:
+        """The parts of an input, of which the rows of a slice alone are read."""
+        every = sources.parts(data, self.p.header, self.settings.limits.reading)
+        texts = [*part.texts, *([""] if NONE in part.texts else [])]
+        return [replace(each, only=(part.column, texts)) for each in every]
 
     @cached_property
     def by_segment(self) -> pd.DataFrame:

@@ -87,8 +87,8 @@ def needed(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
 
 
 def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
-    """The rows of all parts; those of one that does not say how many they are, are counted."""
-    return sum(_count(engine, part) if part.counted is None else part.counted for part in parts)
+    """The rows of all parts; those of one that does not say how many they are, or of a slice, are counted."""
+    return sum(_count(engine, part) if part.only or part.counted is None else part.counted for part in parts)
 
 
 def _count(engine: Engine, part: Part) -> int:

@@ -200,6 +200,12 @@ class Retrieved:
             lists[system] = Items(item[offset[0] : offset[-1]], offset - offset[0], len(texts))
         return lists
 
+    def take(self, member: Bools) -> "Retrieved":
+        """The queries that are members."""
+        lists = np.tile(member, len(self.systems))
+        rows = np.repeat(lists, self.length)
+        return Retrieved(lambda: self.items().filter(rows), self.length[lists], self.systems, self.depth)
+
     def first(self, system: str, query: int, k: int) -> list[str]:
         """The items of the first k rows, at most `depth`, of a list."""
         lists = self.lists[system]

@@ -49,6 +49,17 @@ class Runs:
     rankings: Mapping[str, Rankings] = field(default_factory=dict)
     retrieved: Retrieved | None = None
 
+    def take(self, member: Bools) -> "Runs":
+        """The queries that are members; the accounts stay those of all rows."""
+        return replace(
+            self,
+            query=self.query[member],
+            attributes={name: texts[member] for name, texts in self.attributes.items()},
+            values={key: values.take(member) for key, values in self.values.items()},
+            rankings={name: rankings.take(member) for name, rankings in self.rankings.items()},
+            retrieved=self.retrieved and self.retrieved.take(member),
+        )
+
     def measure(self, system: str, ask: Ask) -> Sums:
         """One value a query of a system's rankings; where these are not at hand, one of those that were asked for."""
         return ask(self.rankings[system]) if self.rankings else self.values[system, ask]

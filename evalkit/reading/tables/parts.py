@@ -53,6 +53,7 @@ class Part(ABC):
 
     path: of a file where it lies, of a table what a system is called after. folders: the columns that a file's folders
     are, and their value in every row. layout: what the lines of TREC text are; None where the columns have names.
+    only: a column, and the texts in it of the rows that are read, "" for an empty cell; None: all rows.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Part(ABC):
     path: Path = Path()
     folders: Mapping[str, str | None] = field(default_factory=dict)
     layout: trec.Layout | None = None
+    only: tuple[str, Collection[str]] | None = None
     unnamed: ClassVar[bool] = False  # whether no system can be called after it: a frame, or record batches
     nested: ClassVar[bool] = False  # whether a row is a JSON object, which can hold others
     dialect: ClassVar[Dialect] = DUCKDB  # of the engine that reads it where it is
@@ -129,7 +131,8 @@ class Part(ABC):
 
         A part that the dialect's engine cannot read where it is, is loaded and handed to it as a frame.
         """
-        wanted = [name for name in dict.fromkeys([*text.values(), *numbers.values()]) if name not in self.folders]
+        columns = dict.fromkeys([*text.values(), *numbers.values(), *([self.only[0]] if self.only else [])])
+        wanted = [name for name in columns if name not in self.folders]
         where = None
         if dialect is self.dialect:
             where = self._source(wanted or self.columns[:1], {*numbers.values()}.difference(text.values()), frame)
@@ -141,8 +144,12 @@ class Part(ABC):
             return Selection(self, f"SELECT {roles} FROM {frame}", "", {}, {}, {}, {frame: whole})
         source, frames = _with_folders(where[0], self.folders), where[1]
         types = self._types(source, frames)
-        cells = _cells(self.name, types, text, numbers, dialect)
-        return Selection(self, f"SELECT {', '.join(cells)} FROM {source}", source, types, text, numbers, frames)
+        query = f"SELECT {', '.join(_cells(self.name, types, text, numbers, dialect))} FROM {source}"
+        if self.only:
+            column, texts = self.only
+            cell = f"coalesce({dialect.text(column, types[column])}, '')"
+            query += f" WHERE {cell} IN ({', '.join(map(dialect.literal, sorted(texts)))})"
+        return Selection(self, query, source, types, text, numbers, frames)
 
     def explain(self, selection: "Selection") -> None:
         """Raises InputError for the first text of a failed selection that is no number."""

@@ -84,7 +84,7 @@ class SparkTable(Part):
         """Of its rows, collected, for another engine than Spark's own."""
         if dialect is self.dialect:
             return super().select(text, numbers, dialect, frame)
-        whole = Frame(name=self.name, columns=self.columns, table=self.whole)
+        whole = Frame(name=self.name, columns=self.columns, table=self.whole, only=self.only)
         return whole.select(text, numbers, dialect, frame)
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:

@@ -319,12 +319,18 @@ BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 class Slice:
     """One group: the column, the value or range that its units share, and which units they are.
 
-    member: their mask, or where the rows are not at hand the number of the group.
+    member: their mask, or where the rows are not at hand the number of the group. texts: the values in it.
     """
 
     column: str
     label: str
     member: Any
+    texts: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The slice as the parameter `segment` names it."""
+        return f"{self.column}={self.label}"
 
 
 def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Slice]:
@@ -342,7 +348,7 @@ def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Sli
         names, code = np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)
     grouped = groups(names, np.bincount(code, minlength=len(names)), most)
     of = grouped.of[code]
-    return [Slice(column, label, of == i) for i, label in enumerate(grouped.labels)]
+    return [Slice(column, label, of == i, names[grouped.of == i].tolist()) for i, label in enumerate(grouped.labels)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,14 +372,17 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
     return _quarters(numbers, rows) if numbers is not None else _frequent(names, rows, most)
 
 
-def of_groups(labels: Mapping[str, Sequence[str]]) -> list[Slice]:
+def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> list[Slice]:
     """The slices of columns whose rows are not at hand, by their numbers: those of one column after the other.
 
-    >>> [(s.column, s.label, s.member) for s in of_groups({"device": ["tv", "web"], "day": ["1"]})]
-    [('device', 'tv', 1), ('device', 'web', 2), ('day', '1', 3)]
+    columns: of each its distinct `values`, and `of` each the number of its group.
     """
-    named = [(column, label) for column, own in labels.items() for label in own]
-    return [Slice(column, label, number) for number, (column, label) in enumerate(named, start=1)]
+    slices = list[Slice]()
+    for (name, own), column in zip(labels.items(), columns, strict=True):
+        for i, label in enumerate(own):
+            texts = np.array(column.values)[column.of == i].tolist()
+            slices.append(Slice(name, label, len(slices) + 1, texts))
+    return slices
 
 
 def natural(names: np.ndarray) -> Ints:
