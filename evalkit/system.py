@@ -1,4 +1,4 @@
-"""The machine and the process: processors, threads, temporary folders, progress, the files that come with evalkit."""
+"""The machine and the process: processors, threads, folders, progress, packed files, files that come with evalkit."""
 
 import copy
 import errno
@@ -21,6 +21,7 @@ SWITCH = "NPY_DISABLE_CPU_FEATURES"
 SORTS = ("X86_V4", "AVX512_SKX")  # what dispatches numpy's AVX-512 sort of 32 and 64 bits: from 2.4 on, and before
 ZEN_4 = ((0x10, 0x1F), (0x60, 0x7F), (0xA0, 0xAF))  # models of family 25
 CPUINFO = Path("/proc/cpuinfo")
+PACKED = {".gz", ".zst", ".bz2", ".lz4"}
 
 
 Of = TypeVar("Of", bound=Callable[..., Any])
@@ -261,6 +262,22 @@ def _in_jupyter(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
         handle.update({"text/plain": text}, raw=True)
 
     return show, clear_output
+
+
+def unpacked(path: Path) -> Any:
+    """Open a file as a stream of bytes, which are unpacked if its suffix names a packing."""
+    import pyarrow as pa
+
+    return pa.input_stream(str(path), compression="detect")
+
+
+def plain(path: Path) -> Path:
+    """The path without the suffix of a packing.
+
+    >>> plain(Path("runs/samples_gsm8k.jsonl.gz")).name, plain(Path("bm25.run")).name
+    ('samples_gsm8k.jsonl', 'bm25.run')
+    """
+    return path.with_suffix("") if path.suffix.lower() in PACKED else path
 
 
 @cache

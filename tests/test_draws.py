@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from engine_samples import compared
+from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.metrics.draws import Draws, all_pass, any_passes
 from evalkit.studies import evaluation, significance
 
 METRICS = "pass@1,pass@3,pass^2,pass^4"
@@ -42,6 +44,22 @@ def test_pass_metrics_are_means_over_all_subsets_of_draws(read):
             assert row["n"] == 12
     assert study.comparisons["metric"].tolist() == METRICS.split(",")
     assert study.family.startswith("4 comparisons: 4 metrics × 1 pair")
+
+
+@pytest.mark.parametrize("metric", [all_pass, any_passes])
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_noise_of_a_metric_is_its_variance_over_draws(metric, k):
+    rng = np.random.default_rng(4)
+    share, n = stats.norm.cdf(rng.normal(0.3, 1, 5_000)), rng.choice([4.0, 6.0], 5_000)
+    mean = rng.binomial(n.astype(int), share) / n
+    noise = Draws(n, mean, mean * (1 - mean) * n / (n - 1)).noise_of(lambda of: metric(of, k))
+    variance = np.zeros(len(n))
+    for count in (4, 6):
+        hits = np.arange(count + 1.0)
+        of = metric(Draws(np.full(count + 1, float(count)), hits / count, hits), k)
+        chance = stats.binom.pmf(hits, count, share[n == count][:, None])
+        variance[n == count] = chance @ of**2 - (chance @ of) ** 2
+    assert noise.mean() == pytest.approx(variance.mean(), rel=0.04)
 
 
 def test_a_table_of_one_system_needs_nothing_else(tmp_path):

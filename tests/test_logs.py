@@ -1,5 +1,6 @@
 """Evaluation logs: one set of answers has one result in all formats; a bad log is refused in a line that names it."""
 
+import gzip
 import json
 import re
 import zipfile
@@ -58,6 +59,18 @@ def test_every_format_gives_the_same_numbers(tmp_path, kind):
 def test_archives_of_every_method_are_read(tmp_path, logs, given):
     made_logs.inspect(tmp_path / "other", TABLE, **given)
     pd.testing.assert_frame_equal(read(tmp_path / "other").comparisons, read(logs).comparisons)
+
+
+@pytest.mark.parametrize("kind", ["inspect_json", "lm_eval", "helm"])
+def test_packed_logs_are_read_as_plain_ones(tmp_path, kind):
+    made_logs.WRITERS[kind](tmp_path, TABLE)
+    plain = read(tmp_path)
+    for path in list(tmp_path.rglob("*.json*")):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    packed = read(tmp_path)
+    pd.testing.assert_frame_equal(packed.comparisons, plain.comparisons)
+    pd.testing.assert_frame_equal(evaluation.logged(packed), evaluation.logged(plain))
 
 
 def test_epochs_are_draws(tmp_path):

@@ -11,6 +11,7 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import listed, plural
 from evalkit.pages import page
 from evalkit.pages.page import also
+from evalkit.parameters.reports import SUCH, THESE
 from evalkit.studies import evaluation
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.paired import Significance
@@ -39,16 +40,18 @@ def claims(study: Significance) -> Html:
     """What the claim covers, and what the other ones would give."""
     if not len(frame := evaluation.claims(study)):
         return Html("")
-    questions = plural(evaluation.question(study), 2)
-    columns = {"claim": each(lambda row: Cell(_claim(row, questions)))} | named("mean w")
+    questions, several = plural(evaluation.question(study), 2), study.data.tasks is not None
+    columns = {"claim": each(lambda row: Cell(_claim(row, questions)))} | (named("mean w") if several else {})
     columns |= {study.leader: KINDS["[_]"]("value")} | named("its standard error=value_error #")
-    wider = [claim.covers.capitalize() for claim in evaluation.coverage(study) if claim.cluster is not None]
-    whole = "".join(f" {name}: a new sample of these, each with its {questions}." for name in wider)
-    macro = " Pooled: the mean over all; macro: the mean of the means of tasks." if study.data.tasks is not None else ""
-    note = page.said("evaluation.claims_note", questions=questions, whole=whole, macro=macro)
+    meant = {THESE: "only their draws vary", SUCH: "a new sample of them"}
+    whole = f"a new sample of these, each with its {questions}"
+    every = [f"{of.covers.capitalize()}: {meant.get(of.covers, whole)}." for of in evaluation.coverage(study)]
+    every += ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
+    note = page.said("evaluation.claims_note", every=" ".join(every).replace("questions", questions))
     if len(study.headline):
         columns[" − ".join(study.opponents)] = KINDS["[_]"]("difference")
         columns |= named("standard error=difference_error # | p p")
+    if len(study.pairs) > 1:
         columns["pairs that differ"] = each(lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}"))
         columns |= named("unpaired n")
         note += page.said("evaluation.pairs_note", questions=questions, alpha=alpha(study))

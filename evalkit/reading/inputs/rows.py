@@ -12,10 +12,11 @@ from evalkit.arrays import ParameterError
 from evalkit.parameters.reports import AS_GIVEN, attributes
 from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table, trec
 from evalkit.reading.tables.columns import Matches, refused
-from evalkit.reading.tables.formats import FORMATS, PACKED
+from evalkit.reading.tables.formats import FORMATS
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
 from evalkit.reading.tables.table import Block
+from evalkit.system import PACKED
 
 ROLES = (
     Role("system"),

@@ -34,6 +34,7 @@ from evalkit.reading.tables.logs import Log, Stated
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field, Role, Rules
 from evalkit.reading.tables.table import Table
+from evalkit.system import unpacked
 
 NAMED = 8  # columns or measures that a note names
 COUNTED = ("successes", "trials")
@@ -367,7 +368,8 @@ def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]
     if most > 1:
         number = f"{most:,}" if least == most else f"up to {most:,}"
         each = f"{roles.name} and system" if roles.system or len(roles.values) == 1 else roles.name
-        findings.append(kinds.DRAWS.warning(total, total=total, number=number, each=each))
+        rated = kinds.DRAWS.note if any(column.draws for column in roles.rest.every) else kinds.DRAWS.warning
+        findings.append(rated(total, total=total, number=number, each=each))
     if roles.guess:
         findings.append(kinds.GUESSED_VALUES.warning(guess=roles.guess))
     numbers = [column for column in roles.rest.numbers if not (roles.system and column.draws)]
@@ -485,9 +487,7 @@ def _lines(part: Part) -> tuple[str, dict[tuple[str, str], float], int]:
 
     Raises InputError with the line where one has not three fields, its value is no number, or comes again.
     """
-    import pyarrow as pa
-
-    with pa.input_stream(str(part.path), compression="detect") as stream:
+    with unpacked(part.path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
     name, left = part.path.name.removesuffix(".gz").rsplit(".", 1)[0], 0
     values = dict[tuple[str, str], float]()

@@ -27,8 +27,8 @@ from evalkit.reading.tables import columns as roles_of, duck, logs, trec
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import IDS, File, Frames, Selection, stamp
+from evalkit.system import PACKED, plain, unpacked
 
-PACKED = {".gz", ".zst", ".bz2", ".lz4"}
 PACKING = 5  # how much larger a packed text file is without its packing, about
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 
@@ -43,10 +43,8 @@ def shown(path: Path) -> str:
 
 def start(path: Path) -> bytes:
     """The first bytes of a text file, unpacked."""
-    import pyarrow as pa
-
-    with pa.input_stream(str(path), compression="detect") as stream:
-        return stream.read(1 << 20)
+    with unpacked(path) as stream:
+        return bytes(stream.read(1 << 20))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -389,21 +387,18 @@ def _in_folders(path: Path, header: str | None, top: Path) -> File:
 
 def _part(path: Path, header: str | None) -> File:
     _no_file(path)
-    if log := logs.opened(path, shown(path)):
-        return log
     opened = _opener(path)
     if opened and path.suffix.lower() in PACKED - {".gz", ".zst"}:
         raise InputError(f"{shown(path)}: a compressed table must be .gz or .zst, got {path.suffix}")
     try:
-        return (opened or _by_content)(path, header)
+        return logs.opened(path, shown(path)) or (opened or _by_content)(path, header)
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read, {error}") from None
 
 
 def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
     """What opens the file by its suffix, packed or not."""
-    suffix = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
-    return FORMATS.get(suffix[0] if suffix else "")
+    return FORMATS.get(plain(path).suffix.lower())
 
 
 def _no_file(path: Path) -> None:

@@ -5,6 +5,7 @@ Inspect's `.eval` and `.json`, lm-evaluation-harness's `samples_*.jsonl` beside 
 standard error, stands beside the rows.
 """
 
+import io
 import json
 import math
 import re
@@ -20,6 +21,7 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import File, Frames, Part, stamp
+from evalkit.system import plain, unpacked
 
 COLUMNS = ("model", "task", "question", "epoch", "metric", "value")
 ARCHIVE = ".eval"
@@ -177,7 +179,7 @@ def findings(parts: Sequence[Part]) -> Iterator[Finding]:
 FORMS: Sequence[Callable[[Log], str]] = (  # what a system can be called after, the first that tells its logs apart
     lambda log: log.content.model,
     lambda log: f"{log.content.model} ({log.path.absolute().parent.name})",
-    lambda log: f"{log.content.model} ({log.path.stem})",
+    lambda log: f"{log.content.model} ({plain(log.path).stem})",
 )
 
 
@@ -217,8 +219,15 @@ def opened(path: Path, where: str) -> Log | None:
 
 def inside(folder: Path) -> list[Path]:
     """The logs in a folder and in those below it, as harnesses name them; beside them Inspect's `.json`."""
-    named = {path for pattern in NAMED for path in folder.rglob(pattern)}
-    return sorted(named | {path for path in folder.glob("*.json") if named and KINDS[0].holds(path)})
+    every = [path for path in folder.rglob("*") if path.is_file()]
+    named = {path for path in every if any(fnmatch(plain(path).name, pattern) for pattern in NAMED)}
+    return sorted(named | {path for path in every if named and path.parent == folder and KINDS[0].holds(path)})
+
+
+def _loaded(path: Path) -> Any:
+    """The content of a JSON document."""
+    with unpacked(path) as stream:
+        return json.load(stream)
 
 
 # Inspect --------------------------------------------------------------------------------------------------------------
@@ -229,7 +238,7 @@ SUMMARIES = ("summaries.json", "_journal/summaries/", "samples/")  # where sampl
 
 
 def _inspect(path: Path) -> Content:
-    header, samples = _document(path) if path.suffix.lower() == ".json" else _archive(path)
+    header, samples = _document(path) if plain(path).suffix.lower() == ".json" else _archive(path)
     scores = (header.get("results") or {}).get("scores") or []
     names = dict.fromkeys(name for sample in samples for name in sample.get("scores") or {})
     answers = [answer for sample in samples for answer in _answers(sample, names)]
@@ -288,7 +297,7 @@ def _name(score: Mapping[str, Any]) -> str:
 
 def _document(path: Path) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
     """The header and the samples of a log in one document."""
-    log = json.loads(path.read_text(encoding="utf-8"))
+    log = _loaded(path)
     if not log.get("samples"):
         raise InputError(roles_of.sentence("unfinished", status=log.get("status")))
     return log, log["samples"]
@@ -330,8 +339,8 @@ NO_METRICS = {
 
 
 def _lm_eval(path: Path) -> Content:
-    match = OF_SAMPLES.fullmatch(path.stem)
-    task, date = (match["task"], match["date"] or "") if match else (path.stem, "")
+    match = OF_SAMPLES.fullmatch(plain(path).stem)
+    task, date = (match["task"], match["date"] or "") if match else (plain(path).stem, "")
     results, filters = _results(path.parent, date), set[str]()
     answers, texts = list[Answer](), dict[str, str]()
     for line in _lines(path):
@@ -367,7 +376,7 @@ def _filtered(metric: str, chosen: str) -> str:
 
 def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """The objects of a file of JSON lines; raises InputError with the line that is none."""
-    with path.open(encoding="utf-8") as file:
+    with io.TextIOWrapper(unpacked(path), encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
                 if line.strip():
@@ -378,9 +387,9 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _results(folder: Path, date: str) -> Mapping[str, Any]:
     """The results of the same run: those of its date, or the only ones in the folder; nothing if there are none."""
-    files = sorted(folder.glob(f"results_{date}*.json")) if date else []
-    files = files or sorted(folder.glob("results*.json"))
-    return json.loads(files[0].read_text(encoding="utf-8")) if len(files) == 1 else {}
+    files = sorted(path for path in folder.glob("results*") if plain(path).suffix == ".json")
+    own = [path for path in files if date and date in path.name] or files
+    return _loaded(own[0]) if len(own) == 1 else {}
 
 
 def _stated_by(results: Mapping[str, Any], task: str) -> Iterator[Stated]:
@@ -407,7 +416,7 @@ TOLD = (  # statistics of prompts and runs
 def _helm(path: Path) -> Content:
     spec = _beside(path, "run_spec.json", {})
     name = spec.get("name") or path.absolute().parent.name
-    instances = json.loads(path.read_text(encoding="utf-8"))
+    instances = _loaded(path)
     plain = [of for of in instances if not of.get("perturbation")]
     every = [(of, stat) for of in plain for stat in of["stats"] if _is_score(stat["name"])]
     splits = dict.fromkeys(stat["name"].get("split") for _, stat in every)
@@ -429,8 +438,8 @@ def _helm(path: Path) -> Content:
 
 def _beside(path: Path, name: str, otherwise: Any) -> Any:
     """The document of this name in the folder of a file."""
-    file = path.parent / name
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else otherwise
+    file = next((file for file in path.parent.glob(f"{name}*") if plain(file).name == name), None)
+    return _loaded(file) if file else otherwise
 
 
 def _is_score(name: Mapping[str, Any]) -> bool:
@@ -455,9 +464,9 @@ class Kind:
 
     def holds(self, path: Path) -> bool:
         """Whether a file is such a log."""
-        if (pattern := self.begins.get(path.suffix.lower())) is None:
+        if (pattern := self.begins.get(plain(path).suffix.lower())) is None:
             return False
-        with path.open("rb") as file:
+        with unpacked(path) as file:
             return bool(re.match(pattern, file.read(HEAD)))
 
 

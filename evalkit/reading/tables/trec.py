@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.arrays import InputError
+from evalkit.system import unpacked
 
 _BOM = b"\xef\xbb\xbf"
 _WHOLE = re.compile(r"[-+]?[0-9]+")
@@ -52,9 +53,7 @@ def first_line(path: Path) -> list[str]:
 
 def first_lines(path: Path) -> list[list[str]]:
     """The fields of the lines with content in the first 64 KB; of a line that is cut off only where it is the first."""
-    import pyarrow as pa
-
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with unpacked(path) as stream:
         head = stream.read(HEAD).removeprefix(_BOM)
     lines = [parts for _, parts in _split(head.split(b"\n"))]
     return lines[:-1] if len(head) > HEAD - 4 and len(lines) > 1 else lines
@@ -106,10 +105,8 @@ def read(path: Path, shape: Layout, name: str = "") -> dict[str, Any]:
     name: what errors call the file.
     Fields after the last are ignored, as trec_eval does. Raises InputError with the line for anything else.
     """
-    import pyarrow as pa
-
     try:
-        with pa.input_stream(str(path), compression="detect") as stream:
+        with unpacked(path) as stream:
             data = stream.read().removeprefix(_BOM)
     except OSError as error:
         raise InputError(f"{name or path}: cannot be read, {error}") from None
