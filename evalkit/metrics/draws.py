@@ -29,12 +29,9 @@ class Draws:
 
     @property
     def passes(self) -> bool:
-        """Whether all draws are 0 or 1."""
-        odds = self.mean * (1 - self.mean)
-        expected = np.where(self.count > 1, ratio(odds * self.count, self.count - 1), 0.0)
-        return bool(
-            np.allclose(np.where(self.count > 1, self.variance, odds)[self.count > 0], expected[self.count > 0])
-        )
+        """Whether all draws are 0 or 1: then their squares add up to what they do."""
+        squares = np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance) + self.count * self.mean**2
+        return bool(np.allclose(squares, self.count * self.mean, equal_nan=True))
 
     @property
     def pooled(self) -> float:
@@ -50,27 +47,20 @@ class Draws:
     def noise_of(self, value: Callable[["Draws"], Floats]) -> Floats:
         """The variance of another value of each unit by its draws, which are 0 or 1; NaN where that is undefined.
 
-        By the beta-binomial model: the probabilities of all units follow a beta distribution, and that of each unit
-        is known by its draws. Without a model there is no unbiased estimate for values of more than half of the draws,
-        such as pass^4 of five; the jackknife's is too large by half.
+        By the beta-binomial model, in which the probabilities of all units follow a beta distribution. Without a model
+        there is no unbiased estimate for values of more than half of the draws, such as pass^4 of five; the jackknife's
+        is too large by half.
         """
         if np.allclose(value(self), self.mean, equal_nan=True):
             return self.noise
         from scipy.special import bdtr, betaincinv
 
-        pairs = np.stack([self.count, np.nan_to_num(self.successes)])
-        (n, c), unit = np.unique(pairs, axis=1, return_inverse=True)
-        a, b = self._beta
-        p = betaincinv(a + c, b + n - c, QUANTILES)
-        mean, square, before = np.zeros(p.shape), np.zeros(p.shape), np.zeros(p.shape)
-        for hits in range(int(n.max(initial=0)) + 1):
-            some = np.minimum(hits, n)
-            up_to, of = bdtr(some, n.astype(int), p), np.nan_to_num(value(Draws(n, ratio(some, n), n)))
-            mean += (up_to - before) * of
-            square += (up_to - before) * of**2
-            before = up_to
-        defined = ~np.isnan(value(Draws(n, ratio(c, n), n)))
-        return np.where(defined, (square - mean**2).mean(axis=0), np.nan)[unit]
+        noise, p = np.full(len(self), np.nan), betaincinv(*self._beta, QUANTILES)
+        for n in np.unique(self.count[self.count > 0]):
+            hits = np.arange(n + 1)
+            of, share = value(Draws(np.full(hits.size, n), hits / n, hits)), np.diff(bdtr(hits, int(n), p), prepend=0)
+            noise[self.count == n] = (share @ of**2 - (share @ of) ** 2).mean()
+        return noise
 
     @property
     def _beta(self) -> tuple[float, float]:

@@ -1,7 +1,6 @@
 """The tables of the significance page for evaluations: repeated draws, tasks, and what logs say of themselves."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -41,7 +40,9 @@ def claims(study: Significance) -> Html:
     if not len(frame := evaluation.claims(study)):
         return Html("")
     questions, several = plural(evaluation.question(study), 2), study.data.tasks is not None
-    columns = {"claim": each(lambda row: Cell(_claim(row, questions)))} | (named("mean w") if several else {})
+    mark = {True: " (this page)", False: ""}
+    columns = {"claim": each(lambda row: Cell(row["claim"].replace("questions", questions) + mark[row["made"]]))}
+    columns |= named("mean w") if several else {}
     columns |= {study.leader: KINDS["[_]"]("value")} | named("its standard error=value_error #")
     meant = {THESE: "only their draws vary", SUCH: "a new sample of them"}
     whole = f"a new sample of these, each with its {questions}"
@@ -56,12 +57,6 @@ def claims(study: Significance) -> Html:
         columns |= named("unpaired n")
         note += page.said("evaluation.pairs_note", questions=questions, alpha=alpha(study))
     return of_rows(page.said("evaluation.claims", study), frame, columns, note)
-
-
-def _claim(row: Mapping[str, Any], questions: str) -> str:
-    """What is claimed, in the words of the input; the page's own claim is marked."""
-    covers = str(row["claim"]).replace("questions", questions)
-    return f"{covers} (this page)" if row["made"] else covers
 
 
 @also(Shares, page.nothing)
@@ -98,13 +93,3 @@ def findings(study: Significance) -> Iterator[Finding]:
     ]
     if rows:
         yield kinds.SHORT_LOGS.warning(len(rows), what=listed(rows))
-
-
-def results(study: Significance) -> dict[str, Any]:
-    """What the study knows of draws, claims and logs, unrounded."""
-    frames = {
-        "draws": evaluation.variation(study),
-        "claims": evaluation.claims(study),
-        "logs": evaluation.logged(study),
-    }
-    return page.records(**frames)

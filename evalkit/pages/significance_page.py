@@ -17,7 +17,7 @@ from evalkit.numbers import counted, interval, listed, number, p_value, percent,
 from evalkit.pages import evaluation_page, first_screen, lessons_page as lesson, page, shared_findings
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
-from evalkit.studies import diagnostics, lessons, paired
+from evalkit.studies import diagnostics, evaluation, lessons, paired
 from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, most_units, rank_tiers
 from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
@@ -464,7 +464,8 @@ def results(study: Significance) -> Results:
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    return published(study, every_finding(study), more | evaluation_page.results(study))
+    more |= page.records(draws=evaluation.variation(study), claims=evaluation.claims(study))
+    return published(study, every_finding(study), more | page.records(logs=evaluation.logged(study)))
 
 
 SUMMARY = (first_screen.verdict, page.comparisons, estimates)

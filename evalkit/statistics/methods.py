@@ -295,12 +295,9 @@ def two_folds(a: Any, b: Any, o: Options) -> Comparison:
 def two_drawn(a: Any, b: Any, o: Options) -> Comparison:
     """The difference on the units that have both, which do not vary, from the variance of the draws of either."""
     keep = both(a.sums, b.sums)
-    value, error = (
-        float((a.sums.numerator - b.sums.numerator)[keep].mean()),
-        np.hypot(a.noise_on(keep), b.noise_on(keep)),
-    )
-    freedom = a.freedom + b.freedom
-    return ByT(value, float(error), int(keep.sum()), freedom, DRAWN).compared(level=o.level, unit=o.unit)
+    value = float((a.sums.numerator - b.sums.numerator)[keep].mean())
+    error = float(np.hypot(a.noise_on(keep), b.noise_on(keep)))
+    return ByT(value, error, int(keep.sum()), a.freedom + b.freedom, DRAWN).compared(level=o.level, unit=o.unit)
 
 
 def two_means(a: Any, b: Any, o: Options) -> Comparison:

@@ -91,16 +91,10 @@ def coverage(study: Significance) -> list[Claim]:
     """The claims that the input allows, the widest last; one alone is no choice."""
     claims = [Claim(THESE)] if drawn(study) else []
     claims.append(Claim(SUCH))
-    if study.data.cluster is not None and not study.data.by_task:
-        claims.append(Claim(f"such {plural(study.unit_name, 2)}", study.data.cluster[0]))
-    return claims + ([] if study.data.tasks is None else [Claim(TASKS, study.data.tasks)])
-
-
-def made(study: Significance) -> str:
-    """The claim of the page's own intervals and tests."""
-    if study.p.claim != SUCH or study.data.cluster is None:
-        return str(study.p.claim)
-    return TASKS if study.data.by_task else f"such {plural(study.unit_name, 2)}"
+    if study.unit is not None and not study.data.by_task:
+        claims.append(Claim(f"such {plural(study.unit_name, 2)}", study.unit))
+    tasks = study.unit if study.data.by_task else study.data.tasks
+    return claims + ([] if tasks is None else [Claim(TASKS, tasks)])
 
 
 def mean_by(claim: Claim, tasks: np.ndarray | None, values: Floats, noise: Floats) -> ByT:
@@ -147,8 +141,10 @@ def _claim(study: Significance, claim: Claim, tasks: np.ndarray | None) -> Row:
         d = mean_by(claim, tasks, values[a] - values[b], noise[a] + noise[b])
         apart += abs(d.value) > z * d.error
         unpaired += abs(alone[a].value - alone[b].value) > z * float(np.hypot(alone[a].error, alone[b].error))
-    own, ends = tasks is None and claim.covers == made(study), study.primary.metric.ends
+    these = claim.covers == THESE
+    own = tasks is None and (these if study.p.claim == THESE else claim.cluster is study.unit and not these)
     row: Row = {"mean": POOLED if tasks is None else MACRO, "claim": claim.covers, "made": own, "system": study.leader}
+    ends = study.primary.metric.ends
     row |= _told("value", alone[study.leader], study.settings.level, ends) | {"units": alone[study.leader].n}
     if len(study.headline):
         a, b = study.opponents

@@ -250,7 +250,8 @@ class Shape:
         spread = int(some.min(initial=np.iinfo(np.int64).max)), int(rows.max(initial=0)), len(block)
         columns = {f"v{i}": of.mean for i, of in enumerate(draws)}
         if spread[1] > 1:
-            columns |= {f"{name}{i}": side for i, of in enumerate(draws) for name, side in _beside(of).items()}
+            columns |= {f"c{i}": of.count for i, of in enumerate(draws)}
+            columns |= {f"d{i}": of.variance for i, of in enumerate(draws)}
         return Shaped((pa.table(keys | columns | _of_units(texts, unit, len(pair))),), spread)
 
     def draws(self, block: Any, unit: Ints, units: int) -> tuple[Sequence[Draws], Ints]:
@@ -262,11 +263,6 @@ class Shape:
         sides = [[side.reshape(shape) for side in (of.count, of.mean, of.variance)] for of in every]
         kept = [Draws(*(side[place] for side in of)) for place in self.kept for of in sides]
         return kept, np.bincount(cell, minlength=cells).astype(np.int64)
-
-
-def _beside(draws: Draws) -> dict[str, Floats]:
-    """What is kept of draws beside their means, by the first letter of the column."""
-    return {"c": draws.count, "d": draws.variance}
 
 
 def _of_units(texts: Mapping[str, Any], unit: Ints, units: int) -> dict[str, np.ndarray]:

@@ -184,17 +184,13 @@ FORMS: Sequence[Callable[[Log], str]] = (  # what a system can be called after, 
 
 
 def _systems(logs: Sequence[Log]) -> list[str]:
-    """The name of each log's system: its model, with the folder or the file of models that have several logs."""
-    of: dict[str, list[Log]] = {}
+    """The name of each log's system: its model, with the folder or the file of models that have several logs a task."""
+    names = []
     for log in logs:
-        of.setdefault(log.content.model, []).append(log)
-    chosen = {
-        model: next(
-            (form for form in FORMS if len({(form(log), log.content.task) for log in own}) == len(own)), FORMS[-1]
-        )
-        for model, own in of.items()
-    }
-    return [chosen[log.content.model](log) for log in logs]
+        own = [other for other in logs if other.content.model == log.content.model]
+        apart = (form for form in FORMS if len({(form(other), other.content.task) for other in own}) == len(own))
+        names.append(next(apart, FORMS[-1])(log))
+    return names
 
 
 # Which files are logs -------------------------------------------------------------------------------------------------
@@ -417,8 +413,8 @@ def _helm(path: Path) -> Content:
     spec = _beside(path, "run_spec.json", {})
     name = spec.get("name") or path.absolute().parent.name
     instances = _loaded(path)
-    plain = [of for of in instances if not of.get("perturbation")]
-    every = [(of, stat) for of in plain for stat in of["stats"] if _is_score(stat["name"])]
+    whole = [of for of in instances if not of.get("perturbation")]
+    every = [(of, stat) for of in whole for stat in of["stats"] if _is_score(stat["name"])]
     splits = dict.fromkeys(stat["name"].get("split") for _, stat in every)
     split = "test" if "test" in splits else next(iter(splits), None)
     answers = [
@@ -432,7 +428,7 @@ def _helm(path: Path) -> Content:
         task=re.sub(r",?(model|model_deployment)=[^,]*", "", name),
         answers=answers,
         stated=list(_stated_in(_beside(path, "stats.json", []), split)),
-        left={"perturbed instances": len(instances) - len(plain), f"instances not of the split {split}": len(others)},
+        left={"perturbed instances": len(instances) - len(whole), f"instances not of the split {split}": len(others)},
     )
 
 
