@@ -199,6 +199,7 @@ def test_without_common_units_samples_are_independent(tmp_path):
     ]
     study = ek.diff(*paths)
     assert "EK802" in codes(study)
+    assert "Differences of independent samples in" in study.tables.comparisons.text
     assert study.account[TERMS].isna().all(axis=None)
     assert study.comparisons["p"].notna().all()
     numbered = [

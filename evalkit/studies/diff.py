@@ -81,7 +81,6 @@ class Diff(Shown, Study):
     """
 
     report: ClassVar[str] = "diff"
-    differences_are: ClassVar[str] = "Differences on the common units"
 
     files: Sequence[UnitFile]
     names: pa.Array
@@ -119,6 +118,12 @@ class Diff(Shown, Study):
     def new(self) -> UnitFile:
         """The units of the new report."""
         return self.files[-1]
+
+    @property
+    def differences_are(self) -> str:  # type: ignore[override]
+        """Of which units the two sides are compared."""
+        common = any(of.common.size for of in self.both(self.primary).values())
+        return "Differences on the common units" if common else "Differences of independent samples"
 
     @property
     def unit_name(self) -> str:

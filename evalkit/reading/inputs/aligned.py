@@ -24,7 +24,8 @@ from evalkit.reading.tables.table import Block, Coded, Table
 
 def nothing_shared(names: Sequence[str]) -> InputError:
     """The error for systems without a row in common."""
-    return InputError(f"systems {', '.join(map(repr, names))} must share ids, got none in common")
+    more = "; `evalkit diff` compares reports on different rows"
+    return InputError(f"systems {', '.join(map(repr, names))} must share ids, got none in common{more}")
 
 
 def twice(place: str, id: str, system: str | None = None) -> InputError:
