@@ -65,11 +65,17 @@ lint: $(VENV)/.ok
 lab: $(VENV)/.ok
 	$(BIN)/jupyter lab notebooks
 
-# Runs the notebooks again and stores what they print, and makes the pages of docs; `git diff` then shows what changed.
+# Runs the notebooks again and stores what they print, and makes the pages of docs, the sample page and the README's
+# picture of it (with Chromium); `git diff` then shows what changed.
 outputs: $(VENV)/.ok
 	$(BIN)/python tests/readme_table.py
 	$(BIN)/jupyter-nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False $(NOTEBOOKS)
 	$(BIN)/python tests/stored_outputs.py $(NOTEBOOKS)
+	$(BIN)/jupyter-nbconvert --to evalkit --output-dir docs --output sample notebooks/ranking.ipynb
+	@if command -v chromium > /dev/null; then \
+	chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,880 \
+	--screenshot=docs/sample.png file://$(CURDIR)/docs/sample.html 2> /dev/null; \
+	else echo "no chromium: docs/sample.png stays as it was" >&2; fi
 
 # Simulates the intervals and tests that the reports print; batches that are done stay in .trust.
 trust: $(VENV)/.ok

@@ -107,6 +107,11 @@ def test_each_kind_of_classification_has_every_piece_but_these(kind):
     assert own - there == LACKS[kind.__name__] | {"roc", "precision_recall"}
 
 
+def test_the_sample_page_is_that_of_today(sample_reports):
+    made = (sample_reports / "ranking.html").read_text(encoding="utf-8")
+    assert (ROOT / "docs" / "sample.html").read_text(encoding="utf-8") == made, "run make outputs"
+
+
 LARGEST = 300_000  # bytes of a page
 ELSEWHERE = re.compile(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""")
 of_each = pytest.mark.parametrize("name", sorted(REPORTS))
@@ -119,6 +124,7 @@ def test_the_page_is_small_and_loads_nothing(name, sample_reports):
     assert not ELSEWHERE.search(text)
     assert str(ROOT) not in text
     assert text.count("<details>") >= 3
+    assert text.count('<style type="text/css">') == 1  # of all figures
 
 
 @of_each

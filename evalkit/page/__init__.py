@@ -60,6 +60,7 @@ HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
 MARKED = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)
 SECTION = r'(?=<div class="prose[^"]*">\s*<h2)'
+STYLE = re.compile(r'(<defs>\s*<style type="text/css">.*?</style>\s*</defs>\n?)')
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
 PAPERMILL_BANNER = "papermill-error-cell-tag"
@@ -115,7 +116,7 @@ class ReportExporter(TemplateExporter):
         """nbconvert's filters and those of this page."""
         yield from super().default_filters()
         own = {"prose": prose, "boxed": boxed, "numbered": numbered, "placed": placed, "linked": linked}
-        own |= {"sectioned": sectioned}
+        own |= {"sectioned": sectioned, "styled": styled}
         yield from (own | {"headings": headings, "title": title}).items()
 
     def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
@@ -205,6 +206,12 @@ def sectioned(page: str) -> str:
     """The page with each heading of a markdown cell, and what follows it, in a section."""
     first, *sections = re.split(SECTION, page)
     return first + "".join(f"<section>{section}</section>" for section in sections)
+
+
+def styled(page: str) -> str:
+    """The page with each style of its figures once, as it holds for all of them."""
+    pieces = STYLE.split(page)
+    return "".join(piece for i, piece in enumerate(pieces) if not STYLE.match(piece) or piece not in pieces[:i])
 
 
 def headings(page: str) -> list[tuple[str, str]]:
