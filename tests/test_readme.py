@@ -24,6 +24,7 @@ from evalkit import system
 PYTHON = README.parent / "docs" / "python.md"
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
 MOST_WORDS = 900
+COMMAND = r"^    ((?:evalkit|papermill) .*)$"
 
 
 @pytest.mark.parametrize("name", ["metrics", "parameters", "findings", "glossary", "performance"])
@@ -80,6 +81,7 @@ def named_tables():
     rows, queries, items = rows.assign(**seen), [f"q{i}" for i in range(30)], [f"i{i}" for i in range(40)]
     lists = crossed(system=["bm25", "dense"], query=queries, item=items).assign(score=lambda t: rng.random(len(t)))
     users = pd.DataFrame({"user": range(300), "arm": rng.choice(["a", "b"], 300), "orders": rng.poisson(2, 300)})
+    said = {f"forecast_{name}": rows["score_old"] + rng.normal(size=400) for name in "ab"}
     return {
         "scores": rows,
         "cases": rows.assign(amount=rng.gamma(2, 20, 400), customer=rng.integers(0, 150, 400)),
@@ -87,19 +89,56 @@ def named_tables():
         "judged": crossed(query=queries, item=items).assign(grade=lambda t: rng.integers(0, 2, len(t))),
         "items": pd.DataFrame({"item": items, "category": np.arange(40) % 4, "popularity": range(1, 41)}),
         "trials": crossed(task_id=queries, trial=range(4), system=["a", "b"]).assign(reward=rng.integers(0, 2, 240)),
-        "test": users.assign(orders_before=rng.poisson(2, 300)),
+        "test": users.assign(orders_before=rng.poisson(2, 300), revenue=rng.gamma(2, 9, 300)),
+        "forecasts": pd.DataFrame({"user_id": np.arange(400) // 4, "actual": rows["score_old"]} | said),
+        "monday": rows,
+        "today": rows[20:].assign(score_new=lambda t: t["score_new"] + rng.normal(size=380) / 100),
         "models": pd.DataFrame({"id": range(50)} | {f"m{i:03}": rng.normal(i / 200, 1, 50) for i in range(200)}),
     }
 
 
-@pytest.mark.parametrize("page", ["python", "own_metrics"])
+def files():
+    """Those tables as files in the working directory, and the files that the commands of the docs read beside them."""
+    for folder in ("data", "runs", "paper"):
+        Path(folder).mkdir()
+    tables_of = named_tables()
+    for name, table in tables_of.items():
+        table.to_csv(f"{name}.csv", index=False)
+    for name in ("monday", "today"):
+        tables_of[name].to_csv(f"data/{name}.csv", index=False)
+    for name, rows in tables_of["runs"].groupby("system"):
+        rows.assign(q0="Q0", rank=1)[["query", "q0", "item", "rank", "score", "system"]].to_csv(
+            f"runs/{name}.run", sep=" ", header=False, index=False
+        )
+    judged = tables_of["judged"].assign(zero=0)[["query", "zero", "item", "grade"]]
+    judged.to_csv("qrels.txt", sep=" ", header=False, index=False)
+    Path("june.toml").write_text('preds = "runs/"\nqrels = "qrels.txt"\n')
+    shutil.copytree(system.bundled_notebooks(), "notebooks")
+
+
+WITH_COMMANDS = [page for page in PAGES if re.search(COMMAND, page.read_text("utf-8"), re.MULTILINE)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files()
+    text = page.read_text("utf-8")
+    for name, code in re.findall(r"```python\n# (\w+\.py)\n(.*?)```", text, re.DOTALL):
+        Path(name).write_text(code)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    commands = "\n".join(re.findall(COMMAND, text, re.MULTILINE))
+    subprocess.run(["bash", "-ec", commands], check=True, timeout=900)
+
+
+@pytest.mark.parametrize("page", [page.stem for page in PAGES[1:] if "```python\n" in page.read_text("utf-8")])
 def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch):
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
-    for name, table in named_tables().items():
-        table.to_csv(f"{name}.csv", index=False)
+    files()
     reports = (
         {"ranking": ".json", "rating": ".units.parquet", "classification": ".units.parquet"} if page == "python" else {}
     )
@@ -108,7 +147,6 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch):
     for week in ("last_week", "this_week") if reports else ():
         ek.classification().save(f"{week}/classification.units.parquet")
     shutil.copy(system.bundled_notebooks() / "classification.ipynb", "mine.ipynb")
-    Path("paper").mkdir()
     variables = {"ek": ek, "pd": pd, "plt": pyplot}
     for example in (README.parent / "docs" / f"{page}.md").read_text("utf-8").split("```python\n")[1:]:
         exec(re.sub("table.to_excel.*", "", example.split("```")[0]), variables)
