@@ -95,7 +95,6 @@ def classification(
     unit: str | None = None,
     segments: Names | None = None,
     baseline: str | None = None,
-    gate: str | None = None,
     title: str | None = None,
     note: str | None = None,
     data_date: str | None = None,
@@ -104,6 +103,7 @@ def classification(
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
+    gate: str | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -137,7 +137,6 @@ def classification(
     unit: a column such as user_id that clusters the rows: whole users are then the units
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
-    gate: what every system must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -146,6 +145,7 @@ def classification(
     seed: of all random draws
     header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
@@ -161,12 +161,12 @@ def diff(
     *,
     earlier: Tables | None = None,
     metrics: Names | None = None,
-    gate: str | None = None,
     title: str | None = None,
     note: str | None = None,
     margin: float | None = None,
     level: float = 0.95,
     seed: int = 0,
+    gate: str | None = None,
 ) -> evalkit.studies.diff.Diff:
     """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
 
@@ -183,12 +183,12 @@ def diff(
     new: the later report, as old
     earlier: reports before these two, in their order, for the series over time
     metrics: the metrics to compare, the first decides; None: those of both reports
-    gate: better, not worse, or better or equivalent: what every system must be against the old report
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     margin: differences within plus or minus this value are equivalent
     level: confidence level of all intervals
     seed: of all random draws
+    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
     """
 
 def interleaving(
@@ -211,7 +211,6 @@ def interleaving(
     simulated_users: int = 100000,
     rankers: int = 12,
     baseline: str | None = None,
-    gate: str | None = None,
     title: str | None = None,
     note: str | None = None,
     data_date: str | None = None,
@@ -220,6 +219,7 @@ def interleaving(
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
+    gate: str | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -254,7 +254,6 @@ def interleaving(
     simulated_users: users of the simulation
     rankers: rankers that the simulation compares with production
     baseline: compare every other arm with this one; None: all pairs
-    gate: what every arm must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -263,6 +262,7 @@ def interleaving(
     seed: of all random draws
     header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
@@ -283,7 +283,6 @@ def ranking(
     segments: Names | None = None,
     ranks: str = "as given",
     baseline: str | None = None,
-    gate: str | None = None,
     title: str | None = None,
     note: str | None = None,
     data_date: str | None = None,
@@ -292,6 +291,7 @@ def ranking(
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
+    gate: str | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -321,7 +321,6 @@ def ranking(
     segments: columns with one value per query, "country,device"
     ranks: of ranked lists without scores: as given, or renumber, which closes gaps
     baseline: compare every other system with this one; None: all pairs
-    gate: what every system must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -330,6 +329,7 @@ def ranking(
     seed: of all random draws
     header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
@@ -344,7 +344,6 @@ def rating(
     unit: str | None = None,
     segments: Names | None = None,
     baseline: str | None = None,
-    gate: str | None = None,
     title: str | None = None,
     note: str | None = None,
     data_date: str | None = None,
@@ -353,6 +352,7 @@ def rating(
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
+    gate: str | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -378,7 +378,6 @@ def rating(
     unit: a column such as user_id that clusters the rows: whole users are then the units
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
-    gate: what every system must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -387,6 +386,7 @@ def rating(
     seed: of all random draws
     header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
@@ -411,7 +411,6 @@ def significance(
     test_to_train: float | None = None,
     looks: int = 1,
     baseline: str | None = None,
-    gate: str | None = None,
     title: str | None = None,
     note: str | None = None,
     data_date: str | None = None,
@@ -420,6 +419,7 @@ def significance(
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
+    gate: str | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -451,7 +451,6 @@ def significance(
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
     looks: how many times the data were tested as they grew, this one included
     baseline: compare every other system with this one; None: all pairs
-    gate: what every system must be against the baseline: better, not worse, better or equivalent; or a bound
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -460,6 +459,7 @@ def significance(
     seed: of all random draws
     header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
@@ -483,7 +483,6 @@ def validation(
     metrics: Metrics | None = None,
     most_rows: int = 50000,
     seconds: float = 60,
-    gate: str | None = None,
     title: str | None = None,
     note: str | None = None,
     data_date: str | None = None,
@@ -492,6 +491,7 @@ def validation(
     seed: int = 0,
     header: str | None = None,
     units: str | bool | None = None,
+    gate: str | None = None,
     memory: str | None = None,
     threads: int | None = None,
     spill: str | None = None,
@@ -526,7 +526,6 @@ def validation(
     metrics: "accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides
     most_rows: of more rows than this, a random sample is used
     seconds: time for the fits beyond the folds; the report lists what was skipped
-    gate: no severe finding (fails only on fail), or trusted (requires pass)
     title: the heading of the page; None: the report and its first input
     note: what a reader should know first, below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
@@ -535,6 +534,7 @@ def validation(
     seed: of all random draws
     header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
     units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
+    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder

@@ -25,6 +25,7 @@ from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
 
 INTERRUPTED, TERMINATED = 130, 143  # what a shell reports for a command ended by Ctrl-C, and by `kill`
 STATUS = "exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a gate failed"
+KEPT = "exit status: 0 every rule is kept, 2 bad input, 3 a rule is not kept"
 COLLECTED = 50_000  # new objects before garbage is looked for: Python's 700 go through every import many times
 
 
@@ -93,6 +94,7 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     )
     about = "compare two reports, or those of two folders by name, unit by unit"
     _add_diff(commands.add_parser("diff", help=about, epilog=STATUS), notebooks)
+    _add_check(commands.add_parser("check", help="say whether a report keeps the rules of a policy", epilog=KEPT))
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
@@ -138,6 +140,14 @@ def _add_diff(parser: argparse.ArgumentParser, notebooks: Path) -> None:
     _add_parameters(parser)
     _add_written(parser, "diff, of folders diff-NAME")
     parser.set_defaults(run=_diff, folder_of_notebooks=notebooks)
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", type=Path, metavar="REPORT", help="NAME.json, beside which NAME.units.parquet lies")
+    parser.add_argument("policy", metavar="POLICY", help="a policy file (.toml), or a rule in quotes")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rules and their statements as JSON too")
+    parser.set_defaults(run=_check)
 
 
 def _add_written(parser: argparse.ArgumentParser, name: str) -> None:
@@ -221,6 +231,12 @@ def _diff(options: argparse.Namespace) -> int:
 
     requests.quiet()
     return diffs.main(options)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from evalkit.commands import gates
+
+    return gates.main(options)
 
 
 def _parameters(options: argparse.Namespace) -> int:

@@ -285,6 +285,19 @@ def packed(values: np.ndarray) -> dict[str, str]:
     return {"type": values.dtype.str, "zlib": base64.b64encode(zlib.compress(values.tobytes())).decode()}
 
 
+def unpacked(column: Any) -> Any:
+    """A column of a report's JSON as a list, or the value that all rows share.
+
+    >>> unpacked({"words": ["a", "b"], "at": column(np.arange(1_500) % 2)})[-2:], unpacked([0.5, None])
+    (['a', 'b'], [0.5, None])
+    """
+    if not isinstance(column, dict):
+        return column
+    if "words" in column:
+        return np.take(column["words"], unpacked(column["at"])).tolist()
+    return np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()
+
+
 SLIDER, LISTED = "_slider", "_listed"  # the thresholds that move, and the fold that lists single rows or queries
 
 END = " "  # of a slice where it is listed and in its link: 'x 1' is not 'x 10'

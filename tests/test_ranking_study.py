@@ -99,7 +99,8 @@ def test_equivalence_needs_a_margin():
 def test_the_gate(rule, passed):
     study = ranking.read(frame(), metrics="mrr", baseline="b", gate=rule)
     failed = [] if passed else ["a"]
-    assert study.gate == {"rule": f"reciprocal_rank: every system {rule} against b", "passed": passed, "failed": failed}
+    assert study.gate.words == f"reciprocal_rank: every system {rule} against b"
+    assert (study.gate.passed, study.gate.failed) == (passed, failed)
     assert ("not met by a" in first_screen.verdict(study).html) is not passed
 
 

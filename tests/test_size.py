@@ -15,22 +15,22 @@ EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, token
 LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_491,
-    "commands": 518,
+    "commands": 562,
     "drawing": 1_544,
     "findings": 81,
     "metrics": 2_055,
     "offline": 802,
     "online": 951,
     "page": 199,
-    "pages": 3_658,
-    "parameters": 858,
+    "pages": 3_676,
+    "parameters": 1_015,
     "reading": 6_278,
     "statistics": 4_191,
-    "studies": 6_023,
-    "top": 1_020,
+    "studies": 6_325,
+    "top": 1_037,
 }
-MODULES = 166
-TESTS = 18_389
+MODULES = 170
+TESTS = 18_639
 
 
 @cache

@@ -118,7 +118,7 @@ def test_coarse_columns_hide_copies_so_the_verdict_is_not_green():
 
 @pytest.mark.parametrize("rule, passed", [("no severe finding", True), ("trusted", False)])
 def test_the_gate_trusted_asks_for_what_could_not_be_checked(rule, passed):
-    assert validation.read(gate=rule).gate["passed"] is passed
+    assert validation.read(gate=rule).gate.passed is passed
 
 
 @pytest.mark.parametrize(("rows", "decides", "honest"), [(200, "p", False), (1000, "p_pooled", True)])

@@ -7,14 +7,17 @@ from itertools import takewhile
 from pathlib import PurePath
 from typing import Any, Protocol
 
+import pandas as pd
+
 from evalkit import numbers
 from evalkit.drawing import strips, tables
 from evalkit.drawing.strips import Result
-from evalkit.drawing.tables import Cell, Html, joined
+from evalkit.drawing.tables import Cell, Column, Html, each, joined, of_rows, with_interval
 from evalkit.numbers import counted, listed, number, p_value, percent, plural, shortened, signed, signed_percent
 from evalkit.pages import page
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
+from evalkit.studies.policy import Judged
 from evalkit.studies.study import Study
 
 page.offered(__name__)
@@ -223,12 +226,44 @@ def _any(study: Study, names: Sequence[str]) -> str:
     return f"{'any of ' if len(names) > NAMED else ''}{_several(study, names, 'or')}"
 
 
-def gate(study: Study) -> list[Html]:
-    """Whether the gate is met, where one is set."""
-    if not (gate := study.gate):
+def gate(study: Any) -> list[Html]:
+    """Whether the gate is met, where one is set, and of a policy each statement of its rules."""
+    if (judged := study.gate) is None:
         return []
-    kept = "met" if gate["passed"] else f"not met by {listed(gate.get('failed', []))}".removesuffix(" by ")
-    return [tables.verdict("pass" if gate["passed"] else "fail", Cell(f"gate: {gate['rule']}: {kept}"))]
+    kept = "met" if judged.passed else f"not met by {listed(judged.failed)}".removesuffix(" by ")
+    words = tables.verdict("pass" if judged.passed else "fail", Cell(f"gate: {judged.words}: {kept}"))
+    return [words, *([rules(judged)] if judged.level else [])]
+
+
+def rules(judged: Judged) -> Html:
+    """The statements of rules: each number with the limits of the report and those that decide, and the result."""
+    frame = pd.concat(rows.assign(that=rule.that) for rule, _, rows in judged.rules)
+    columns: dict[str, Column] = {"rule": tables.words("that"), "of": each(_of)}
+    columns["value and usual interval"] = _limits("low", "high")
+    note = ""
+    if judged.level and judged.policy.level:
+        levels = {"level": percent(judged.policy.level), "each": percent(judged.level)}
+        columns[f"limits at {levels['each']}"] = _limits("rule_low", "rule_high")
+        note = page.said("first_screen.policy", count=judged.tested, **levels)
+    columns["result"] = each(lambda row: Cell(row["result"], below=(row["why"],) if row["why"] else (), kind="text"))
+    return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
+
+
+def statement(row: Mapping[str, Any]) -> str:
+    """A statement in a line, with the limits that decide."""
+    number = numbers.estimate(row["value"], row["rule_low"], row["rule_high"]) if row["metric"] else ""
+    return ": ".join(filter(None, [_of(row).text, number, row["result"], row["why"]]))
+
+
+def _of(row: Mapping[str, Any]) -> Cell:
+    """The system or pair of a statement, and its slice."""
+    pair = f"{row['system']} − {row['against']}" if row["against"] else row["system"]
+    return Cell(f"{pair}, {row['segment']} {row['slice']}" if row["segment"] else pair, kind="text")
+
+
+def _limits(low: str, high: str) -> Column:
+    """The numbers of statements with two of their limits; nothing for a rule about the report as a whole."""
+    return each(lambda row: with_interval(row["value"], row[low], row[high]) if row["metric"] else Cell(""))
 
 
 def link(text: str, place: str) -> Cell:

@@ -37,7 +37,7 @@ def title(o: Online) -> Html:
 
 def verdict(o: Online) -> Html:
     """The answer of the log, then of the A/B table."""
-    pieces = []
+    pieces = first_screen.gate(o)
     if o.log:
         label = "Interleaving (bundled log: its users and clicks are simulated)" if o.log.simulated else "Interleaving"
         pieces += [tables.paragraph(label), first_screen.verdict(o.log)]

@@ -573,7 +573,7 @@ def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
         **({"settings": origin} if (origin := cells.settings()) else {}),
         "inputs": provenance.inputs(study.sources),
         "versions": provenance.versions(),
-        "gate": study.gate,
+        "gate": study.gate and study.gate.record(),
         "findings": [finding.record() for finding in findings],
     }
 

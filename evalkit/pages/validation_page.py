@@ -55,11 +55,7 @@ def verdict(study: Validation) -> Html:
     findings = (" (", link("evidence", LEAKS), ")") if study.audited else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
     pieces = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
-    pieces.append(first_screen.gloss(study))
-    if study.gate:
-        passed = "pass" if study.gate["passed"] else "fail"
-        pieces.insert(0, tables.verdict(passed, Cell(f"gate: {study.gate['rule']}")))
-    return tables.stack(pieces)
+    return tables.stack([*first_screen.gate(study), *pieces, first_screen.gloss(study)])
 
 
 def _answer(study: Validation) -> str:

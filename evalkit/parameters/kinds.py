@@ -383,27 +383,6 @@ class BestF1:
     """The threshold of the highest F1."""
 
 
-@dataclass(frozen=True)
-class Bound:
-    """What a number of every system must be: `roc_auc.low >= 0.75`. end: value, low or high."""
-
-    metric: str
-    end: str
-    sign: str
-    number: float
-
-    def __str__(self) -> str:
-        return f"{self.metric}.{self.end} {self.sign} {self.number:g}"
-
-    def kept(self, values: Any) -> Any:
-        """Whether each of an array of values keeps it; a value that is not defined does not."""
-        return values >= self.number if self.sign == ">=" else values <= self.number
-
-
-BOUND = re.compile(rf"\s*(\S+)\.(value|low|high)\s*(>=|<=)\s*({NUMBER.pattern})\s*")
-A_BOUND = 'a bound such as "roc_auc.low >= 0.75"'
-
-
 Threshold = float | BestF1 | Costs | ReachPrecision | ReachRecall  # Costs: the threshold of least cost
 
 
@@ -535,21 +514,6 @@ def one_of(*allowed: str) -> Kind:
     """One of the allowed texts."""
     words = "one of " + ", ".join(f'"{text}"' if "," in text else text for text in allowed)
     return Kind(words, "str", {"type": "string", "enum": [*allowed]}, lambda name, value: choice(name, value, allowed))
-
-
-def one_of_or_bound(*allowed: str) -> Kind:
-    """One of the allowed texts, or a bound on a number of every system."""
-    words = f"{one_of(*allowed).words}, or {A_BOUND}"
-
-    def read(name: str, value: Any) -> str | Bound | None:
-        stated = text(name, value)
-        if stated and (match := BOUND.fullmatch(stated)):
-            return Bound(match[1], match[2], match[3], float(match[4]))
-        if stated and {*stated} & {*"<>="}:
-            raise ParameterError(f"{name} must be {words}, got {stated!r}")
-        return choice(name, value, allowed)
-
-    return Kind(words, "str", {"type": "string"}, read)
 
 
 def a_size(least: int) -> Kind:

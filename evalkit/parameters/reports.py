@@ -28,7 +28,6 @@ from evalkit.parameters.kinds import (
     TEXT,
     TEXTS,
     YES_NO,
-    Bound,
     Costs,
     Kind,
     Parameter,
@@ -39,10 +38,10 @@ from evalkit.parameters.kinds import (
     did_you_mean,
     named,
     one_of,
-    one_of_or_bound,
     refuse_unknown,
     required,
 )
+from evalkit.parameters.policy import GATE, Policy
 
 Made = TypeVar("Made")
 POSITIONAL = 2  # tables that `read` takes without their name
@@ -224,7 +223,6 @@ AS_GIVEN, RENUMBER = "as given", "renumber"
 RANKS = one_of(AS_GIVEN, RENUMBER)
 LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 NO_HEADER, FIRST_LINE = "none", "first"
-GATES = one_of_or_bound("better", "not worse", "better or equivalent")
 SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"
 ROLES = "the column of each role, if its name is not recognised: "
 UNIT = "a column such as user_id that clusters the rows: whole users are then the units"
@@ -250,6 +248,9 @@ class Shared(Parameters):
     units: bool | None = option(
         YES_NO, "whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows"
     )
+    gate: Policy | None = option(
+        GATE, "what the report must keep: a rule, such as not worse (than the baseline), or a policy file"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -257,10 +258,6 @@ class Compared(Shared):
     """The parameters of every report that compares systems."""
 
     baseline: str | None = option(TEXT, "compare every other system with this one; None: all pairs")
-    gate: str | Bound | None = option(
-        GATES,
-        "what every system must be against the baseline: better, not worse, better or equivalent; or a bound",
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -433,9 +430,6 @@ class Validation(Shared, Resources):
     seconds: float = option(
         a_number(above=0), "time for the fits beyond the folds; the report lists what was skipped", 60
     )
-    gate: str | None = option(
-        one_of("no severe finding", "trusted"), "no severe finding (fails only on fail), or trusted (requires pass)"
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -480,10 +474,6 @@ class Interleaving(Compared, Resources):
     simulated_users: int = option(a_whole_number(least=1000), "users of the simulation", 100_000)
     rankers: int = option(a_whole_number(least=3), "rankers that the simulation compares with production", 12)
     baseline: str | None = option(TEXT, "compare every other arm with this one; None: all pairs")
-    gate: str | Bound | None = option(
-        GATES,
-        "what every arm must be against the baseline: better, not worse, better or equivalent; or a bound",
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -494,10 +484,6 @@ class Diff(Compared):
     new: Any = option(DATA, "the later report, as old")
     earlier: Any = option(DATA, "reports before these two, in their order, for the series over time")
     metrics: tuple[Any, ...] = option(TEXTS, "the metrics to compare, the first decides; None: those of both reports")
-    gate: str | None = option(
-        one_of("better", "not worse", "better or equivalent"),
-        "better, not worse, or better or equivalent: what every system must be against the old report",
-    )
     baseline: str | None = None  # the old report; these four are no parameters of a diff
     data_date: str | None = None
     header: str | None = None

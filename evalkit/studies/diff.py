@@ -19,6 +19,7 @@ from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.parameters.kinds import DATA, did_you_mean
 from evalkit.reading.tables.parts import Source, stamp
+from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
 from evalkit.statistics.significance import Comparison
 from evalkit.studies import study, unit_files, units
@@ -142,12 +143,16 @@ class Diff(Shown, Study):
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Any:
         """A metric of a side on the common units; on all its own where none is common."""
         names = [name for name in self.partner if system in (f"new {name}", f"old {self.partner[name]}")]
-        return self.joined[chosen.label, names[0]].statistics[int(system.startswith("old "))]
+        return self._joined(chosen, names[0], member).statistics[int(system.startswith("old "))]
+
+    def _joined(self, chosen: Chosen, name: str, member: Any) -> Joined:
+        of = self.joined[chosen.label, name]
+        return of if member is EVERY else of.within(*member)
 
     @once
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
         """New less old."""
-        return self._compared(self.joined[chosen.label, pair[0].split(" ", 1)[1]])
+        return self._compared(self._joined(chosen, pair[0].split(" ", 1)[1], member))
 
     def _compared(self, both: Joined) -> Comparison:
         return both.comparison(replace(self.inference_options(2), level=self.test_level))
@@ -163,7 +168,23 @@ class Diff(Shown, Study):
     @property
     def order(self) -> list[str]:  # type: ignore[override]
         """The sides of these systems."""
-        return [name for pair in self.pairs for name in pair]
+        return self.having(self.primary)
+
+    def having(self, chosen: Chosen) -> list[str]:
+        """The sides of the systems that have a metric."""
+        return [name for pair in self._pairs(chosen) for name in pair]
+
+    def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
+        """The new and the old side of each system that has a metric; raises ParameterError for any other pair."""
+        if second is not None:
+            raise ParameterError(f"a diff compares with the old report, got than {second!r}")
+        return self._pairs(chosen)
+
+    def divisions(self) -> list[Slice]:
+        """The slices that both reports have a column for."""
+        columns = {column: name for column, name in self.new.segments.items() if column in self.old.segments}
+        words = {name: dict.fromkeys(self.new.words[name] + self.old.words[name]) for name in columns.values()}
+        return [Slice(column, label, (name, label)) for column, name in columns.items() for label in words[name]]
 
     @property
     def families(self) -> list[list[Tested]]:
@@ -207,18 +228,16 @@ class Diff(Shown, Study):
         mix, within: what the changes of the slice's share and of its value add to the change of the whole, each at the
         mean of the other (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
         """
-        columns = [name for column, name in self.new.segments.items() if column in self.old.segments]
-        labels = {name: dict.fromkeys(self.new.words[name] + self.old.words[name]) for name in columns}
-        slices = [(name, label) for name in columns for label in labels[name]]
-        rows = [self._in_slice_of(name, of, *part) for part in slices for name, of in self.both(self.primary).items()]
+        sides = self.both(self.primary).items()
+        rows = [self._in_slice_of(name, of, part) for part in self.divisions() for name, of in sides]
         adjusted = significance.holm([row["p"] for row in rows])
         yield from (row | {"adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True))
 
-    def _in_slice_of(self, name: str, of: Joined, column: str, label: str) -> Row:
-        part = of.within(column, label)
+    def _in_slice_of(self, name: str, of: Joined, where: Slice) -> Row:
+        part = of.within(*where.member)
         nothing = inference.undefined(self.settings.level, self.unit_name)
         c = self._compared(part) if part.common.size > 1 else nothing
-        place = {"segment": column.removeprefix(units.segment("")), "slice": label, "system": name}
+        place = {"segment": where.column, "slice": where.label, "system": name}
         values = {"old": part.old.value, "new": part.new.value, "p": c.p_value}
         return place | values | with_limits({"difference": c.difference}) | _split(of, part) | _sizes(part)
 

@@ -18,7 +18,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.online.logs import Users
-from evalkit.parameters.kinds import UNKNOWN, Bound
+from evalkit.parameters.kinds import UNKNOWN
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
 from evalkit.reading.engines.base import Engine
@@ -350,12 +350,7 @@ def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, .
     """The settings as one input can take them: segments that it has, a baseline that is an arm of it."""
     baseline = shared.baseline if shared.baseline in systems else None
     segments = tuple(name for name in shared.segments if name in there)
-    return replace(
-        shared,
-        segments=segments,
-        baseline=baseline,
-        gate=shared.gate if baseline or isinstance(shared.gate, Bound) else None,
-    )
+    return replace(shared, segments=segments, baseline=baseline, gate=None)  # the gate is that of log and table
 
 
 def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:

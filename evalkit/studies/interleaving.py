@@ -31,9 +31,10 @@ from evalkit.statistics import intervals, methods, multiplicity
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfUnits
-from evalkit.studies import experiment, planning, study, units
+from evalkit.studies import experiment, planning, policy, study, units
 from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
+from evalkit.studies.policy import Judged
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, estimate_columns, frame, limits
 from evalkit.studies.units import Listed, Units
 
@@ -304,13 +305,15 @@ class Online(Shown):
         log = self.log.sources if self.log else ()
         return log + (self.users.sources if self.users else ())
 
-    @property
-    def gate(self) -> dict[str, Any] | None:
-        """The rule that was set, over the log and the table; None where none is set."""
-        gates = [study.gate for study in self.studies if study.gate]
-        if not gates:
-            return None
-        return {"rule": "; ".join(gate["rule"] for gate in gates), "passed": all(gate["passed"] for gate in gates)}
+    def __post_init__(self) -> None:
+        """Raise ParameterError for a rule that names what the inputs do not have."""
+        policy.asked(self.p.gate, self.studies)
+
+    @cached_property
+    def gate(self) -> Judged | None:
+        """The rules that were set, over the log and the table; None where none is set."""
+        rules = self.p.gate
+        return policy.judge(rules, self.studies, lambda: self.findings.to_dict("records")) if rules else None
 
 
 @sources.naming_files

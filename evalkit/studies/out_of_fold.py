@@ -564,11 +564,3 @@ class Validation(Shown, Study):
         if SEVERE in severities:
             return "fail"
         return "cannot tell" if WARNING in severities or self.unseen else "pass"
-
-    @cached_property
-    def gate(self) -> dict[str, Any] | None:
-        """The rule that was set and whether it holds, None where none is set."""
-        if not self.settings.gate:
-            return None
-        passed = self.word != "fail" if self.settings.gate == "no severe finding" else self.word == "pass"
-        return {"rule": f"the evaluation: {self.settings.gate}", "passed": passed}

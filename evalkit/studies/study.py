@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, wraps
 from itertools import combinations, count
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
 from evalkit.parameters import Compared, attributes
-from evalkit.parameters.kinds import Bound
+from evalkit.parameters.policy import PASS, Against, Policy
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part, Source
@@ -30,7 +30,8 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Statistic
-from evalkit.studies import study, units
+from evalkit.studies import policy, study, units
+from evalkit.studies.policy import Judged
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
@@ -49,7 +50,7 @@ class Settings:
     segments: tuple[str, ...]
     level: float
     margin: float | None
-    gate: str | Bound | None
+    gate: Policy | None
     seed: int
     limits: Limits = USUAL
     units: bool | None = None
@@ -90,19 +91,9 @@ def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
     """Raises where the baseline is unknown, or a comparison is asked for that these systems do not allow."""
     if settings.baseline is not None and settings.baseline not in systems:
         raise ParameterError(f"baseline: there is no system {settings.baseline!r}, the input has {', '.join(systems)}")
-    if isinstance(settings.gate, Bound):
-        if settings.gate.metric not in (there := [chosen.label for chosen in settings.metrics]):
-            raise ParameterError(f"gate: {settings.gate.metric} is none of the metrics {', '.join(there)}")
-        settings = replace(settings, gate=None)
-    asks = "baseline" if settings.baseline else "gate" if settings.gate else "margin" if settings.margin else None
+    asks = "baseline" if settings.baseline else "margin" if settings.margin else None
     if asks and len(systems) < 2:
         raise InputError(f"{asks}: a comparison needs two systems, the input has one, {systems[0]!r}")
-    if settings.gate and not settings.baseline:
-        raise ParameterError("gate: needs a baseline to compare the other systems with; set baseline='NAME'")
-    if settings.gate and settings.metrics[0].metric.best == "neither":
-        raise ParameterError(f"gate: {settings.metrics[0].label}, the first metric, has no better direction")
-    if settings.gate == "better or equivalent" and settings.margin is None:
-        raise ParameterError("gate: 'better or equivalent' needs a margin, such as margin=0.01")
 
 
 S = TypeVar("S")
@@ -425,8 +416,12 @@ class Study(ABC):
         rows = self.comparisons[self.comparisons["metric"] == self.primary.label]
         if not self.settings.baseline:
             return rows[rows["first"] == self.leader]
-        judged = isinstance(self.settings.gate, str)
-        return rows.sort_values("verdict", key=self._kept, kind="stable") if judged else rows
+        claim = self.settings.gate.alone if self.settings.gate else None
+        if not isinstance(claim, Against):
+            return rows
+        return rows.sort_values(
+            "verdict", key=lambda words: words.map(policy.RESULTS[claim.words]) == PASS, kind="stable"
+        )
 
     @property
     def opponents(self) -> tuple[str, str]:
@@ -503,27 +498,50 @@ class Study(ABC):
 
     # The gate
 
-    def _kept(self, words: pd.Series) -> pd.Series:
-        """Which verdicts against the baseline keep the gate."""
-        return {
-            "better": words == "better",
-            "not worse": words != "worse",
-            "better or equivalent": words.isin(["better", "equivalent"]),
-        }[str(self.settings.gate)]
+    def __post_init__(self) -> None:
+        """Raise ParameterError for a rule that names what the input does not have, before anything is computed."""
+        policy.asked(self.settings.gate, [self])
 
     @cached_property
-    def gate(self) -> dict[str, Any] | None:
-        """The rule that was set, whether every candidate keeps it and which do not; None where none is set."""
-        if not self.settings.gate:
-            return None
-        if isinstance(bound := self.settings.gate, Bound):
-            rows = self.estimates[self.estimates["metric"] == bound.metric]
-            failed = rows["system"][~bound.kept(rows[bound.end])].tolist()
-            rule = f"every {self.compares}: {bound}"
-            return {"rule": rule, "passed": not failed, "failed": failed} if len(rows) else None
-        failed = self.headline["first"][~self._kept(self.headline["verdict"])].tolist()
-        rule = f"{self.primary.label}: every system {self.settings.gate} against {self.settings.baseline}"
-        return {"rule": rule, "passed": not failed, "failed": failed}
+    def gate(self) -> Judged | None:
+        """The rules that were set, and whether they are kept; None where none is set."""
+        rules, of = self.settings.gate, cast(Any, self)
+        return policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None
+
+    @property
+    def word(self) -> str | None:
+        """The verdict on the evaluation itself, None where the report gives none."""
+        return None
+
+    def at_level(self, level: float) -> Self:
+        """The same study with all intervals and tests at another level."""
+        return replace(self, settings=replace(self.settings, level=level))
+
+    def doubt(self, chosen: Chosen, system: str, second: str) -> str:
+        """Why the limits of a system, or of its difference from a second one, cannot be had at another level."""
+        return ""
+
+    def divisions(self) -> Sequence[Slice]:
+        """The slices that a rule can be about."""
+        return self.slices
+
+    def having(self, chosen: Chosen) -> Sequence[str]:
+        """The systems that have a metric."""
+        return self.systems
+
+    def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
+        """The pairs that a rule on a metric is about: every other system against the second or else the baseline.
+
+        Raises ParameterError where neither is given, or the second is unknown.
+        """
+        if len(self.systems) < 2:
+            raise ParameterError(f"a comparison needs two systems, the input has one, {self.systems[0]!r}")
+        second = second or self.settings.baseline
+        if second is None:
+            raise ParameterError("needs a baseline to compare the other systems with; set baseline='NAME'")
+        if second not in self.systems:
+            raise ParameterError(f"there is no system {second!r}, the input has {', '.join(self.systems)}")
+        return [(name, second) for name in self.systems if name != second]
 
 
 def ranked(values: Mapping[str, float], by: Chosen) -> list[str]:

@@ -78,7 +78,13 @@ class UnitFile:
         if (terms := np.flatnonzero(own & self.has("metric", label))).size:
             sums = Sums(self.number["numerator"][terms], self.number["denominator"][terms])
             return Side(self, terms, sums, chosen(of))
-        rows = np.flatnonzero(own & self.has("metric", None))
+        return self.of_rows(label, system)
+
+    def of_rows(self, label: str, system: str) -> Side | None:
+        """The same from the rows, which the file has if a metric needs them; None where it has none."""
+        of = self.metrics[label]
+        own = self.has("table", of["table"] or None) & self.has("system", system)
+        rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
         if not rows.size or of["structure"] not in lookup.TABLES:
             return None
         at, observed = self._observed(rows, of["structure"])

@@ -1,0 +1,317 @@
+"""Rules that a report must keep: `gate` states one, a policy file (TOML) several. They are parsed, never evaluated.
+
+    rule       = value | difference | "none of severity" SEVERITY | "none of code" CODE
+               | "no severe finding" | "trusted"
+    value      = METRIC "." ("value" | "low" | "high") (">=" | "<=") NUMBER, then "of" SYSTEM and "in every" COLUMN
+    difference = METRIC ("better" | "not worse" | "better or equivalent"), then "than" SYSTEM, "within" NUMBER,
+                 "of" SYSTEM and "in every" COLUMN
+
+What stands behind "then" may be left out, and METRIC of a difference, which is then the first. A name with spaces
+stands in single quotes.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from evalkit.arrays import ParameterError
+from evalkit.parameters.kinds import NUMBER, Kind, a_number, did_you_mean, number_words, one_of, text
+
+TOKEN = re.compile(r"'[^']*'(?:\.[a-z]+)?|>=|<=|[^\s'<>=]+|\S")
+ENDS = re.compile(r"(.+)\.(value|low|high)")
+CODE = re.compile(r"EK[0-9]{0,3}\*?")
+HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
+SIGNS = (">=", "<=")
+VERDICTS = ("better or equivalent", "better", "not worse")
+SEVERITIES = ("note", "warning", "severe")  # each with those after it
+PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
+SUFFIX = ".toml"
+A_RULE = 'a rule such as "roc_auc.low >= 0.75" or "not worse", or a policy file (.toml)'
+
+
+class Claim:
+    """What a rule says."""
+
+
+@dataclass(frozen=True)
+class Bound(Claim):
+    """What a number of every system, or of one, must be: `roc_auc.low >= 0.75`. end: value, low or high."""
+
+    metric: str
+    end: str
+    sign: str
+    number: float
+    system: str | None = None
+    column: str | None = None
+
+    def keeps(self, number: float) -> bool:
+        """Whether a number is on the right side; one that is undefined is not."""
+        return number >= self.number if self.sign == ">=" else number <= self.number
+
+    def result(self, value: float, low: float, high: float) -> str:
+        """Pass where the end keeps the bound, cannot tell where only the other end does or a limit is undefined.
+
+        >>> [Bound("auc", "low", ">=", 0.7).result(0.8, low, 0.9) for low in (0.75, 0.6)]
+        ['pass', 'cannot tell']
+        """
+        ends = {"value": (value, value), "low": (low, high), "high": (high, low)}[self.end]
+        if any(map(math.isnan, ends)):
+            return CANNOT_TELL
+        return PASS if self.keeps(ends[0]) else CANNOT_TELL if self.keeps(ends[1]) else FAIL
+
+
+@dataclass(frozen=True)
+class Against(Claim):
+    """What systems must be against another one: better, not worse, better or equivalent.
+
+    metric, second: None for the first metric and for the baseline. within: the margin that the rule states.
+    """
+
+    metric: str | None
+    words: str
+    second: str | None = None
+    within: float | None = None
+    system: str | None = None
+    column: str | None = None
+
+
+@dataclass(frozen=True)
+class NoFinding(Claim):
+    """That a report has no finding of a severity or a worse one, or of a code; `EK3*` is every code that begins so."""
+
+    severity: str = SEVERITIES[0]
+    code: str = "*"
+
+    def bars(self, finding: Mapping[str, Any]) -> bool:
+        """Whether a finding, as JSON has it, is one of these."""
+        severe = SEVERITIES.index(finding["severity"]) >= SEVERITIES.index(self.severity)
+        return severe and fnmatchcase(finding["code"], self.code)
+
+
+@dataclass(frozen=True)
+class Trusted(Claim):
+    """That the validation report says pass."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule. that: its text. place: where it is written. on_cannot_tell: what it is where the data do not tell."""
+
+    that: str
+    claim: Claim
+    place: str
+    on_cannot_tell: str = FAIL
+
+    def kept(self, result: str) -> bool:
+        """Whether a result keeps the rule."""
+        return (self.on_cannot_tell if result == CANNOT_TELL else result) == PASS
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Rules that a report must keep. name: of the file, or of the parameter.
+
+    level: the family-wise level of all; None: of a single rule, which is decided by the limits that the report prints.
+    """
+
+    rules: tuple[Rule, ...]
+    name: str
+    level: float | None = None
+
+    @property
+    def alone(self) -> Claim | None:
+        """The claim of a single rule, None of a file."""
+        return self.rules[0].claim if self.level is None else None
+
+
+# A rule ---------------------------------------------------------------------------------------------------------------
+
+
+class WrongRule(ParameterError):
+    """A text that is no rule: what is wrong, and at which of its letters, counted from 0."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+class Words:
+    """The words of a rule, which are taken from left to right."""
+
+    def __init__(self, source: str) -> None:
+        self.rest = [(match.start(), match[0]) for match in TOKEN.finditer(source)] + [(len(source), "")]
+
+    def follow(self, words: str) -> bool:
+        """Take these words if they are next."""
+        wanted = words.split()
+        there = [word for _, word in self.rest[: len(wanted)]] == wanted
+        del self.rest[: len(wanted) * there]
+        return there
+
+    def take(self, expected: str, fits: Callable[[str], object]) -> str:
+        """Take the next word. Raises WrongRule where it does not fit, as the empty one at the end never does."""
+        at, word = self.rest[0]
+        if not fits(word):
+            raise WrongRule(f"expected {expected}, got {repr(word) if word else 'the end'}", at)
+        return self.rest.pop(0)[1]
+
+    def name(self, of: str) -> str:
+        """Take a name, without its quotes."""
+        return self.take(of, lambda word: word.strip("'<>=")).strip("'")
+
+    def number(self, above: float = -math.inf) -> float:
+        """Take a finite number above a bound."""
+
+        def fits(word: str) -> bool:
+            return bool(NUMBER.fullmatch(word)) and above < float(word) < math.inf
+
+        return float(self.take(number_words(above, math.inf), fits))
+
+
+def claim(source: str) -> Claim:
+    """Return what a text claims. Raises WrongRule with the place of the first word that does not fit.
+
+    >>> claim("ndcg@10.low >= 0.4 in every country")
+    Bound(metric='ndcg@10', end='low', sign='>=', number=0.4, system=None, column='country')
+    """
+    words = Words(source)
+    if words.follow("trusted"):
+        stated: Claim = Trusted()
+    elif words.follow("no severe finding"):
+        stated = NoFinding("severe")
+    elif words.follow("none of severity"):
+        stated = NoFinding(words.take(f"one of {', '.join(SEVERITIES)}", SEVERITIES.__contains__))
+    elif words.follow("none of code"):
+        stated = NoFinding(code=words.take("a code such as EK301 or EK3*", CODE.fullmatch))
+    else:
+        stated = _bound(words) if words.rest[1:] and words.rest[1][1] in SIGNS else _against(words)
+    words.take("nothing more", lambda word: not word)
+    return stated
+
+
+def _bound(words: Words) -> Bound:
+    number = words.take("a metric with .value, .low or .high", ENDS.fullmatch)
+    metric, end = number.rsplit(".", 1)
+    return Bound(metric.strip("'"), end, words.take("a sign", bool), words.number(), *_where(words))
+
+
+def _against(words: Words) -> Against:
+    metric = None if words.rest[0][1] in ("better", "not") else words.name("a metric, better or not worse")
+    verdict = next(filter(words.follow, VERDICTS), "")
+    if not verdict:
+        words.take(f".low >= NUMBER and its like behind the metric, or {', '.join(VERDICTS)}", lambda word: False)
+    second = words.name("a system") if words.follow("than") or words.follow("to") else None
+    within = words.number(above=0) if verdict != "better" and words.follow("within") else None
+    return Against(metric, verdict, second, within, *_where(words))
+
+
+def _where(words: Words) -> tuple[str | None, str | None]:
+    system = words.name("a system") if words.follow("of") else None
+    return system, words.name("a column of segments") if words.follow("in every") else None
+
+
+# A policy, from a parameter or a file ---------------------------------------------------------------------------------
+
+
+def gate(name: str, value: Any) -> Policy | None:
+    """Return the policy of a rule or of a file, None if none is given. Raises ParameterError for what is neither.
+
+    >>> gate("gate", "mae.high <= 2").rules[0].claim.number
+    2.0
+    """
+    stated = text(name, value)
+    if stated is None or stated.endswith(SUFFIX):
+        return stated if stated is None else read(Path(stated))
+    try:
+        return Policy((Rule(stated, claim(stated), name),), name)
+    except WrongRule as error:
+        raise ParameterError(f"{name} must be {A_RULE}, got {stated!r}: column {error.at + 1}: {error}") from None
+
+
+def read(path: Path) -> Policy:
+    """Read a policy file. Raises ParameterError, with file, line and column, for what is no policy."""
+    try:
+        file = _File(path.name, path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(file.source)
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ParameterError(f"{path} is not a TOML file: {error}") from None
+    head: dict[str, Any] = {"level": 0.95, "on_cannot_tell": FAIL} | file.values(tables, HEAD)
+    if not head.get("rule"):
+        raise ParameterError(f"{file.place()}: a policy must have at least one [[rule]]")
+    rules = []
+    for i, table in enumerate(head["rule"]):
+        values = {"on_cannot_tell": head["on_cannot_tell"]} | file.values(table, OF_RULE, "rule", i)
+        if "that" not in values:
+            raise ParameterError(f'{file.place("rule", i)}: a rule must have that = "…"')
+        rules.append(Rule(table["that"], values["that"], f"{path.name}, rule {i + 1}", values["on_cannot_tell"]))
+    return Policy(tuple(rules), path.name, head["level"])
+
+
+@dataclass(frozen=True)
+class _File:
+    """A policy file: its name and its text."""
+
+    name: str
+    source: str
+
+    def values(self, table: Mapping[str, Any], kinds: Mapping[str, Kind], *path: str | int) -> dict[str, Any]:
+        """The values of a table, checked. path: of the table in the file."""
+        values = {}
+        for key, value in table.items():
+            try:
+                if key not in kinds:
+                    raise ParameterError(f"unknown {key!r}{did_you_mean(key, kinds)}; there are {', '.join(kinds)}")
+                values[key] = kinds[key].read(key, value)
+            except WrongRule as error:
+                raise ParameterError(f"{self.place(*path, key, at=error.at)}: {error}, in {value!r}") from None
+            except ParameterError as error:
+                raise ParameterError(f"{self.place(*path, key)}: {error}") from None
+        return values
+
+    def place(self, *path: str | int, at: int | None = None) -> str:
+        """Line and column of the key of this path, or of a letter of its text."""
+        lines = self.source.splitlines(keepends=True) or [""]
+        headers = [n for n, line in enumerate(lines) if HEADER.match(line)]
+        start = next((headers[i] for i in path if isinstance(i, int) and i < len(headers)), 0)
+        end = next((n for n in range(start + 1, len(lines)) if _has("".join(lines[:n]), path)), len(lines))
+        key = (
+            re.search(rf"{re.escape(str(path[-1]))}[\"']?\s*=\s*(\"\"\"|'''|[\"'])?", lines[end - 1]) if path else None
+        )
+        column = 0 if key is None else key.start() if at is None or "\\" in lines[end - 1] else key.end() + at
+        return f"{self.name}, line {end}, column {column + 1}"
+
+
+def _has(source: str, path: tuple[str | int, ...]) -> bool:
+    """Whether a text is TOML that has something of this path."""
+    try:
+        of: Any = tomllib.loads(source)
+        for key in path:
+            of = of[key]
+    except (tomllib.TOMLDecodeError, LookupError, TypeError):
+        return False
+    return True
+
+
+def _claim(name: str, value: Any) -> Claim:
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be a rule in quotes, got {value!r}")
+    return claim(value)
+
+
+def _tables(name: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
+        raise ParameterError(f"{name} must be written as tables [[rule]], got {value!r}")
+    return value
+
+
+GATE = Kind(A_RULE, "str", {"type": "string"}, gate)
+RESULT = one_of(PASS, FAIL)
+HEAD = {"level": a_number(above=0.5, below=1), "on_cannot_tell": RESULT, "rule": Kind("", "", {}, _tables)}
+OF_RULE = {"that": Kind("", "", {}, _claim), "on_cannot_tell": RESULT}

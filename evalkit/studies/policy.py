@@ -1,0 +1,257 @@
+"""Whether studies keep a policy: each statement of each rule with its limits at the level that all rules share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from evalkit.arrays import InputError, ParameterError
+from evalkit.catalogue.metric import Chosen
+from evalkit.numbers import percent
+from evalkit.parameters.kinds import did_you_mean
+from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS, Against, Bound, Claim, NoFinding, Policy, Rule, Trusted
+from evalkit.reading.tables.table import Slice
+from evalkit.statistics import inference, significance
+from evalkit.statistics.significance import Comparison
+
+if TYPE_CHECKING:
+    from evalkit.studies.study import Study
+
+Findings = Callable[[], Iterable[Mapping[str, Any]]]
+ORDER = (FAIL, CANNOT_TELL, PASS)  # of the results of a rule's statements the first decides
+
+
+VERDICTS = ("better", "equivalent", "cannot tell", "worse")
+RESULTS = {
+    "better": dict(zip(VERDICTS, (PASS, FAIL, CANNOT_TELL, FAIL), strict=True)),
+    "better or equivalent": dict(zip(VERDICTS, (PASS, PASS, CANNOT_TELL, FAIL), strict=True)),
+    "not worse": dict(zip(VERDICTS, (PASS, PASS, PASS, FAIL), strict=True)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """What a rule claims of a system, or of a pair, on all units or in a slice. second: "" of a system alone."""
+
+    claim: Any
+    study: Study
+    chosen: Chosen
+    system: str
+    second: str
+    part: Slice | None
+
+    @property
+    def tested(self) -> bool:
+        """Whether a limit or a test decides, which may err as often as its level allows."""
+        return bool(self.second or self.claim.end != "value")
+
+    def evidence(self, study: Study) -> Comparison:
+        """The comparison with the second system, not adjusted for others; of a system alone its number in its place."""
+        member: Any = {"member": self.part.member} if self.part else {}
+        nothing = inference.undefined(study.settings.level, study.unit_name)
+        if not self.second:
+            return replace(nothing, difference=study.estimate(self.chosen, self.system, **member))
+        try:
+            return study.compare(self.chosen, (self.system, self.second), **member)
+        except InputError:  # no unit of the slice has both values
+            return nothing
+
+    def result(self, evidence: Comparison) -> str:
+        """By the limits of a number, and where the rule says how much worse is not worse; else by the verdict."""
+        e, claim = evidence.difference, self.claim
+        if not self.second:
+            return str(claim.result(e.value, e.low, e.high))
+        if math.isnan(e.value):
+            return CANNOT_TELL
+        direction = 1 if self.chosen.metric.best == "high" else -1
+        if claim.words == "not worse" and claim.within is not None:
+            low, high = sorted((e.low * direction, e.high * direction))
+            return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL
+        margin = claim.within or self.study.settings.margin
+        return RESULTS[claim.words][significance.verdict(evidence, margin=margin, direction=direction)]
+
+    def row(self, usual: Comparison, decides: Comparison, level: float) -> dict[str, Any]:
+        """The statement with the limits that the report prints and those that decide, which must be of a level."""
+        e, printed = decides.difference, usual.difference
+        why = self.study.doubt(self.chosen, self.system, self.second)
+        if not why and self.tested and not math.isclose(e.level, level):
+            why = f"only its {percent(e.level)} interval is known"
+        row = {"metric": self.chosen.label, "system": self.system, "against": self.second}
+        row |= {"segment": self.part.column if self.part else "", "slice": self.part.label if self.part else ""}
+        limits = {"value": e.value, "low": printed.low, "high": printed.high, "rule_low": e.low, "rule_high": e.high}
+        return row | limits | {"result": CANNOT_TELL if why else self.result(decides), "why": why}
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A policy and its statements, in rows. words: what was asked. tested: how many statements may err.
+
+    level: of each of these; None: that of the report.
+    """
+
+    policy: Policy
+    words: str
+    statements: pd.DataFrame
+    level: float | None
+    tested: int
+
+    @property
+    def rules(self) -> Iterator[tuple[Rule, str, pd.DataFrame]]:
+        """Each rule with its result and its statements."""
+        for number, rule in enumerate(self.policy.rules):
+            rows = self.statements[self.statements["rule"] == number]
+            yield rule, next(word for word in ORDER if word in {*rows["result"]}), rows
+
+    @property
+    def failed(self) -> list[str]:
+        """The rules that are not kept; of a single rule the systems that do not keep it."""
+        broken = [(rule, rows) for rule, result, rows in self.rules if not rule.kept(result)]
+        if self.policy.level is not None:
+            return [rule.that for rule, _ in broken]
+        return [name for rule, rows in broken for name in rows["system"][~rows["result"].map(rule.kept)] if name]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all rules are kept."""
+        return all(rule.kept(result) for rule, result, _ in self.rules)
+
+    def record(self) -> dict[str, Any]:
+        """The result as a report's JSON has it."""
+        rules = [
+            {"that": rule.that, "result": result, "on_cannot_tell": rule.on_cannot_tell, "kept": rule.kept(result)}
+            | {"statements": rows.drop(columns="rule").to_dict("records")}
+            for rule, result, rows in self.rules
+        ]
+        levels = {"level": self.policy.level, "level_of_each": self.level}
+        return {"rule": self.words, "passed": self.passed, "failed": self.failed, **levels, "rules": rules}
+
+
+def judge(policy: Policy, studies: Sequence[Study], findings: Findings) -> Judged:
+    """Judge the rules of a policy, each statement at 1 − α/m, where m is the number of those that may err.
+
+    studies: of a report; a rule is about those that have its metric. findings: returns those of the report.
+    Bonferroni: whatever depends on what, the probability that a rule that holds fails is at most α.
+    Raises ParameterError for a rule that names what the report does not have.
+    """
+    place = {(study, name): i for study in studies for i, name in enumerate(study.order)}
+    rules = [sorted(some, key=lambda s: place.get((s.study, s.system), 0)) for some in asked(policy, studies)]
+    tested = sum(statement.tested for several in rules for statement in several)
+    level = None if policy.level is None else 1 - (1 - policy.level) / max(tested, 1)
+    at = {study: study if level is None else study.at_level(level) for study in studies}
+    rows = []
+    for number, (rule, several) in enumerate(zip(policy.rules, rules, strict=True)):
+        usual = [statement.evidence(statement.study) for statement in several]
+        decides = [statement.evidence(at[statement.study]) for statement in several]
+        decides = decides if level else _adjusted(several, usual)
+        of = [s.row(a, b, at[s.study].settings.level) for s, a, b in zip(several, usual, decides, strict=True)]
+        rows += [{"rule": number} | row for row in of or [_of_report(rule, studies, findings)]]
+    words = f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0], studies)
+    return Judged(policy, words, pd.DataFrame(rows), level, tested)
+
+
+def asked(policy: Policy | None, studies: Sequence[Study]) -> list[list[Statement]]:
+    """The statements of each rule. Raises ParameterError for a rule that names what the report does not have."""
+    every = []
+    for rule in policy.rules if policy else ():
+        try:
+            every.append(list(statements(rule.claim, studies)))
+            if isinstance(rule.claim, Trusted) and all(study.word is None for study in studies):
+                raise ParameterError("trusted is a rule of the validation report")
+        except ParameterError as error:
+            raise ParameterError(f"{rule.place}: {error}") from None
+    return every
+
+
+def _adjusted(several: Sequence[Statement], evidence: list[Any]) -> list[Any]:
+    """The comparisons of a single rule, adjusted by Holm within each study, as the report adjusts them."""
+    for study in {statement.study for statement in several if statement.second}:
+        own = [i for i, statement in enumerate(several) if statement.study is study]
+        for i, c in zip(own, significance.adjust([evidence[i] for i in own]), strict=True):
+            evidence[i] = c
+    return evidence
+
+
+def _words(rule: Rule, several: Sequence[Statement], studies: Sequence[Study]) -> str:
+    """A single rule in words."""
+    claim: Any = rule.claim
+    if not several:
+        return f"the evaluation: {rule.that}"
+    if isinstance(claim, Bound):
+        return f"every {studies[0].compares}: {rule.that}"
+    seconds = dict.fromkeys((s.chosen.label, claim.second or s.study.settings.baseline) for s in several)
+    return "; ".join(f"{label}: every system {claim.words} against {second}" for label, second in seconds)
+
+
+def _of_report(rule: Rule, studies: Sequence[Study], findings: Findings) -> dict[str, Any]:
+    """The row of a rule about the report as a whole."""
+    row: dict[str, Any] = {"metric": "", "system": "", "against": "", "segment": "", "slice": ""}
+    row |= dict.fromkeys(("value", "low", "high", "rule_low", "rule_high"), math.nan)
+    if isinstance(rule.claim, NoFinding):
+        codes = sorted({finding["code"] for finding in findings() if rule.claim.bars(finding)})
+        return row | {"result": FAIL if codes else PASS, "why": ", ".join(codes)}
+    return row | {"result": studies[0].word, "why": ""}
+
+
+# The statements of a rule ---------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
+    """The statements of a rule about systems or pairs, of the studies that have its metric; none of another rule."""
+    return iter(())
+
+
+@statements.register(Bound)
+def _of_systems(claim: Bound, studies: Sequence[Study]) -> Iterator[Statement]:
+    for study, chosen in _measured(claim.metric, studies):
+        parts = _parts(claim.column, study)
+        for name in _some(claim.system, study.having(chosen)):
+            yield from (Statement(claim, study, chosen, name, "", part) for part in parts)
+
+
+@statements.register(Against)
+def _of_pairs(claim: Against, studies: Sequence[Study]) -> Iterator[Statement]:
+    for study, chosen in _measured(claim.metric, studies):
+        if chosen.metric.best == "neither":
+            raise ParameterError(f"{chosen.label} has no better direction")
+        if claim.words == "better or equivalent" and not (claim.within or study.settings.margin):
+            raise ParameterError("'better or equivalent' needs a margin, such as margin=0.01")
+        pairs = dict(study.against(chosen, claim.second))
+        for name in _some(claim.system, [*pairs]):
+            yield from (
+                Statement(claim, study, chosen, name, pairs[name], part) for part in _parts(claim.column, study)
+            )
+
+
+def _measured(label: str | None, studies: Sequence[Study]) -> Iterator[tuple[Study, Chosen]]:
+    """The studies that have a metric, and the metric; None: the one that decides."""
+    every = {chosen.label: chosen for study in studies for chosen in study.settings.metrics}
+    if label is not None and label not in every:
+        near = did_you_mean(label, every)
+        raise ParameterError(f"{label} is none of the metrics {', '.join(every)}{near}")
+    for study in studies:
+        own = {chosen.label: chosen for chosen in study.settings.metrics}
+        if label is None or label in own:
+            yield study, study.primary if label is None else own[label]
+
+
+def _some(system: str | None, there: Sequence[str]) -> Sequence[str]:
+    """All systems, or the one that a rule is about."""
+    if system is not None and system not in there:
+        raise ParameterError(f"there is no system {system!r}, the rule is about {', '.join(there)}")
+    return there if system is None else [system]
+
+
+def _parts(column: str | None, study: Study) -> Sequence[Slice | None]:
+    """The slices of a column, or all units."""
+    if column is None:
+        return [None]
+    parts = [part for part in study.divisions() if part.column == column]
+    if not parts:
+        raise ParameterError(f"the report has no segments {column!r}; make it with segments={column}")
+    return parts

@@ -1,0 +1,292 @@
+"""Policies: the grammar, the level that all rules share, and `evalkit check`, which reads a report again."""
+
+import builtins
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, strategies as st
+
+import evalkit as ek
+from evalkit import __main__ as command
+from evalkit.arrays import InputError, ParameterError
+from evalkit.drawing.exports import plain
+from evalkit.drawing.shown import page
+from evalkit.pages import first_screen
+from evalkit.parameters import policy
+from evalkit.parameters.policy import Against, Bound, NoFinding, WrongRule, claim
+from evalkit.studies import recomputed
+
+WORDS = [
+    "auc.low",
+    "'my auc'.high",
+    ">=",
+    "<=",
+    "0.5",
+    "1e999",
+    "better",
+    "not",
+    "worse",
+    "or",
+    "equivalent",
+    "than",
+    "to",
+]
+WORDS += [
+    "within",
+    "of",
+    "in",
+    "every",
+    "none",
+    "severity",
+    "severe",
+    "code",
+    "EK3*",
+    "trusted",
+    "'",
+    "__import__('os')",
+    "()",
+]
+
+
+def written(folder, text):
+    path = folder / "policy.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rules(*claims, head="", **more):
+    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in more.items())
+    return head + "".join(f"[[rule]]\nthat = {json.dumps(that)}\n{lines}\n" for that in claims)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("'my auc'.high <= 2 of 'new m'", Bound("my auc", "high", "<=", 2.0, "new m")),
+        ("not worse", Against(None, "not worse")),
+        ("mrr better than a in every day", Against("mrr", "better", "a", None, None, "day")),
+        ("better or equivalent to b within 0.1 of c", Against(None, "better or equivalent", "b", 0.1, "c")),
+        ("none of severity warning", NoFinding("warning")),
+        ("none of code EK3*", NoFinding(code="EK3*")),
+    ],
+)
+def test_a_rule_is_read_as_it_is_written(text, expected):
+    assert claim(text) == expected
+
+
+@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=4), max_size=9).map(" ".join), st.integers(0, 3))
+def test_whatever_is_written_is_a_claim_or_refused_at_its_line_and_column(tmp_path_factory, text, before):
+    text = re.sub(r"[\x00-\x1f\x7f\\\"\ud800-\udfff]|\x85|\u2028|\u2029", "", text)
+    refuse = dict.fromkeys(("eval", "exec", "compile"), None)
+    path = tmp_path_factory.getbasetemp() / "fuzzed.toml"
+    path.write_text(rules(*["better"] * before) + f'[[rule]]\nthat = "{text}"\n', encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in refuse:
+            patch.setattr(builtins, name, None)
+        try:
+            assert len(policy.read(path).rules) == before + 1
+            return
+        except ParameterError as error:
+            said = str(error)
+    with pytest.raises(WrongRule) as wrong:
+        claim(text)
+    assert 0 <= wrong.value.at <= len(text)
+    assert said.startswith(f"fuzzed.toml, line {3 * before + 2}, column {9 + wrong.value.at}: ")
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ('[[rule]]\nthat = "better"\n\n[[rule]]\nthat = "auc.low > 1"\n', "line 5, column 17: expected .low >= NUMBER"),
+        ("levl = 1\n", r"line 1, column 1: unknown 'levl' \(did you mean 'level'\?\)"),
+        ("\nlevel = 0.3\n", "line 2, column 1: level must be a number between 0.5 and 1, got 0.3"),
+        (
+            '[[rule]]\nthat = "better"\non_cannot_tell = "no"\n',
+            "line 3, column 1: on_cannot_tell must be one of pass, fail",
+        ),
+        ('rule = [{that = "better"},\n {that = "a b"}]\n', "line 2, column 13: expected"),
+        ("[[rule]]\nthat = 3\n", "line 2, column 1: that must be a rule in quotes, got 3"),
+        ('[[rule]]\non_cannot_tell = "pass"\n', "line 1, column 1: a rule must have that"),
+        ("rule = 1\n", "line 1, column 1: rule must be written as tables"),
+        ("", r"line 1, column 1: a policy must have at least one \[\[rule\]\]"),
+        ("a b\n", r"is not a TOML file: .*line 1, column 3"),
+    ],
+)
+def test_a_file_that_is_no_policy_is_refused_at_its_line_and_column(tmp_path, text, says):
+    with pytest.raises(ParameterError, match=says):
+        policy.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "rule, says",
+    [
+        ("mse.low >= 1", "policy.toml, rule 1: mse is none of the metrics mae"),
+        ("mae.low >= 1 of c", "there is no system 'c', the rule is about a, b"),
+        ("mae better", "needs a baseline"),
+        ("mae better than c", "there is no system 'c', the input has a, b"),
+        ("mae better or equivalent to b", "needs a margin"),
+        ("mae.low >= 1 in every day", "the report has no segments 'day'; make it with segments=day"),
+        ("trusted", "trusted is a rule of the validation report"),
+    ],
+)
+def test_a_rule_about_what_the_report_lacks_is_refused_before_anything_is_computed(tmp_path, rule, says):
+    path = written(tmp_path, rules(rule))
+    with pytest.raises(ParameterError, match=says):
+        ek.rating(forecasts(), metrics="mae", gate=str(path))
+
+
+def forecasts(n=200, **moved):
+    rng = np.random.default_rng(5)
+    actual = rng.normal(0, 1, n)
+    sides = {name: actual + moved.get(name, 0.0) + rng.normal(0, 1, n) for name in ("a", "b")}
+    frame = pd.DataFrame(
+        {"id": range(n), "actual": actual, **{f"forecast_{name}": side for name, side in sides.items()}}
+    )
+    return frame.assign(part=np.where(frame["id"] % 4, "most", "few"))
+
+
+# The three results, and the level -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rule, result",
+    [
+        *[("mae.high <= 5", "pass"), ("mae.high <= 0.1", "fail"), ("mae.high <= 0.85 of b", "cannot tell")],
+        *[("mae.value <= 0.1", "fail"), ("mae.low >= 0.1 in every part", "pass"), ("mae.low <= 2 of a", "pass")],
+        *[("mae not worse than b within 0.5", "fail"), ("mae not worse than b within 5", "pass")],
+        *[("mae not worse than b within 1.25", "cannot tell"), ("mae better than b", "fail")],
+        *[("mae not worse than b", "fail"), ("mae not worse than a", "pass")],
+        *[("mae better than a in every part", "pass"), ("mae better or equivalent to b within 9", "fail")],
+        *[("none of severity note", "fail"), ("none of severity severe", "pass"), ("none of code EK5*", "pass")],
+    ],
+)
+@pytest.mark.parametrize("on_cannot_tell", ["pass", "fail"])
+def test_a_rule_passes_fails_or_cannot_tell(tmp_path, rule, result, on_cannot_tell):
+    gate = written(tmp_path, rules(rule, on_cannot_tell=on_cannot_tell))
+    judged = ek.rating(forecasts(a=2.0), metrics="mae", segments="part", gate=str(gate)).gate
+    assert [word for _, word, _ in judged.rules] == [result]
+    assert judged.passed is ((on_cannot_tell if result == "cannot tell" else result) == "pass")
+
+
+def test_each_statement_has_the_limits_of_alpha_over_their_number(tmp_path):
+    several = ["mae.high <= 9", "rmse.high <= 9 in every part", "mae not worse than a within 1", "mae.value <= 9"]
+    path = written(tmp_path, rules(*several, "none of severity severe", head="level = 0.9\n"))
+    judged = ek.rating(forecasts(), metrics="mae,rmse", segments="part", gate=str(path)).gate
+    assert judged.tested == 2 + 2 * 2 + 1
+    assert judged.level == pytest.approx(1 - 0.1 / 7)
+    strict, usual = (
+        ek.rating(forecasts(), metrics="mae,rmse", segments="part", level=at) for at in (judged.level, 0.95)
+    )
+    for study, ends in ((strict, ["rule_low", "rule_high"]), (usual, ["low", "high"])):
+        expected = study.estimates[study.estimates["metric"] == "mae"].set_index("system")[["low", "high"]]
+        there = judged.statements[judged.statements["rule"] == 0].set_index("system")[ends]
+        assert np.array_equal(there, expected.loc[there.index])
+    row = judged.statements[judged.statements["rule"] == 2].iloc[0]
+    other = strict.comparisons.iloc[0]
+    assert sorted(abs(row[["rule_low", "rule_high"]])) == pytest.approx(sorted(abs(other[["low", "high"]])))
+
+
+def test_ten_rules_that_hold_fail_together_in_at_most_alpha(tmp_path):
+    """Ten metrics of two equal arms, neither worse than the other: at 95% each, two of five releases would fail."""
+    names = [f"m{i}" for i in range(10)]
+    both = [f"{name} not worse than {other}" for name in names for other in ("b of a", "a of b")]
+    path = written(tmp_path, rules(*both, on_cannot_tell="pass"))
+    naive, failed, releases = 0, 0, 40
+    for seed in range(releases):
+        values = np.random.default_rng(seed).normal(0, 1, (80, 10))
+        table = pd.DataFrame(values, columns=names).assign(user=range(80), arm=["a", "b"] * 40)
+        study = ek.interleaving(users=table, metrics=",".join(names), best="high", gate=str(path), world="none")
+        failed += not study.gate.passed
+        naive += bool((study.users.comparisons["p"] < 0.05).any())
+    assert failed <= (0.05 + 2 * (0.05 * 0.95 / releases) ** 0.5) * releases
+    assert naive > 0.25 * releases
+
+
+# A report read again ------------------------------------------------------------------------------------------------
+
+REPORTS = {
+    "classification": [
+        "roc_auc.low >= 0.7 in every age_band",
+        "brier not worse than logistic within 0.01",
+        "f1.high <= 1",
+    ],
+    "ranking": ["ndcg@10.low >= 0.5", "average_precision better than lda_cosine"],
+    "rating": ["rmse.high <= 99", "mae not worse than mean"],
+    "significance": ["none of severity severe"],
+    "validation": ["accuracy.low >= 0.5", "trusted"],
+    "interleaving": ["user_share.low >= 0.4", "visits_per_year.low >= 1", "visits/years better than paying"],
+    "diff": ["accuracy not worse within 0.05", "brier.high <= 0.3"],
+}
+
+
+def saved(name, folder, study):
+    study.save(folder / f"{name}.units.parquet") if name != "diff" else None
+    results = plain(page(study.report).results(study).results)
+    (folder / f"{name}.json").write_text(json.dumps(results), encoding="utf-8")
+    return folder / f"{name}.json", results["gate"]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_check_finds_what_the_page_says(name, tmp_path, capsys):
+    path = written(tmp_path, rules(*REPORTS[name], on_cannot_tell="pass"))
+    more = {"segments": "age_band"} if name == "classification" else {}
+    file, gate = saved(name, tmp_path, getattr(ek, name)(gate=str(path), **more))
+    status = command.main(["check", str(file), str(path), "--json", str(tmp_path / "out.json")])
+    assert status == (0 if gate["passed"] else 3)
+    checked = json.loads((tmp_path / "out.json").read_text())
+    assert (checked["passed"], checked["level_of_each"]) == (gate["passed"], gate["level_of_each"])
+    for rule, ours in zip(gate["rules"], checked["rules"], strict=True):
+        assert (rule["that"], rule["result"]) == (ours["that"], ours["result"])
+        key = ["system", "against", "slice"]
+        both = [pd.DataFrame(of["statements"]).sort_values(key, ignore_index=True) for of in (rule, ours)]
+        pd.testing.assert_frame_equal(*both, rtol=2e-3 if name == "interleaving" else 1e-6)  # its signs are drawn
+    assert f"| {REPORTS[name][0].split()[0]} " in capsys.readouterr().out
+
+
+def test_a_limit_that_the_units_do_not_tell_is_none(tmp_path, capsys):
+    study = ek.classification(metrics="f1,accuracy,roc_auc", threshold="best_f1")
+    file, _ = saved("chosen", tmp_path, study)
+    path = written(tmp_path, rules("accuracy.low >= 0.1", "roc_auc.low >= 0.1", "accuracy better than gbm"))
+    assert command.main(["check", str(file), str(path)]) == 3
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| accuracy")]
+    assert len(rows) == 5
+    assert all("cannot tell its limits cannot be recomputed" in row or "does not compare" in row for row in rows)
+
+
+def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
+    file, _ = saved("rating", tmp_path, ek.rating(forecasts(a=2.0), metrics="mae"))
+    claims = ["mae.low >= 0.1", "mae.high <= 1", "mae.high <= 0.85 of b"]
+    lines = rules(*claims[:2]) + rules(claims[2], on_cannot_tell="pass")
+    path, junit = written(tmp_path, lines), tmp_path / "junit.xml"
+    assert command.main(["check", str(file), str(path), "--junit", str(junit)]) == 3
+    suite = ElementTree.parse(junit).getroot()
+    assert (suite.tag, suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("testsuite", "3", "1", "1")
+    cases = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
+    assert cases == dict(zip(claims, ([], ["failure"], ["skipped"]), strict=True))
+    assert "a: 1.99 [1.82, 2.16]: fail" in suite.find(".//failure").text
+    assert command.main(["check", str(file), claims[0]]) == 0
+    for wrong, says in (
+        ([str(tmp_path / "no.json"), claims[0]], "cannot be read"),
+        ([str(path), "better"], "the units of the report"),
+        ([str(file), "mae ="], "column 5"),
+        ([str(file), "bias.low >= 1"], "bias is none of the metrics mae"),
+        ([str(file), claims[0], "--junit", str(tmp_path / "no" / "x.xml")], "cannot write"),
+    ):
+        assert command.main(["check", *wrong]) == 2
+        assert says in capsys.readouterr().err
+    ek.rating(forecasts(100), metrics="mae").save(tmp_path / "other.units.parquet")
+    (tmp_path / "rating.units.parquet").write_bytes((tmp_path / "other.units.parquet").read_bytes())
+    with pytest.raises(InputError, match="got those of other inputs"):
+        recomputed.of_report(file)
+
+
+def test_the_page_shows_each_rule_with_both_limits(tmp_path):
+    path = written(tmp_path, rules("mae.high <= 1", "none of severity severe"))
+    study = ek.rating(forecasts(a=2.0), metrics="mae", gate=str(path))
+    said = first_screen.verdict(study).text
+    assert said.startswith("fail: gate: policy.toml: 2 rules: not met by mae.high <= 1")
+    assert "limits at 97.5%" in said
