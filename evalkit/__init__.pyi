@@ -244,7 +244,7 @@ def interleaving(
     preference: "user_share,user_preference,session_wins,credit_share" of the log; the first decides
     metrics: columns of users, or ratios of two, "orders,revenue/orders"; the first decides
     best: whether more (high) or less (low) of the metrics of users is better; None: by name
-    before: a column of users from before the experiment, for CUPED
+    before: a column of users from before the experiment: CUPED adjusts the first mean for it
     strata: a column of users from before the experiment, to stratify by
     cap: the quantile at which heavy users are capped, beside the result without a cap
     shares: planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested

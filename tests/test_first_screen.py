@@ -10,7 +10,7 @@ import pytest
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.numbers import number
-from evalkit.pages import first_screen, rating_page
+from evalkit.pages import classification_page, first_screen, rating_page
 from evalkit.studies import classification, diagnostics, interleaving, rating, significance
 
 N = 60
@@ -112,11 +112,11 @@ def test_what_turns_the_answer_round_stands_beside_it():
     study = rating.read(table, metrics="mae")
     constant = np.abs(table["actual"] - table["actual"].median()).mean()
     first, second = (line for line in first_screen.verdict(study).text.splitlines() if "mae is" in line)
-    assert first.startswith("All 2 systems are worse than a constant prediction: mae is ")
+    assert first.startswith("No system beats a constant prediction: mae is ")
     assert float(re.search(r"mae is ([\d.]+)", first)[1]) == pytest.approx(constant, abs=0.01)
     assert second.startswith("a is better than b")
     some = first_screen.verdict(rating.read(forecasts(a=1, b=12), metrics="mae")).text
-    assert "; b is worse than that." in some
+    assert "; b does not reach that." in some
     assert "constant prediction" not in first_screen.verdict(rating.read(forecasts(a=1, b=2), metrics="mae")).text
 
 
@@ -134,6 +134,10 @@ def test_the_weakest_class_is_named_with_what_it_is_taken_for():
         f"is {name}: recall {number(recall[name], 2)} over {table.loc[name].sum():.0f} rows; {share:.0%} of them are "
     )
     assert f"{said}predicted as {instead}." in first_screen.verdict(study).text
+    of_page = classification_page.results(study).results
+    weakest = {"noun": "class", "name": name, "n": table.loc[name].sum(), "instead": instead}
+    assert of_page["weakest"] == weakest | {"recall": recall[name], "share": share}
+    assert of_page["constant"] == pytest.approx(table.sum(axis=1).max() / table.to_numpy().sum())
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])

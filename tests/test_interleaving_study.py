@@ -1,5 +1,7 @@
 """The interleaving report: logs of several rankers, users of A/B tests, plans, parts that were not given."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from online_samples import SMALL, log, more_logs, users
 from evalkit.arrays import ParameterError
 from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
-from evalkit.pages import experiment_page, interleaving_page
+from evalkit.pages import experiment_page, first_screen, interleaving_page
 from evalkit.statistics import independent, power, significance
 from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving, planning
@@ -190,7 +192,30 @@ def test_cuped_strata_and_cap_stand_beside_the_plain_result():
     assert rows.loc["as it is", "users"] == 1
     assert "stratified by country" in rows.index
     assert rows.loc["capped at 80.0%", "estimand"] == "mean of min(value, 2.6)"
-    assert study.headline["difference"].iloc[0] == rows.loc["as it is", "difference"]
+    decides = study.headline.iloc[0]
+    assert decides[["difference", "p"]].tolist() == pytest.approx([cuped.difference.value, cuped.p_value])
+    assert decides["method"] == "Welch t after CUPED with past"
+    assert "adjusted for past" in first_screen.verdict(study).text
+
+
+def test_cuped_decides_in_slices_and_keeps_the_level_of_the_lift():
+    table = pd.concat([users(user=[f"{i} {j}" for j in range(8)]) for i in range(30)])
+    table["past"] += np.random.default_rng(3).poisson(4, len(table))
+    read = partial(interleaving.read, users=table, metrics="orders,bought", segments="country", baseline="a", **SMALL)
+    adjusted, plain = read(before="past").users, read().users
+    row, raw = adjusted.comparisons.iloc[0], plain.comparisons.iloc[0]
+    control = table.loc[table["arm"] == "a", "orders"].mean()
+    assert row["lift"] == pytest.approx(row["difference"] / control, rel=0.2)
+    assert row["lift_low"] < row["lift"] < row["lift_high"]
+    assert (row["p"] < 0.05) == (row["lift_low"] > 0 or row["lift_high"] < 0)
+    assert row["difference"] != raw["difference"]
+    assert adjusted.comparisons.iloc[1].equals(plain.comparisons.iloc[1])  # a share is not adjusted
+    for part in ("x", "y"):
+        own = table[table["country"] == part]
+        a, b = (own[own["arm"] == arm] for arm in "ab")
+        cuped = experiments.cuped(b["orders"], a["orders"], b["past"], a["past"])
+        shown = adjusted.by_segment.query("slice == @part").iloc[0]
+        assert shown["difference"] == pytest.approx(cuped.difference.value)
 
 
 def test_the_sample_ratio_is_against_what_was_planned():

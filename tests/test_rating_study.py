@@ -55,7 +55,7 @@ def test_a_constant_that_is_better_than_every_system_is_the_answer_and_a_finding
     study = rating.read(forecasts(actual=np.arange(60) % 9, forecast_near=0.0, forecast_far=0.0), metrics="mae")
     assert study.constant_median(study.primary) == np.abs(np.arange(60) % 9 - 4).mean()
     assert "EK332" in rating_page.findings(study).html
-    assert "All 2 systems are worse than a constant prediction" in first_screen.verdict(study).text
+    assert "No system beats a constant prediction" in first_screen.verdict(study).text
 
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(reading=Reading(rows=100, shard=100, largest=100))])

@@ -87,10 +87,10 @@ def _sentences(study: Study) -> list[str]:
         return [usual, *further]
     constant = f"{label} is {number(value, same)} if every row gets the same prediction"
     if len(worse) < len(study.order):
-        some = f"{_several(study, worse)} {'is' if len(worse) == 1 else 'are'}"
-        return [usual, f"{constant}; {some} worse than that.", *further]
-    every = f"All {len(worse)} {plural(study.compares, 2)} are" if len(worse) > 1 else f"{shortened(worse[0])} is"
-    return [f"{every} worse than a constant prediction: {constant}.", usual, *further]
+        some = f"{_several(study, worse)} {'does' if len(worse) == 1 else 'do'}"
+        return [usual, f"{constant}; {some} not reach that.", *further]
+    every = f"No {study.compares} beats" if len(worse) > 1 else f"{shortened(worse[0])} does not beat"
+    return [f"{every} a constant prediction: {constant}.", usual, *further]
 
 
 def _contrary(study: Study) -> Iterator[str]:
@@ -148,7 +148,9 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
 def _relative(study: Study, row: Mapping[str, Any]) -> str:
     """By how much per cent the first value is above or below the second, in brackets; empty where that is undefined."""
     by = _per_cent(study, row)
-    return f" ({by} {'more' if row['difference'] > 0 else 'less'})" if by else ""
+    before = study.adjusted_for(study.primary)
+    adjusted = f" after adjusting for {before}" if before else ""
+    return f" ({by} {'more' if row['difference'] > 0 else 'less'}{adjusted})" if by else ""
 
 
 def _per_cent(study: Study, row: Mapping[str, Any]) -> str:
@@ -369,8 +371,9 @@ def _below(study: Study, against: Against) -> Iterator[Html]:
     shown = listed((f"{shortened(name)} {number(value, same)}" for name, value in would.items()), NAMED)
     power = f"True differences that these data would show with 80% power: {shown}. " if would else ""
     if against:
-        place = page.evidence(study)
-        yield tables.paragraph(joined(power, link("All differences and p-values", place), "."))
+        before, place = study.adjusted_for(study.primary), page.evidence(study)
+        how = f"Differences are adjusted for {before}, known before the experiment (CUPED). " if before else ""
+        yield tables.paragraph(joined(how, power, link("All differences and p-values", place), "."))
 
 
 def _how(study: Study) -> str:

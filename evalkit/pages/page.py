@@ -581,7 +581,10 @@ def about(study: Any, findings: Iterable[Finding]) -> dict[str, Any]:
 def answers(study: Study) -> dict[str, Any]:
     """The frames of a study that every report's JSON has."""
     best_two = diagnostics.best_two(study).to_dict("records")
-    return ({"best_two": best_two} if best_two else {}) | {
+    constant, weakest = diagnostics.constant(study, study.primary), study.weakest
+    some = {"best_two": best_two} if best_two else {}
+    some |= {"constant": constant} if math.isfinite(constant) else {}
+    return (some | {"weakest": vars(weakest)} if weakest else some) | {
         "primary": study.primary.label,
         "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,

@@ -452,7 +452,9 @@ class Interleaving(Compared, Resources):
     best: str | None = option(
         one_of("high", "low"), "whether more (high) or less (low) of the metrics of users is better; None: by name"
     )
-    before: str | None = option(TEXT, "a column of users from before the experiment, for CUPED")
+    before: str | None = option(
+        TEXT, "a column of users from before the experiment: CUPED adjusts the first mean for it"
+    )
     strata: str | None = option(TEXT, "a column of users from before the experiment, to stratify by")
     cap: float = option(
         a_number(above=0, below=1),

@@ -76,6 +76,7 @@ def best_value(study: Study, label: str) -> float:
     return {"high": values.max(), "low": values.min()}.get(metric.best, np.nan)
 
 
+@cached
 def constant(study: Study, chosen: Chosen) -> float:
     """The best value of a metric that a prediction equal for every row reaches; NaN where nothing is predicted."""
     sign = 1 if chosen.metric.best == "high" else -1
@@ -271,11 +272,12 @@ def relative(study: Study, row: Mapping[str, Any]) -> float:
     if first.layout is Layout.DIVIDED:
         return float("nan")
     a, b = (deciding(study, row[side])["value"] for side in ("first", "second"))
-    bounded = "lift_low" in row and math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
+    if "lift" in row:
+        bounded = math.isfinite(row["lift_low"]) and math.isfinite(row["lift_high"])
+        return row["lift"] if bounded and b > 0 else float("nan")
     metric = study.primary.metric
     from_zero = metric.low >= 0 and not (metric.best == "high" and study.constant(study.primary) > 0)
-    known = bounded if "lift_low" in row else from_zero
-    return float(a / b - 1) if known and b > 0 else float("nan")
+    return float(a / b - 1) if from_zero and b > 0 else float("nan")
 
 
 # Ranks of systems -----------------------------------------------------------------------------------------------------

@@ -71,10 +71,33 @@ class Experiment(Study):
         """The user, or what the input calls it; the row if there is no such column."""
         return unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
 
+    def adjusted_for(self, chosen: Chosen) -> str:
+        """The column from before the experiment, of the mean that it can adjust."""
+        return self.p.before or "" if chosen == self.plain else ""
+
+    def compared(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[OfUnits, OfUnits]:
+        """The metric in two arms, less what a column from before the experiment predicts of it (CUPED).
+
+        Both have one mean of that column taken out, so that the values keep their level, and with it the lift.
+        """
+        first, second = super().compared(chosen, pair, member)
+        if not (name := self.adjusted_for(chosen)) or min(first.n, second.n) < 2:
+            return first, second
+        before = [self._members(Sums(self.table.numbers[name]), arm, member).numerator for arm in pair]
+        centre = np.concatenate(before).mean()
+        left = experiments.adjusted(first.sums.numerator, second.sums.numerator, *(x - centre for x in before))
+        return replace(first, sums=Sums(left[0])), replace(second, sums=Sums(left[1]))
+
+    @study.once
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+        """first − second; CUPED where a column from before the experiment was named."""
+        c = super().compare(chosen, pair, member)
+        before = self.adjusted_for(chosen)
+        return replace(c, method=f"{c.method} after CUPED with {before}") if before else c
+
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The lift, first over second − 1, with its interval, and the difference that would show."""
-        first, second = (self.measure(chosen, name) for name in pair)
-        c = inference.lift(first, second, self.inference_options(2))
+        c = inference.lift(*self.compared(chosen, pair), self.inference_options(2))
         return study.with_limits({"lift": c.difference}) | {"detectable": self.would_show(chosen, pair)}
 
     # What variance reduction and heavy users do to the answer
@@ -96,7 +119,7 @@ class Experiment(Study):
             return
         o, same = self.p, "the same"
         other = f"mean of min(value, {self.cap(o.cap):.3g})"
-        ways = [("as it is", same, self.compare(self.plain, self.opponents))]
+        ways = [("as it is", same, self.means(None))]
         if o.before:
             ways.append((f"CUPED with {o.before}", same, self.cuped(None)))
         if o.strata:
@@ -183,10 +206,13 @@ class Experiment(Study):
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value per user of the arm."""
-        own = self._in[system]
-        sums = chosen.sums(self.table.numbers).take(own)
-        sums = sums if isinstance(member, slice) else sums.take(member[own])  # type: ignore[index]
+        sums = self._members(chosen.sums(self.table.numbers), system, member)
         return OfUnits(chosen, sums, design=Layout.INDEPENDENT)
+
+    def _members(self, sums: Sums, arm: str, member: Member) -> Sums:
+        """Values of all users, of those of an arm that are members."""
+        own = self._in[arm]
+        return sums.take(own) if isinstance(member, slice) else sums.take(own).take(member[own])  # type: ignore[index]
 
     def units_held(self) -> Units:
         """One value per user, in the rows of the user's arm."""

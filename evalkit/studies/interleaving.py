@@ -89,7 +89,7 @@ class Interleaving(Study):
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """Users for the first, for both alike, for the second; the difference that would show."""
-        first, second = (self.measure(chosen, name) for name in pair)
+        first, second = self.compared(chosen, pair)
         counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
         wins, ties, losses = first.sums.take(counted).wins(second.sums.take(counted))
         detectable = methods.paired(first, second).detectable(self.family_level)

@@ -174,7 +174,7 @@ class Ranking(Shown, Study):
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The t-test beside the sign flips, units won and lost, the difference that would show."""
-        first, second = (self.measure(chosen, name) for name in pair)
+        first, second = self.compared(chosen, pair)
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         wins, ties, losses = first.sums.wins(second.sums, self.unit)

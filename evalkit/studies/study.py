@@ -234,10 +234,14 @@ class Study(ABC):
         """One metric of one system with its interval, on the units that are members."""
         return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
 
+    def compared(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[Any, Any]:
+        """What is compared: a metric of two systems on the units that are members."""
+        return self.measure(chosen, pair[0], member), self.measure(chosen, pair[1], member)
+
     @once
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
         """first − second; raises InputError where units have their own values and none has both."""
-        first, second = (self.measure(chosen, name, member) for name in pair)
+        first, second = self.compared(chosen, pair, member)
         if not first.meets(second):
             where = roles_of.listed(dict.fromkeys(source.name for source in self.sources), sources.SHOWN)
             raise InputError(
@@ -267,8 +271,7 @@ class Study(ABC):
 
     def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
         """The smallest true difference that the verdict shows with 80% power, after the correction for the others."""
-        first, second = (self.measure(chosen, name) for name in pair)
-        return inference.detectable(first, second, self.compare(chosen, pair), self.family_level)
+        return inference.detectable(*self.compared(chosen, pair), self.compare(chosen, pair), self.family_level)
 
     @property
     def family(self) -> str:
@@ -306,6 +309,10 @@ class Study(ABC):
     def constants(self) -> Sequence[Callable[[Chosen], float]]:
         """The metric of each prediction that is the same for every row."""
         return (self.constant,)
+
+    def adjusted_for(self, chosen: Chosen) -> str:
+        """What was measured before, for which differences in a metric are adjusted; empty where nothing was."""
+        return ""
 
     @property
     def weakest(self) -> "Weakest | None":
