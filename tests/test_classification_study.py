@@ -1,5 +1,7 @@
 """The classification report: thresholds and costs, another base rate, ties, scores by class, what is refused."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from whole_pages import told
 from evalkit.arrays import InputError
 from evalkit.findings.kinds import NOTE
 from evalkit.metrics import counts
+from evalkit.numbers import estimate
 from evalkit.pages import binary_page, classification_page, threshold_page
 from evalkit.studies import classification, ranking, score_curves, validation
 
@@ -260,3 +263,14 @@ def test_a_system_without_a_threshold_has_no_matrix():
     alt = study.plot.confusion.alt
     assert "good: " in alt
     assert "bad: " not in alt
+
+
+def test_the_legends_of_the_curves_have_the_areas_with_their_intervals():
+    study = classification.read()
+    svg = binary_page.curve_plot(study).svg
+    for metric, short in (("roc_auc", "AUC"), ("average_precision", "AP")):
+        for row in study.estimates[study.estimates["metric"] == metric].to_dict("records"):
+            places = len(re.search(rf"{row['system']}: {short} 0\.(\d+) ", svg)[1])
+            text = estimate(row["value"], row["low"], row["high"], places=places)
+            assert f"{row['system']}: {short} {text}<" in svg
+    assert ">forest<" in binary_page.curve_plot(classification.read(metrics="log_loss")).svg

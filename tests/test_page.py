@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evalkit.page import SCRIPTS, ReportExporter, numbered, script
+from evalkit.page import SCRIPTS, STYLES, ReportExporter, numbered, script, style
 
 PARTS = Path(__file__).resolve().parents[1] / "evalkit" / "page" / "evalkit"
 HOSTILE = "<script>alert(1)</script>"
@@ -211,6 +211,13 @@ def test_style_is_small():
     assert (PARTS / "page.css").stat().st_size < 13_000
     assert (PARTS / "controls.css").stat().st_size < 5_000
     assert len(script().encode()) < 14_000
+
+
+def test_the_style_has_the_words_of_its_source_and_no_comment():
+    source = re.sub(r"/\*.*?\*/", "", "".join((PARTS / name).read_text("utf-8") for name in STYLES))
+    assert re.findall(r"[\w.%#-]+", style()) == re.findall(r"[\w.%#-]+", source)
+    assert 'content:" · filter, sort, copy"' in style()
+    assert " :is(" in style()  # a space before a colon is a descendant
 
 
 def test_the_script_has_the_words_of_its_source_and_no_more():

@@ -1,7 +1,7 @@
 """Plots of scores and forecasts: curves, confusion tables, reliability diagrams, histograms, folds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class Panel:
 
     lines: system, x, y. bands: system, x, low, high. points, circles: system, x, y, the operating points and others.
     reference: the ends of a dotted line. steps: how the points of a line are joined, straight or in steps.
+    keys: the words of each system in a legend of the panel's own; none for that below the last panel.
     """
 
     lines: pd.DataFrame
@@ -42,6 +43,7 @@ class Panel:
     reference: tuple[tuple[float, float], tuple[float, float]] | None = None
     steps: str = "default"
     circles: pd.DataFrame | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def band_steps(self) -> str | None:
@@ -59,11 +61,12 @@ def look(i: int) -> dict[str, Any]:
 
 
 def panels(frames: Sequence[Panel], axes: Any) -> Any:
-    """One panel beside the other, the systems in the legend of the last."""
+    """One panel beside the other, the systems in the legend of the last, and of each with words of its own."""
     systems = list(dict.fromkeys(name for panel in frames for name in panel.lines["system"]))
-    lines = [_panel(panel, ax, systems) for panel, ax in zip(frames, axes.flat, strict=True)]
-    if len(systems) > 1:
-        legend(list(axes.flat)[-1], lines[-1])
+    for panel, ax in zip(frames, axes.flat, strict=True):
+        lines = _panel(panel, ax, systems)
+        if panel.keys or (panel is frames[-1] and len(systems) > 1):
+            legend(ax, lines, panel.keys)
     return axes
 
 

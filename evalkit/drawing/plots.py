@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,18 @@ def note(ax: Any, words: str, at: tuple[Any, Any], by: tuple[float, float], **st
     ax.annotate(words, at, xytext=by, textcoords="offset points", **style)
 
 
-def legend(ax: Any, lines: Sequence[tuple[str, Any]]) -> None:
-    """A legend of named lines below the axes. Matplotlib by itself leaves out names that begin with an underscore."""
+def legend(ax: Any, lines: Sequence[tuple[str, Any]], words: Mapping[str, str] = MappingProxyType({})) -> None:
+    """A legend of named lines below the axes. Matplotlib by itself leaves out names that begin with an underscore.
+
+    words: what stands behind a name.
+    """
     place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
-    columns = 1 if max(len(name) for name, _ in lines) > HALF else 2
+    named = [f"{short(name)}{words.get(name, '')}" for name, _ in lines]
+    columns = 1 if max(map(len, named)) > HALF else 2
     drawn = ax.legend([line for _, line in lines], [str(i) for i in range(len(lines))], ncol=columns, **place)
     drawn.set_label(f"{-(-len(lines) // columns)} lines")
-    for text, handle, (name, _) in zip(drawn.get_texts(), drawn.legend_handles, lines, strict=True):
-        marks.legend(text, name).set_text(short(name))
+    for text, handle, shown, (name, _) in zip(drawn.get_texts(), drawn.legend_handles, named, lines, strict=True):
+        marks.legend(text, name).set_text(shown)
         marks.legend(handle, name)
 
 

@@ -42,8 +42,9 @@ import copy
 import html
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,11 +62,15 @@ TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
 MARKED = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)
 SECTION = r'(?=<div class="prose[^"]*">\s*<h2)'
 STYLE = re.compile(r'(<defs>\s*<style type="text/css">.*?</style>\s*</defs>\n?)')
+ASKED = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
 PAPERMILL_BANNER = "papermill-error-cell-tag"
 STYLES = ("page.css", "controls.css")
 SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
+QUOTED = re.compile(
+    r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|/(?! )(?:\[(?:\\.|[^\]\\])*\]|\\.|[^/\\\n])+/)"""
+)
 COMMENT = re.compile(r"^\s*//.*\n|\s+//.*$|/\*.*?\*/", re.MULTILINE)
 
 
@@ -116,7 +121,7 @@ class ReportExporter(TemplateExporter):
         """nbconvert's filters and those of this page."""
         yield from super().default_filters()
         own = {"prose": prose, "boxed": boxed, "numbered": numbered, "placed": placed, "linked": linked}
-        own |= {"sectioned": sectioned, "styled": styled}
+        own |= {"sectioned": sectioned, "styled": styled, "dated": dated}
         yield from (own | {"headings": headings, "title": title}).items()
 
     def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
@@ -127,8 +132,7 @@ class ReportExporter(TemplateExporter):
         if failed:
             del notebook.cells[failed["cell"] + 1 :]
         notebook.cells = without_empty(notebook.cells)
-        css = re.sub(r"\n\s+", "\n", "\n".join(map(_part, STYLES)))
-        resources = {**(resources or {}), "failed": failed, "css": css, "js": script()}
+        resources = {**(resources or {}), "failed": failed, "css": style(), "js": script()}
         return super().from_notebook_node(notebook, resources, **options)
 
 
@@ -146,10 +150,32 @@ def failure(notebook: Any) -> dict[str, Any] | None:
 
 
 @cache
+def style() -> str:
+    """The styles of the page as one, without comments and the spaces that only its makers need."""
+    return _tight(_joined(STYLES), r"\s*([{};,])\s*|(?<=:) ")
+
+
+@cache
 def script() -> str:
-    """The scripts of the page as one, without comments and indentation."""
-    lines = COMMENT.sub("", "\n".join(map(_part, SCRIPTS))).splitlines()
-    return "(()=>{" + "\n".join(line.strip() for line in lines if line.strip()) + "\nonresize();arrive()})()"
+    """The scripts of the page as one, without comments, indentation and spaces beside signs."""
+    return f"(()=>{{{_tight(_joined(SCRIPTS), r' *([,;:{}()=<>?&|]) *')}\nonresize();arrive()}})()"
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Files of the page as one, without comments and indentation."""
+    lines = COMMENT.sub("", "\n".join(map(_part, names))).splitlines()
+    return "\n".join(line.strip() for line in lines if line.strip())
+
+
+def _tight(text: str, spaced: str) -> str:
+    """The text with each sign alone instead of with its spaces; what is quoted, and a pattern, stay.
+
+    >>> _tight('a = b ? "c = d" : /e = f/', r" *([=?:]) *")
+    'a=b?"c = d":/e = f/'
+    """
+    parts = QUOTED.split(text)
+    parts[::2] = (re.sub(spaced, lambda match: match[1] or "", part) for part in parts[::2])
+    return "".join(parts)
 
 
 def _part(name: str) -> str:
@@ -212,6 +238,15 @@ def styled(page: str) -> str:
     """The page with each style of its figures once, as it holds for all of them."""
     pieces = STYLE.split(page)
     return "".join(piece for i, piece in enumerate(pieces) if not STYLE.match(piece) or piece not in pieces[:i])
+
+
+def dated(page: str) -> str:
+    """The page with the day on which it was made below what was asked.
+
+    >>> re.findall(r"Data of|Made on|Intro", dated('<p class="asked">Data of May</p><p>Intro</p>'))
+    ['Data of', 'Made on', 'Intro']
+    """
+    return ASKED.sub(rf'\g<0><p class="asked">Made on {date.today()}</p>', page, count=1)
 
 
 def headings(page: str) -> list[tuple[str, str]]:

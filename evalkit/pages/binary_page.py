@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.catalogue.row_metrics import ROC_AUC
-from evalkit.drawing import curve_plots, figures, notes, tables
+from evalkit.catalogue.metric import Metric
+from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, ROC_AUC
+from evalkit.drawing import curve_plots, figures, notes, plots, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
@@ -270,10 +271,11 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     points = {kind: page.drawn(study, operating_points(study, kind).dropna()) for kind in lines}
     bands = {kind: study.bands(kind, study.order[: page.CURVES]) for kind in lines}
     x, y, base = f"false positive rate ({negatives})", f"recall ({positives})", study.base_rate
-    roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL)
+    auc, ap = _areas(study, ROC_AUC, "AUC"), _areas(study, AVERAGE_PRECISION, "AP")
+    roc = Panel(lines["roc"], x, y, "ROC", bands["roc"], points["roc"], DIAGONAL, keys=auc)
     x, y, even = "recall", "precision", page.drawn(study, break_even(study).dropna())
     flat = ((0, 1), (base, base))
-    pr = Panel(lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even)
+    pr = Panel(lines["pr"], x, y, "Precision and recall", bands["pr"], points["pr"], flat, STEPS, even, ap)
     limits = f"Bands: pointwise {study.settings.level:.0%} limits, valid at each point but not for the whole curve. "
     pointwise = "" if roc.bands is None else limits
     facts = {"n": f"{positives}, {negatives}", "pointwise": pointwise, "few": page.few(study)}
@@ -281,6 +283,13 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     named = (f"{name}: AUC {number(auc)}, average precision {number(ap)}" for name, (auc, ap) in areas(study).items())
     values = listed(named)
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, says=f"{values}.", height=3.6, panels=2)
+
+
+def _areas(study: BinaryStudy, metric: Metric, short: str) -> dict[str, str]:
+    """The area under each system's curve with its interval, where it is among the metrics."""
+    rows = study.estimates[study.estimates["metric"] == metric.name]
+    texts = plots.said(rows)
+    return {name: f": {short} {text}" for name, text in zip(rows["system"], texts, strict=True)}
 
 
 def _of(frame: pd.DataFrame, name: str) -> pd.DataFrame:

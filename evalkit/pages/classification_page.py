@@ -100,7 +100,7 @@ def _panel(curves: Figure | Html, number: int) -> Figure | Html:
 SUMMARY = (first_screen.verdict, estimates, page.comparisons)
 PIECES = (
     *(title, first_screen.verdict, findings, estimates, page.differences, page.comparisons, score_plot, ks_plot),
-    *(curve_plot, curves, base_rate_plot, base_rate, threshold_plot, cost_plot, thresholds, moving_threshold_table),
+    *(curve_plot, moving_threshold_table, curves, base_rate_plot, base_rate, threshold_plot, cost_plot, thresholds),
     *(calibration_plot, calibration, class_calibration_plot, decision_curve, decision_difference, top_plot, top),
     *(confusion_plot, confusion, explorer, page.segment_plot, page.segments, definitions, origin),
     *(roc, precision_recall),

@@ -56,6 +56,41 @@ def test_the_slider_shows_what_the_kit_computes_at_each_threshold(tmp_path):
     assert told.address == f"#_slider?threshold={seen['best']}_1_5_precision_"
 
 
+MARKS = """
+const [slider] = $$(".sweep input"), seen = {};
+const plot = document.querySelector("figure:has([data-x-is='false positive rate'])");
+type(slider, %d);
+seen.rows = lines(document.querySelector("[data-sweep] table"));
+seen.marks = $$(".axes").flatMap(axes => $$("[data-series] use", axes).map(use => [
+  axes.dataset.xIs, use.closest("[data-series]").dataset.series,
+  ...["x", "y"].map(way => {
+    const [start, step] = axes.dataset[way].split(" ");
+    return +start + use.getAttribute(way) * step;
+  }),
+]));
+plot.focus();
+for (let i = 0; i < 40; i++) plot.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
+seen.tip = plot.querySelector(".tip").textContent.split("\\n");
+return seen;
+"""
+
+
+def test_the_slider_moves_the_marks_and_a_point_of_a_curve_names_its_threshold(tmp_path):
+    seen = quiet(ask(page("classification"), MARKS % 90, tmp_path))
+    marks = {(along, name): at for along, name, *at in reversed(seen["marks"])}  # the first of each is the threshold's
+    for name, _, *rest in seen["rows"]:
+        tp, fp, fn, tn = map(value, rest[:4])
+        assert marks["false positive rate", name] == pytest.approx([fp / (fp + tn), tp / (tp + fn)], abs=1e-3)
+        assert marks["recall", name] == pytest.approx([tp / (tp + fn), tp / (tp + fp)], abs=1e-3)
+        cost = [(tp + fp) / (tp + fp + fn + tn), (fp + fn) / (tp + fp + fn + tn)]
+        assert marks["share of rows predicted positive", name] == pytest.approx(cost, abs=1e-3)
+    name, x, y, threshold, precision = seen["tip"]
+    decided = classification.read(threshold=float(threshold.split()[-1])).decisions.set_index("system").loc[name]
+    assert value(x.split()[-1]) == pytest.approx(decided["fp"] / (decided["fp"] + decided["tn"]), abs=0.01)
+    assert value(y.split()[1]) == pytest.approx(decided["tp"] / (decided["tp"] + decided["fn"]), abs=0.02)
+    assert value(precision.split()[-1]) == pytest.approx(decided["tp"] / (decided["tp"] + decided["fp"]), abs=0.01)
+
+
 def places(text):
     return len(text.split()[0].partition(".")[2])
 

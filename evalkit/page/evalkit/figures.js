@@ -3,10 +3,8 @@ const corners = mark => {
   let x = 0, y = 0;
   return [...all("path", mark)[0].getAttribute("d").matchAll(/([Ml])(-?[\d.]+)\s?(-?[\d.]+)/g)].map(([, step, a, b]) => [x, y] = [+a + x * (step > "M"), +b + y * (step > "M")]);
 };
-const scale = text => { // from a place in the figure to the number there
-  const [start, step, places] = text.split(" ");
-  return place => fixed(+start + place * step, places);
-};
+const raw = (text, place) => text.split(" ")[0] - -place * text.split(" ")[1]; // from a place in the figure to the number there
+const scale = text => place => fixed(raw(text, place), text.split(" ")[2]);
 const across = (points, x) => points.flatMap(([a, b], i) => { // where an outline is at x
   const [c, d] = points[(i + 1) % points.length];
   return (a - x) * (c - x) > 0 ? [] : a === c ? b : b + (d - b) * (x - a) / (c - a);
@@ -19,7 +17,7 @@ const points = mark => {
   return places.slice(0, lines?.length).map(([a, b], i) => ({mark, series, a, b, text: () => {
     if (lines) return lines[i];
     const of = scale(y), limits = band ? across(corners(band), a).map(place => of(place + (all("use", band)[0]?.y.baseVal.value || 0))) : [];
-    return `${series}\n${xIs} ${scale(x)(a)}\n${yIs} ${of(b)}` + (limits[1] ? ` [${limits[0]}, ${limits.at(-1)}]` : "");
+    return `${series}\n${xIs} ${scale(x)(a)}\n${yIs} ${of(b)}` + (limits[1] ? ` [${limits[0]}, ${limits.at(-1)}]` : "") + told(series, xIs, raw(x, a), raw(y, b));
   }}));
 };
 all("figure:has([data-series])").forEach(plot => {
@@ -39,6 +37,7 @@ all("figure:has([data-series])").forEach(plot => {
   };
   plot.tabIndex = 0;
   plot.append(tip);
+  plot.onpointerenter = () => { every = 0; }; // marks move
   plot.onpointermove = event => {
     const svg = event.target.closest("svg");
     if (!svg) return show();

@@ -1,4 +1,6 @@
 // Thresholds: a slider over the counts of every system; the costs of errors and a target move the cheapest threshold.
+// It moves the marks of the curves, of which the threshold of any point is told.
+let told = () => "";
 all("[data-sweep]").forEach(sweep => {
   const {z, q, units, named, places, systems} = JSON.parse(sweep.dataset.sweep), at = named.split(" "), [slider, ...fields] = all("input, select", sweep), [said] = all("output", sweep), rows = all("tbody tr", sweep), z2 = z * z;
   const set = () => fields.map(({value}) => value);
@@ -27,11 +29,31 @@ all("[data-sweep]").forEach(sweep => {
     return [[tp], [fp], [fn], [N - fp], ...shares, mean(fp, fn, n, s.spread?.[i])];
   };
   const chosen = rows.map(row => at.indexOf(words(row.cells[1]))); // the place of each system's threshold
-  const show = () => systems.forEach((s, r) => metrics(s, chosen[r]).forEach((e, c) => {
-    const [value, low, high] = e.map(number => fixed(number, places[c]));
-    rows[r].cells[1].textContent = at[chosen[r]];
-    rows[r].cells[c + 2].innerHTML = value + (e[0] + e[2] >= 0 ? ` <wbr><span class=ci>[${low}, ${high}]</span>` : "");
-  }));
+  const names = rows.map(row => words(row.cells[0]));
+  const spot = (r, i, x) => { // where a threshold is on the curve along x
+    const {P, N, tp: {[i]: tp}, fp: {[i]: fp}} = systems[r], n = P + N, [a, b] = fields, recall = tp / P;
+    return {"false positive rate": [fp / N, recall], recall: [recall, tp / (tp + fp)], "share of rows predicted positive": [(tp + fp) / n, (a.defaultValue * fp + b.defaultValue * (P - tp)) / n]}[x];
+  };
+  const show = () => systems.forEach((s, r) => {
+    metrics(s, chosen[r]).forEach((e, c) => {
+      const [value, low, high] = e.map(number => fixed(number, places[c]));
+      rows[r].cells[1].textContent = at[chosen[r]];
+      rows[r].cells[c + 2].innerHTML = value + (e[0] + e[2] >= 0 ? ` <wbr><span class=ci>[${low}, ${high}]</span>` : "");
+    });
+    all(".axes").forEach(({dataset}, i, axes) => {
+      const [mark] = all("[data-series] use", axes[i]).filter(use => use.closest("[data-series]").dataset.series === names[r]);
+      if (mark) spot(r, chosen[r], dataset.xIs)?.forEach((number, i) => {
+        const [start, step] = dataset["xy"[i]].split(" ");
+        if (!isNaN(number)) mark.setAttribute("xy"[i], (number - start) / step);
+      });
+    });
+  });
+  told = (name, x, a, b) => {
+    const r = names.indexOf(name), far = i => { const [c, d] = spot(r, i, x); return Math.hypot(a - c, b - d) || 0; };
+    if (!systems[r] || !spot(r, 0, x)) return "";
+    const i = at.reduce((best, _, i) => far(i) < far(best) ? i : best, 0);
+    return `\nthreshold ≈ ${at[i]}` + (x[0] === "f" ? `\nprecision ≈ ${fixed(spot(r, i, "recall")[1], 2)}` : "");
+  };
   const weigh = () => rows.forEach((row, r) => { // the cheapest threshold of each system that keeps the target
     const least = set()[3], costs = at.map((_, i) => metrics(systems[r], i)).map(e => !least || e[fields[2].selectedIndex + 4][0] >= least ? e[8][0] : 1 / 0), best = costs.lastIndexOf(Math.min(...costs));
     row.cells[11].replaceChildren(costs[best] < 1 / 0 ? make("button", {textContent: `${at[best]} (${fixed(costs[best], places[8])})`, onclick: () => choose(best)}) : "–");
