@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from readme_table import README
 
 import evalkit as ek
 from evalkit import system
+from evalkit.limits import USUAL
+from evalkit.studies import inspection, units
 
 PYTHON = README.parent / "docs" / "python.md"
 PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
@@ -66,6 +69,36 @@ def test_every_make_target_that_is_named_exists():
     rules = (README.parent / "Makefile").read_text(encoding="utf-8")
     assert {"report", "test"} <= targets
     assert not [target for target in targets if f"\n{target}:" not in rules]
+
+
+MILLION = 10**6
+STATED = [  # where a page states a limit, and the limit
+    ("README.md", "validation takes {} million rows", USUAL.reading.held // MILLION),
+    ("README.md", "an A/B test {} million users", USUAL.held // MILLION),
+    ("docs/inputs.md", "**Up to {:,} rows** are collected", USUAL.reading.collected),
+    ("docs/inputs.md", "of out-of-fold predictions up to {:,}", USUAL.reading.held),
+    ("docs/pipeline.md", "above {:,} rows it reads only the column names", inspection.SMALL),
+    ("docs/python.md", "more than {} million rows (units times systems)", units.MOST // MILLION),
+    ("docs/performance.md", "**Labels and scores** of more than {:,} rows", USUAL.reading.rows),
+    ("docs/performance.md", "Up to {:,} distinct scores are counted exactly", USUAL.bins),
+    ("docs/performance.md", "held in memory, whatever `memory` says: {:,} rows", USUAL.reading.held),
+]
+
+
+@pytest.mark.parametrize("page, words, limit", STATED)
+def test_a_limit_that_a_page_states_is_that_of_the_code(page, words, limit):
+    assert words.format(limit) in " ".join((README.parent / page).read_text("utf-8").split())
+
+
+def counts_of(page):
+    """The sums of the first table of simulated numbers of a page: all, inside, conservative, declared, outside."""
+    rows = page.read_text("utf-8").split("| inside | conservative |")[1].split("\n")[2:]
+    cells = [re.findall(r"[|] ([0-9,]+)(?= [|])", row) for row in takewhile(lambda row: row[:1] == "|", rows)]
+    return np.array([[int(cell.replace(",", "")) for cell in row] for row in cells]).sum(axis=0).tolist()
+
+
+def test_the_readme_counts_what_the_page_of_the_simulations_counts():
+    assert counts_of(README) == counts_of(README.parent / "docs" / "trust.md")
 
 
 def crossed(**names):
