@@ -9,6 +9,7 @@ import subprocess
 import sys
 from itertools import takewhile
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from readme_table import README
 import evalkit as ek
 from evalkit import system
 from evalkit.limits import USUAL
+from evalkit.parameters import policy
 from evalkit.studies import inspection, units
 
 PYTHON = README.parent / "docs" / "python.md"
@@ -163,6 +165,13 @@ def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     commands = "\n".join(re.findall(COMMAND, text, re.MULTILINE))
     subprocess.run(["bash", "-ec", commands], check=True, timeout=900)
+
+
+def test_the_policy_of_the_docs_is_read(tmp_path):
+    text = (README.parent / "docs" / "pipeline.md").read_text("utf-8")
+    (tmp_path / "policy.toml").write_text(dedent(re.search(r"(?m)^    level = .*\n(?:    .*\n|\n)*", text)[0]))
+    rules = policy.read(tmp_path / "policy.toml").rules
+    assert len(rules) == text.count("[[rule]]") > 1
 
 
 @pytest.mark.parametrize("page", [page.stem for page in PAGES[1:] if "```python\n" in page.read_text("utf-8")])

@@ -30,7 +30,7 @@ LINES = {
     "top": 1_037,
 }
 MODULES = 170
-TESTS = 18_736
+TESTS = 18_743
 
 
 @cache
