@@ -148,7 +148,7 @@ def test_why_a_log_states_another_number(tmp_path, metric, value, reducer, why):
     study = read(tmp_path)
     frame = evaluation.logged(study)
     assert frame[frame["why"] != ""][["system", "why"]].to_numpy().tolist() == [["new", why]]
-    assert "Of 2 means and standard errors that the logs state, 1 differ from" in told(study)["EK129"]
+    assert "Of 2 means and standard errors that the logs state, 1 differs from" in told(study)["EK129"]
 
 
 def test_questions_twice_and_samples_without_a_score_are_told(logs):

@@ -22,7 +22,7 @@ LINES = {
     "offline": 802,
     "online": 951,
     "page": 214,
-    "pages": 3_689,
+    "pages": 3_690,
     "parameters": 1_017,
     "reading": 6_278,
     "statistics": 4_191,

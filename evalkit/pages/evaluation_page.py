@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from evalkit.drawing.tables import KINDS, Cell, Html, each, named, of_rows
+from evalkit.drawing.tables import Cell, Html, each, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import listed, plural
@@ -43,20 +43,20 @@ def claims(study: Significance) -> Html:
     mark = {True: " (this page)", False: ""}
     columns = {"claim": each(lambda row: Cell(row["claim"].replace("questions", questions) + mark[row["made"]]))}
     columns |= named("mean w") if several else {}
-    columns |= {study.leader: KINDS["[_]"]("value")} | named("its standard error=value_error #")
+    columns |= named("value [_] | its standard error=value_error #")
     meant = {THESE: "only their draws vary", SUCH: "a new sample of them"}
     whole = f"a new sample of these, each with its {questions}"
     every = [f"{of.covers.capitalize()}: {meant.get(of.covers, whole)}." for of in evaluation.coverage(study)]
     every += ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
     note = page.said("evaluation.claims_note", every=" ".join(every).replace("questions", questions))
     if len(study.headline):
-        columns[" − ".join(study.opponents)] = KINDS["[_]"]("difference")
-        columns |= named("standard error=difference_error # | p p")
+        columns |= named("difference [_] | standard error=difference_error # | p p")
     if len(study.pairs) > 1:
         columns["pairs that differ"] = each(lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}"))
         columns |= named("unpaired n")
         note += page.said("evaluation.pairs_note", questions=questions, alpha=alpha(study))
-    return of_rows(page.said("evaluation.claims", study), frame, columns, note)
+    of = f"{study.leader}, and {' − '.join(study.opponents)}" if len(study.headline) else study.leader
+    return of_rows(page.said("evaluation.claims", study, of=of), frame, columns, note)
 
 
 @also(Shares, page.nothing)
@@ -83,7 +83,8 @@ def findings(study: Significance) -> Iterator[Finding]:
     if not len(frame):
         return
     if n := len(differing):
-        yield kinds.NUMBERS_OF_LOGS.warning(n, "differ", n=n, of=len(frame))
+        verb = "differs" if n == 1 else "differ"
+        yield kinds.NUMBERS_OF_LOGS.warning(n, "differ", n=n, verb=verb, of=len(frame))
     else:
         yield kinds.NUMBERS_OF_LOGS.note(len(frame), "same", of=len(frame))
     short = frame[frame["stated_questions"] > frame["questions"]].drop_duplicates(["system", "task"])

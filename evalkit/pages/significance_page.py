@@ -471,7 +471,7 @@ def results(study: Significance) -> Results:
 SUMMARY = (first_screen.verdict, page.comparisons, estimates)
 PIECES = (
     *(title, first_screen.verdict, findings, differences, page.comparisons, other_tests, estimates),
-    *(evaluation_page.claims, page.segment_plot, page.segments, evaluation_page.logged, effects),
+    *(page.segment_plot, page.segments, evaluation_page.claims, evaluation_page.logged, effects),
     *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, evaluation_page.draws),
     *(teaching, duality, definitions, origin),
 )
