@@ -304,6 +304,8 @@ def _turned(study: Study, row: dict[str, Any]) -> dict[str, Any]:
     if study.settings.baseline:
         return row
     turned = {"first": row["second"], "second": row["first"], "verdict": TURNED.get(row["verdict"], row["verdict"])}
+    lifts = {"lift": "lift", "lift_low": "lift_high", "lift_high": "lift_low"} if "lift" in row else {}
+    turned |= {name: 1 / (1 + row[other]) - 1 if row[other] > -1 else math.nan for name, other in lifts.items()}
     return row | turned | {"difference": -row["difference"], "low": -row["high"], "high": -row["low"]}
 
 

@@ -198,7 +198,7 @@ def test_a_figure_says_the_numbers_of_the_json(tmp_path):
     x, y = (np.array(found["curves"]["roc"][side]) for side in ("x", "y"))
     own = np.array(found["curves"]["roc"]["system"]) == "forest"
     for text in seen["curve"]:
-        name, across, up = text.split("\n")
+        name, across, up, *_ = text.split("\n")
         at = np.array([value(across.removeprefix("false positive rate ")), value(up.removeprefix("recall "))])
         assert name == "forest"
         low, high = (value(end) for end in re.search(r"\[(.*), (.*)\]", up).groups())

@@ -28,7 +28,7 @@ class Screen:
 
     def __init__(self, page: str) -> None:
         first = re.sub(r"<details.*?</details>", "", page[page.index("<main") : page.index("<h2")], flags=re.S)
-        self.asked = [plain(text) for text in re.findall(r'<p class="asked">(.*?)</p>', first, re.S)]
+        self.asked = [plain(text) for text in re.findall(r'<p class="asked">(?!Made on)(.*?)</p>', first, re.S)]
         self.answers = [plain(text) for text in re.findall(r'<p class="answer">(.*?)</p>', first, re.S)]
         cards = re.findall(r'<div class="verdict [\w-]+">(.*?)</div>', first, re.S)
         self.cards = [[plain(line) for line in re.findall(r"<p>(.*?)</p>", card, re.S)] for card in cards]
@@ -110,7 +110,11 @@ def relative(study: dict[str, Any]) -> Numbers:
 
 
 def relative_of(study: dict[str, Any], row: dict[str, Any]) -> Numbers:
-    """How far the first of two systems lies above the second."""
+    """How far the first of two systems lies above the second; of arms their lift."""
+    lifts = {(one["first"], one["second"]): one["lift"] for one in study["headline"] if "lift" in one}
+    if lifts:
+        first, second = row["first"], row["second"]
+        return [lifts[first, second] if (first, second) in lifts else 1 / (1 + lifts[second, first]) - 1]
     value = {e["system"]: e["value"] for e in study["estimates"] if e["metric"] == study["primary"]}
     return [value[row["first"]] / value[row["second"]] - 1] if value[row["second"]] else []
 
@@ -134,10 +138,9 @@ def of_rows(strip: list[str], study: dict[str, Any], names: list[str]) -> list[s
     headline, several, found = study["headline"], len(study["order"]) > EACH, []
     for row in strip:
         name = plain(re.search(r"<th[^>]*>(.*?)</th>", row)[1])
-        if name == "(a constant)":  # which a row of the table of metrics has
-            continue
         own = [name] if name in study["order"] and not several else study["order"]
         known = [*of_systems(study, own), *(2 * one["level"] - 1 for one in headline if "level" in one)]
+        known = constants(study) if name == "(a constant)" else known
         pairs = [one for one in headline if several or name in (one["first"], one["second"])]
         known += [*numbers_of(pairs), *(-number for number in numbers_of(pairs))]
         shares = [share for one in pairs for share in [*relative_of(study, one), *turned(study, one)]]
@@ -146,23 +149,14 @@ def of_rows(strip: list[str], study: dict[str, Any], names: list[str]) -> list[s
     return found
 
 
-def constants(results: dict[str, Any]) -> Numbers:
-    """What the findings on constant predictions say of them."""
-    said = " ".join(one["message"] for one in results["findings"] if one["code"] in ("EK332", "EK337"))
-    return [float(token.replace(",", "")) for token in re.findall(r"\d[\d,]*\.\d+", said)]
+def constants(study: dict[str, Any]) -> Numbers:
+    """The metric of a constant prediction, where there is one."""
+    return [study["constant"]] if "constant" in study else []
 
 
 def turned(study: dict[str, Any], row: dict[str, Any]) -> Numbers:
     """How far the second of two systems lies above the first, relatively."""
     return relative_of(study, {"first": row["second"], "second": row["first"]})
-
-
-def of_classes(results: dict[str, Any]) -> tuple[Numbers, Numbers]:
-    """What the results say of the leader's classes or labels, and the shares of its classes by what is predicted."""
-    leader = results["order"][0]
-    rows = [row for key in ("by_class", "by_label") for row in results.get(key, []) if row["system"] == leader]
-    cells = results.get("confusion", {}).get(leader, []) if "by_class" in results else []
-    return [*numbers_of(rows)], [cell / sum(row) for row in cells for cell in row if sum(row)]
 
 
 def faults(page: str, results: dict[str, Any]) -> list[str]:
@@ -186,11 +180,11 @@ def faults(page: str, results: dict[str, Any]) -> list[str]:
     for study, strip in zip(parts, screen.strips, strict=True):
         found += of_rows(strip, study, [*names, f"±{(margin(results) or [0])[0]:g}"])
     for turn in screen.turns:
-        numbers, shares = of_classes(results) if "order" in results else ([], [])
-        numbers += [
+        weakest = [*numbers_of(results.get("weakest", {}))]
+        numbers = [
             n for study in parts for n in (*constants(results), *counts(study), *of_systems(study, study["order"]))
         ]
-        found += untraced(turn, names, numbers, [*shares, *relative(parts[0])])
+        found += untraced(turn, names, [*weakest, *numbers], [*weakest, *relative(parts[0])])
     return found + [note for note in screen.notes if not any(text in note for text in texts if len(text) > 40)]
 
 
