@@ -95,6 +95,9 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     about = "compare two reports, or those of two folders by name, unit by unit"
     _add_diff(commands.add_parser("diff", help=about, epilog=STATUS), notebooks)
     _add_check(commands.add_parser("check", help="say whether a report keeps the rules of a policy", epilog=KEPT))
+    index = commands.add_parser("index", help="write one page, index.html, of all reports in a folder")
+    index.add_argument("folder", type=Path, metavar="FOLDER", help="where reports lie, also in folders of it")
+    index.set_defaults(run=_index)
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
@@ -237,6 +240,12 @@ def _check(options: argparse.Namespace) -> int:
     from evalkit.commands import gates
 
     return gates.main(options)
+
+
+def _index(options: argparse.Namespace) -> int:
+    from evalkit.commands import index
+
+    return index.main(options)
 
 
 def _parameters(options: argparse.Namespace) -> int:

@@ -290,3 +290,34 @@ def test_the_page_shows_each_rule_with_both_limits(tmp_path):
     said = first_screen.verdict(study).text
     assert said.startswith("fail: gate: policy.toml: 2 rules: not met by mae.high <= 1")
     assert "limits at 97.5%" in said
+
+
+# The index ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_index_is_one_small_page_of_all_reports(tmp_path, capsys):
+    assert command.main(["index", str(tmp_path)]) == 2
+    assert "must have the results of reports" in capsys.readouterr().err
+    paths = []
+    for day, moved in (("01", 0.0), ("02", 0.5), ("03", 1.0)):
+        (tmp_path / day).mkdir()
+        study = ek.rating(forecasts(a=moved), metrics="mae", data_date=f"2026-01-{day}", title=f"Day {day} & <more>")
+        paths.append(saved("rating", tmp_path / day, study)[0])
+    study = ek.diff(*paths[:2], gate="not worse")
+    (tmp_path / "diff.json").write_text(json.dumps(plain(page("diff").results(study).results)))
+    (tmp_path / "other.json").write_text("[1]")
+    (tmp_path / "broken.json").write_text("{")
+    assert command.main(["index", str(tmp_path)]) == 0
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    rows = re.findall(
+        r'<tr><th scope="row">.*?(?=<tr>|</tbody>)', text.split("All reports</caption>")[1].split("</table>")[0]
+    )
+    assert [re.search(r'href="(.*?)\.html"', row)[1] for row in rows] == ["03/rating", "02/rating", "01/rating", "diff"]
+    assert "Day 03 &amp; &lt;more&gt;" in rows[0]
+    assert '<a href="diff.html">' in rows[1]
+    assert ("failed" in rows[3], "http" in text) == (True, False)
+    results = json.loads(paths[0].read_text())
+    for n in range(200):
+        (tmp_path / f"{n}.json").write_text(json.dumps(results))
+    assert command.main(["index", str(tmp_path)]) == 0
+    assert (tmp_path / "index.html").stat().st_size < 400_000

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import readme_table as tables
 import results_schema
+import yaml
 from frozen import freeze
 from jsonschema import Draft202012Validator
 from readme_table import README
@@ -128,6 +129,10 @@ def named_tables():
         "forecasts": pd.DataFrame({"user_id": np.arange(400) // 4, "actual": rows["score_old"]} | said),
         "monday": rows,
         "today": rows[20:].assign(score_new=lambda t: t["score_new"] + rng.normal(size=380) / 100),
+        "model": rows[["id", "label", "country"]].assign(score=rows["score_old"]),
+        "successor": rows[["id", "label", "country"]].assign(  # in one country it has turned to noise
+            score=np.where(rows["country"] == "fr", rng.random(400), rows["score_old"])
+        ),
         "models": pd.DataFrame({"id": range(50)} | {f"m{i:03}": rng.normal(i / 200, 1, 50) for i in range(200)}),
     }
 
@@ -160,11 +165,33 @@ def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files()
     text = page.read_text("utf-8")
-    for name, code in re.findall(r"```python\n# (\w+\.py)\n(.*?)```", text, re.DOTALL):
+    for name, code in re.findall(r"```(?:python|toml)\n# (\w+\.\w+)\n(.*?)```", text, re.DOTALL):
         Path(name).write_text(code)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     commands = "\n".join(re.findall(COMMAND, text, re.MULTILINE))
-    subprocess.run(["bash", "-ec", commands], check=True, timeout=900)
+    said = subprocess.run(["bash", "-ec", commands], check=True, timeout=900, stdout=subprocess.PIPE, text=True).stdout
+    if page.stem == "releases":
+        a_regression_is_named(said, re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])
+
+
+def a_regression_is_named(said, workflow):
+    """The policy and the gate of the diff fail; both name the country, and so does the workflow's summary."""
+    assert said.count("exit status 3") == 2
+    before, after = said.split("## classification: ")[1:]
+    assert before.startswith("policy.toml: 3 rules: kept")
+    assert after.startswith("policy.toml: 3 rules: not kept: roc_auc.low >= 0.65, roc_auc.low >= 0.70 in every country")
+    results = {
+        row["slice"]: row["result"]
+        for row in json.loads(Path("reports/diff.json").read_text())["gate"]["rules"][1]["statements"]
+    }
+    assert results == {"de": "pass", "fr": "fail"}
+    index = Path("reports/index.html").read_text()
+    assert all(f'href="{name}.html"' in index for name in ("before/classification", "after/classification", "diff"))
+    steps = [step["run"] for step in yaml.safe_load(workflow)["jobs"]["evaluate"]["steps"] if "run" in step][1:]
+    summary = {**os.environ, "GITHUB_STEP_SUMMARY": "summary.md"}
+    ended = [subprocess.run(["bash", "-ec", step], env=summary, timeout=300).returncode for step in steps]
+    assert ended == [0, 3, 0]
+    assert "fail" in next(row for row in Path("summary.md").read_text().splitlines() if "country fr" in row)
 
 
 def test_the_policy_of_the_docs_is_read(tmp_path):

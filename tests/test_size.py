@@ -15,7 +15,7 @@ EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, token
 LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_491,
-    "commands": 562,
+    "commands": 676,
     "drawing": 1_548,
     "findings": 81,
     "metrics": 2_055,
@@ -27,10 +27,10 @@ LINES = {
     "reading": 6_278,
     "statistics": 4_191,
     "studies": 6_345,
-    "top": 1_037,
+    "top": 1_043,
 }
-MODULES = 170
-TESTS = 18_740
+MODULES = 171
+TESTS = 18_790
 
 
 @cache

@@ -4,7 +4,7 @@ import glob
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -162,7 +162,7 @@ def status(outcomes: Sequence[Outcome]) -> int:
 def table(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> str:
     """One line per report: its name, how it ended, and what its first comparison says."""
     rows = [("report", "status", "verdict")]
-    rows += [(p.name, ENDED[o.status], _verdict(o)) for p, o in zip(planned, outcomes, strict=True)]
+    rows += [(p.name, ENDED[o.status], _said_of(o)) for p, o in zip(planned, outcomes, strict=True)]
     wide = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{name:<{wide[0]}}  {ended:<{wide[1]}}  {said}".rstrip() for name, ended, said in rows)
 
@@ -182,8 +182,8 @@ def _records(name: str, outcome: Outcome) -> list[dict[str, Any]]:
     of |= {"verdict": results["verdict"]["word"]} if "verdict" in results else {}
     of |= {"message": " ".join(outcome.messages)} if outcome.messages else {}
     said: list[tuple[Any, Sequence[str]]]
-    said = [(row, ROW) for part in _parts(results) for row in part.get("headline") or []]
-    said = said or [(row, OF_SYSTEM) for part in _parts(results) for row in (part.get("estimates") or [])[:1]]
+    said = [(row, ROW) for part in parts(results) for row in part.get("headline") or []]
+    said = said or [(row, OF_SYSTEM) for part in parts(results) for row in (part.get("estimates") or [])[:1]]
     return [of | {name: row[name] for name in names if name in row} for row, names in said] or [of]
 
 
@@ -202,19 +202,21 @@ def write(rows: Sequence[dict[str, Any]], folder: Path) -> None:
 ENDED = {DONE: "done", FAILED: "failed", REFUSED: "refused", GATE: "gate failed"}
 
 
-def _verdict(outcome: Outcome) -> str:
-    if outcome.results is None:
-        return _cut(" ".join(outcome.messages))
-    results = outcome.results
+def _said_of(outcome: Outcome) -> str:
+    return _cut(" ".join(outcome.messages)) if outcome.results is None else verdict(outcome.results)
+
+
+def verdict(results: Mapping[str, Any]) -> str:
+    """What the results of a report say in a line: its verdict, its first comparisons, or its first number."""
     if trust := results.get("verdict"):
         return f"{trust['word']}: {trust['because']}"
-    headlines = [part["headline"] for part in _parts(results) if part.get("headline")]
+    headlines = [part["headline"] for part in parts(results) if part.get("headline")]
     return "; ".join(_comparison(rows[0]) for rows in headlines) or _value(results)
 
 
-def _parts(results: dict[str, Any]) -> list[dict[str, Any]]:
+def parts(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What has a headline of its own: the report, or the log and the users of an interleaving report."""
-    return [part for part in (results, results.get("log"), results.get("users")) if isinstance(part, dict)]
+    return [part for part in (results, results.get("log"), results.get("users")) if isinstance(part, Mapping)]
 
 
 def _comparison(row: dict[str, Any]) -> str:
@@ -224,7 +226,7 @@ def _comparison(row: dict[str, Any]) -> str:
     return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
 
 
-def _value(results: dict[str, Any]) -> str:
+def _value(results: Mapping[str, Any]) -> str:
     """The first estimate of a report without a comparison."""
     rows = results.get("estimates") or []
     return f"{rows[0]['system']}: {rows[0]['metric']} {rows[0]['value']:.3g}" if rows and rows[0]["value"] else ""
@@ -244,5 +246,8 @@ def main(options: Any) -> int:
             system.clean(spill)
     if options.each is not None and any(outcome.page for outcome in outcomes):
         write(records(planned, outcomes), options.folder)
+        from evalkit.commands import index
+
+        index.write(options.folder)
     print(f"\n{table(planned, outcomes)}", file=sys.stderr)
     return status(outcomes)
