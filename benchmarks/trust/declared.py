@@ -127,6 +127,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("nine systems", "picked: the", CHOSEN, measured.BEST, least=0.82),
 )
 EXACT = "the test is exact, and so few units have few values of p"
+STEPS = "the test is exact, and values of few steps have few sums; a mid-p rejects 5.2 to 5.3%, but has no bound"
 CAUSES: tuple[Named, ...] = (
     Named("largest distance", "ks", "the largest of many distances is biased upward: the limits are never short"),
     Named("", "nadeau", "ten folds: the correction for shared training rows is larger than what learners here share"),
@@ -134,6 +135,8 @@ CAUSES: tuple[Named, ...] = (
     Named("", "by fold", "the correction for shared training rows is larger than what these learners share"),
     Named("", "any of the family", "Holm's adjustment knows nothing of how the comparisons go together"),
     Named("", "any position, adjusted", "positions 1 and 2 are one coin and count as two"),
+    Named("answers, five draws", "difference", STEPS),
+    Named("questions by task", "difference", STEPS),
     Named("n = 10", "difference", EXACT),
     Named("shares", "", "a discrete share: few values"),
     Named("", "other test: sign", EXACT),
