@@ -272,12 +272,14 @@ def unpacked(path: Path) -> Any:
 
 
 def plain(path: Path) -> Path:
-    """The path without the suffix of a packing.
+    """The path without the suffixes of packings.
 
     >>> plain(Path("runs/samples_gsm8k.jsonl.gz")).name, plain(Path("bm25.run")).name
     ('samples_gsm8k.jsonl', 'bm25.run')
     """
-    return path.with_suffix("") if path.suffix.lower() in PACKED else path
+    while path.suffix.lower() in PACKED:
+        path = path.with_suffix("")
+    return path
 
 
 @cache
