@@ -30,7 +30,7 @@ LINES = {
     "top": 1_045,
 }
 MODULES = 171
-TESTS = 18_790
+TESTS = 18_792
 
 
 @cache
