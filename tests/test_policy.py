@@ -214,7 +214,7 @@ REPORTS = {
         "brier not worse than logistic within 0.01",
         "f1.high <= 1",
     ],
-    "ranking": ["ndcg@10.low >= 0.5", "average_precision better than lda_cosine"],
+    "ranking": ["ndcg@10.low >= 0.5", "map better than lda_cosine"],
     "rating": ["rmse.high <= 99", "mae not worse than mean"],
     "significance": ["none of severity severe"],
     "validation": ["accuracy.low >= 0.5", "trusted"],
@@ -290,6 +290,12 @@ def test_the_page_shows_each_rule_with_both_limits(tmp_path):
     said = first_screen.verdict(study).text
     assert said.startswith("fail: gate: policy.toml: 2 rules: not met by mae.high <= 1")
     assert "limits at 97.5%" in said
+
+
+def test_a_gate_is_about_the_table_that_has_the_baseline():
+    study = ek.interleaving(world="none", baseline="paying", gate="better")
+    assert study.gate.words == "visits_per_year: every system better against paying"
+    assert study.gate.failed == ([] if study.users.headline["verdict"].tolist() == ["better"] else ["free"])
 
 
 # The index ------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, token
 LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_491,
-    "commands": 676,
+    "commands": 677,
     "drawing": 1_548,
     "findings": 81,
     "metrics": 2_055,
@@ -26,11 +26,11 @@ LINES = {
     "parameters": 1_017,
     "reading": 6_278,
     "statistics": 4_191,
-    "studies": 6_345,
+    "studies": 6_348,
     "top": 1_045,
 }
 MODULES = 171
-TESTS = 18_792
+TESTS = 18_796
 
 
 @cache

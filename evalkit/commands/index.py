@@ -83,7 +83,7 @@ def read(folder: Path) -> Iterator[Entry]:
 
 
 def page(entries: Sequence[Entry], of: str) -> str:
-    """The page: every report in a table that sorts and filters, then each series over time."""
+    """The page: every report in a table that sorts and filters, then each series of several over time."""
     import nbformat.v4 as notebooks
 
     from evalkit.drawing import tables
@@ -91,7 +91,8 @@ def page(entries: Sequence[Entry], of: str) -> str:
     asked = f"What do the {len(entries)} reports say, and how do their first numbers move?"
     cells = [_shown(tables.stack([tables.heading(f"Reports in {of}", asked), listing(entries)]))]
     for (kind, metric), some in groupby(entries, key=lambda entry: entry.series):
-        cells += [notebooks.new_markdown_cell(f"## {kind}: {metric}"), _shown(over_time(metric, [*some]))]
+        if len(series := [*some]) > 1:
+            cells += [notebooks.new_markdown_cell(f"## {kind}: {metric}"), _shown(over_time(metric, series))]
     return report.page(notebooks.new_notebook(cells=cells))
 
 

@@ -234,7 +234,7 @@ def gate(study: Any) -> list[Html]:
         return []
     kept = "met" if judged.passed else f"not met by {listed(judged.failed)}".removesuffix(" by ")
     words = tables.verdict("pass" if judged.passed else "fail", Cell(f"gate: {judged.words}: {kept}"))
-    return [words, *([rules(judged)] if judged.level else [])]
+    return [words, *([tables.folded("Each rule", rules(judged))] if judged.level else [])]
 
 
 def rules(judged: Judged) -> Html:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evalkit.arrays import InputError, ParameterError
+from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.numbers import percent
 from evalkit.parameters.kinds import did_you_mean
@@ -216,21 +217,23 @@ def _of_systems(claim: Bound, studies: Sequence[Study]) -> Iterator[Statement]:
 
 @statements.register(Against)
 def _of_pairs(claim: Against, studies: Sequence[Study]) -> Iterator[Statement]:
-    for study, chosen in _measured(claim.metric, studies):
+    able = [study for study in studies if (claim.second or study.settings.baseline) in study.systems]
+    for study, chosen in _measured(claim.metric, able or studies):
         if chosen.metric.best == "neither":
             raise ParameterError(f"{chosen.label} has no better direction")
         if claim.words == "better or equivalent" and not (claim.within or study.settings.margin):
             raise ParameterError("'better or equivalent' needs a margin, such as margin=0.01")
-        pairs = dict(study.against(chosen, claim.second))
+        pairs, parts = dict(study.against(chosen, claim.second)), _parts(claim.column, study)
         for name in _some(claim.system, [*pairs]):
-            yield from (
-                Statement(claim, study, chosen, name, pairs[name], part) for part in _parts(claim.column, study)
-            )
+            yield from (Statement(claim, study, chosen, name, pairs[name], part) for part in parts)
 
 
 def _measured(label: str | None, studies: Sequence[Study]) -> Iterator[tuple[Study, Chosen]]:
     """The studies that have a metric, and the metric; None: the one that decides."""
     every = {chosen.label: chosen for study in studies for chosen in study.settings.metrics}
+    if label is not None and label not in every:
+        name, at, cut = label.partition("@")
+        label = f"{lookup.ALIASES.get(name, name)}{at}{cut}"
     if label is not None and label not in every:
         near = did_you_mean(label, every)
         raise ParameterError(f"{label} is none of the metrics {', '.join(every)}{near}")
