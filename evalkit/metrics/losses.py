@@ -33,8 +33,8 @@ def absolute_percentage(actual: Floats, forecast: Floats) -> Floats:
 def symmetric_percentage(actual: Floats, forecast: Floats) -> Floats:
     """2 |actual - forecast| / (|actual| + |forecast|), 0 if both are 0. The mean is the sMAPE, from 0 to 2.
 
-    >>> symmetric_percentage(np.array([3.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0]))
-    array([1., 0., 2.])
+    >>> symmetric_percentage(np.array([3.0, 0.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0, -2.0]))
+    array([1., 0., 2., 2.])
     """
     whole = np.abs(actual) + np.abs(forecast)
     return 2 * absolute(actual, forecast) / np.where(whole > 0, whole, 1.0)
