@@ -302,7 +302,7 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
     >>> r.mean, r.low, r.high
     (2.0, array([-inf,  -1.]), array([inf,  1.]))
     """
-    order = np.lexsort([count, -total if _backwards(total) else total])
+    order, own_mirror = _drawn_order(total, count)
     total, count = total[order], count[order]
     bits = b"" if total.size <= ENUMERATED else random_bits(total.size, rng, draws)
     sizes, rows = remembered(_sizes, count.size)(count.tobytes(), bits), float(count.sum())
@@ -314,14 +314,24 @@ def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int
         np.minimum(flipped, kept, out=low[part])
         np.maximum(flipped, kept, out=high[part])
     low[sizes.everywhere], high[sizes.everywhere] = -np.inf, np.inf
+    if own_mirror and bits:
+        half = slice(sizes.draws // 2)
+        low[half], high[half] = -high[half.stop : 2 * half.stop], -low[half.stop : 2 * half.stop]
     return Ranges(low, high, rounding, mean)
 
 
-def _backwards(total: Floats) -> bool:
-    """Whether of `total` and −`total` the second is the one whose signs are drawn, so that both get the same draws."""
-    ascending = np.sort(total)
-    apart = np.flatnonzero(ascending + ascending[::-1])  # where the sorted values of the two differ
-    return bool(apart.size) and bool(ascending[apart[-1]] + ascending[::-1][apart[-1]] < 0)
+def _drawn_order(total: Floats, count: Floats) -> tuple[Ints, bool]:
+    """The order in which units get their signs, one for `total` and −`total`; and whether both are the same units.
+
+    >>> [_drawn_order(np.array(total), np.ones(2)) for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0])]
+    [(array([0, 1]), False), (array([0, 1]), False), (array([1, 0]), True)]
+    """
+    forth, back = (np.lexsort([count, side]) for side in (total, -total))
+    for side, other in ((total[forth], -total[back]), (count[forth], count[back])):
+        apart = np.flatnonzero(side != other)
+        if apart.size:
+            return (forth if side[apart[-1]] > other[apart[-1]] else back), False
+    return forth, True
 
 
 @dataclass(frozen=True, eq=False)
