@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from itertools import starmap
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from evalkit.studies import (
     beyond_relevance,
     classification,
     diagnostics,
+    diff,
     interleaving,
     paired,
     ranking,
@@ -63,9 +66,21 @@ Frame = Callable[[Any], Iterable[Number]]
 
 def study(world: World, inputs: Inputs) -> Any:
     """The study of a sample, as a notebook reads it."""
+    if world.report == "diff":
+        return _of_days(world, inputs)
     asked, study_of = READ[world.report]
     read = study_of(asked.of({**inputs, **world.parameters}), world.limits)
     return (read.log or read.users) if world.report == "interleaving" else read
+
+
+def _of_days(world: World, inputs: Inputs) -> Any:
+    """The diff of the reports of two days, by way of their files of units."""
+    asked, study_of = READ[world.of]
+    with TemporaryDirectory() as folder:
+        paths = {day: Path(folder) / f"{day}.units.parquet" for day in inputs}
+        for day, path in paths.items():
+            study_of(asked.of({"preds": inputs[day], **world.parameters}), world.limits).write_units(path)
+        return diff.study_of(parameters.Diff.of(paths), world.limits)
 
 
 def numbers(of: Any, frames: Iterable[str]) -> Iterator[Number]:
@@ -120,6 +135,18 @@ def _apart_points(of: Any) -> Iterator[Number]:
         yield Number("apart", chosen.label, first - second, np.nan, np.nan)
 
 
+def _days_apart(of: Any) -> Iterator[Number]:
+    """The difference of two days that are not alike."""
+    for row in _tuples(of.comparisons):
+        yield Number("apart", row.metric, row.difference, row.low, row.high)
+
+
+def _days_apart_points(of: Any) -> Iterator[Number]:
+    """The same over all units of both days, without limits."""
+    for row in of.account.itertuples():
+        yield Number("apart", row.metric, row.change, np.nan, np.nan)
+
+
 def _rows(table: str, frame: pd.DataFrame, names: Iterable[str]) -> Iterator[Number]:
     """The rows of a frame with limits, each named by the columns that do; by its place where that is a number."""
     for number, row in enumerate(frame.to_dict("records")):
@@ -158,6 +185,7 @@ VALUES: dict[str, Frame] = {
     "lists": _lists,
     "values": _estimates,
     "apart": _apart,
+    "days_apart": _days_apart,
     "elsewhere": lambda of: _rows("elsewhere", _alone(of).elsewhere, ["base_rate", "metric"]),
     "gains": lambda of: _rows("lift", _alone(of).gains, ["depth"]),
     "by_class": lambda of: _each_class("class", _alone(of).by_class, "class"),
@@ -173,7 +201,7 @@ VALUES: dict[str, Frame] = {
 }
 
 
-POINTS: dict[str, Frame] = {"values": _points, "apart": _apart_points}
+POINTS: dict[str, Frame] = {"values": _points, "apart": _apart_points, "days_apart": _days_apart_points}
 
 # Differences and tests ----------------------------------------------------------------------------------------------
 
@@ -182,6 +210,12 @@ def _comparisons(of: Any) -> Iterator[Number]:
     for row in _tuples(of.comparisons):
         if {row.first, row.second} == {FIRST, SECOND}:
             yield _signed("difference", row.metric, row, row.p)
+
+
+def _days(of: Any) -> Iterator[Number]:
+    """The difference of two days that are alike."""
+    for row in _tuples(of.comparisons):
+        yield Number("difference", row.metric, row.difference, row.low, row.high, row.p, 0.0)
 
 
 class Row(NamedTuple):
@@ -359,6 +393,7 @@ def _unlike(of: Any) -> Iterator[Number]:
 
 TESTS: dict[str, Frame] = {
     "differences": _comparisons,
+    "days": _days,
     "against": _against,
     "power": _power,
     "planned": _planned,

@@ -24,7 +24,7 @@ class World:
     draw: (rng, n) -> the report's inputs for n units. n: units of a sample. parameters: of the report. frames: what is
     read of its study, of `numbers_of.FRAMES`. many, large: units of each of the large samples from which the true
     values are taken, and how many samples. own: the true values are those of samples of this very size.
-    limits: of the study, small for tables that are as good as large.
+    limits: of the study, small for tables that are as good as large. of: the report of both days of a diff.
     """
 
     name: str
@@ -37,6 +37,7 @@ class World:
     large: int = 6
     own: bool = False
     limits: Limits = USUAL
+    of: str = ""
 
     @property
     def kind(self) -> str:

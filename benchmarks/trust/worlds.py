@@ -2,6 +2,7 @@
 
 from found_cells import FOUND
 from large_worlds import LARGE
+from of_days import DAYS
 from of_folds import accuracies, folds, grouped, holdout, repeated
 from of_rows import (
     BINARY,
@@ -271,4 +272,5 @@ WORLDS = (
     *_power(),
     *FOUND,
     *LARGE,
+    *DAYS,
 )
