@@ -92,6 +92,8 @@ def intervals(frame: pd.DataFrame, ax: Any, *, label: str, zero: bool, sides: Si
         note(ax, f"{sides[1]} →", (0, 1), (5, 2), ha="left", **above)
     ax.set_yticks(range(len(frame)), [short(name, 48) for name in frame["name"]])
     ax.set(ylim=(len(frame) - 0.4, -0.6))
+    if np.ptp(ax.get_xlim()) < 0.05:  # ticks have four decimals or more
+        ax.locator_params(axis="x", nbins=4)
     ax.grid(axis="x", color="#ddd", linewidth=0.6)
     ax.set_xlabel(short(label, 64), loc="right")
     return ax

@@ -1,5 +1,6 @@
 """The words, tables and figures of the page of a diff."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,12 +18,14 @@ from evalkit.studies.diff import Diff, date_of, shown
 
 page.offered(__name__)
 
+DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")  # SHA-256; the JSON has all of it
+
 
 def title(study: Diff) -> Html:
     """The title and what was asked."""
     old, new = (shown(file) for file in (study.old, study.new))
     dates = [f"{shown(file)}: data of {date}" for file in (study.old, study.new) if (date := date_of(file))]
-    units = counted(study.account["common"].max(), f"common {study.unit_name}")
+    units = counted(study.account["common"].iloc[0], f"common {study.unit_name}")
     asked = f"What changed between two {study.new.about['report']} reports, by {study.primary.label}, on {units}?"
     return tables.heading(study.p.title or f"Diff: {new} against {old}", asked, *filter(None, [study.p.note, *dates]))
 
@@ -83,10 +86,16 @@ def _alone(study: Diff) -> Iterator[Finding]:
 def causes(study: Diff) -> Html:
     """The inputs of both reports, and what else differs in what made them."""
     frame = study.changes[~study.changes["same"] | (study.changes["kind"] == "input")]
-    columns = named("kind | what w | old w | new w")
+    columns = named("kind | what w")
+    columns |= {side: _facts(side) for side in ("old", "new")}
     columns[""] = each(lambda row: Cell("the same" if row["same"] else "differs", kind="text"))
     note = f"The other {study.others} facts (parameters, definitions, unit, versions) are the same."
     return tables.folded("What made the two reports", of_rows("Inputs, and what differs", frame, columns, note))
+
+
+def _facts(side: str) -> Column:
+    """What made one side, with the beginning of each SHA-256."""
+    return each(lambda row: Cell(DIGEST.sub(r"\1…", row[side]), kind="text"))
 
 
 def account(study: Diff) -> Html:

@@ -23,6 +23,7 @@ from evalkit.studies.study import Study
 page.offered(__name__)
 
 
+SAME = "no difference"
 EACH = 8  # systems with a row of their own; of more those with one verdict share a row
 NAMED = 3  # more systems than a sentence holds
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
@@ -135,7 +136,9 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     same = page.places(study, metric)
     a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     first, second = map(shortened, names)
-    match row["verdict"]:
+    match _said(row):
+        case "no difference":
+            return f"{first} and {second} do not differ in {metric}: both have {a}."
         case "equivalent":
             inside = percent(diagnostics.equivalence_level(study))
             margin = f"the {inside} interval of their difference lies within {_margin(study)}"
@@ -188,12 +191,16 @@ def _of_leader(study: Study) -> str:
 
 
 def _against_baseline(study: Study) -> str:
-    by_word = study.headline.groupby("verdict", sort=False)["first"].agg(list)
+    rows = study.headline
+    by_word = rows.groupby([_said(row) for row in rows.to_dict("records")], sort=False)["first"].agg(list)
     parts = [
         f"{_several(study, by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} {BETWEEN[word]} it"
         for word in ("better", "equivalent", "worse")
         if word in by_word
     ]
+    if SAME in by_word:
+        verb = "does" if len(by_word[SAME]) == 1 else "do"
+        parts.append(f"{_several(study, by_word[SAME])} {verb} not differ from it")
     if "cannot tell" in by_word:
         rest = by_word["cannot tell"]
         verb = "are" if len(rest) > NAMED else "is"
@@ -319,10 +326,10 @@ def _result(study: Study, name: str, against: Against) -> Result:
         same = numbers.of_frame(study.headline, "difference")
         difference = tables.with_interval(row["difference"], row["low"], row["high"], signed, same)
         aside, below = _beside(study, row)
-        cells += [replace(difference, below=aside), replace(_word(row["verdict"]), below=below)]
+        cells += [replace(difference, below=aside), replace(_word(_said(row)), below=below)]
     elif against:
         cells += ["", "baseline" if study.settings.baseline else _top(study)]
-    return Result(Cell(shortened(name)), [(name, point)], cells, row["verdict"] if row else "")
+    return Result(Cell(shortened(name)), [(name, point)], cells, _said(row) if row else "")
 
 
 def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -355,6 +362,12 @@ def _one(study: Study, rows: list[Result]) -> Result:
     names = Cell(counted(len(rows), study.compares), below=(listed((row.name.text for row in rows), NAMED),))
     points = [point for row in rows for point in row.points]
     return Result(names, points, [*cells, *(_word(first.tone) for _ in first.cells[2:])], first.tone)
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    """The verdict of a comparison; that there is no difference where not one unit has any."""
+    nothing = row["verdict"] == "cannot tell" and row["difference"] == row["low"] == row["high"] == 0
+    return SAME if nothing else str(row["verdict"])
 
 
 def _word(verdict: str) -> Cell:

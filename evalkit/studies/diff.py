@@ -28,6 +28,7 @@ from evalkit.studies.unit_files import Joined, UnitFile
 
 SAMPLE: dict[str, Any] = {side: system.bundled_root() / "data" / "two_days" / side for side in ("old", "new")}
 OLD_REPORT = "the old report"
+EACH = 4  # systems of which the first screen has both sides
 MOST = 500  # units that moved, as a page lists them
 UNHASHED = "unknown"  # what is not a file
 UNREAD = ("title", "note", "data_date", "gate", "units")  # parameters of a report that change no number of its units
@@ -167,8 +168,8 @@ class Diff(Shown, Study):
 
     @property
     def order(self) -> list[str]:  # type: ignore[override]
-        """The sides of these systems."""
-        return self.having(self.primary)
+        """The sides of these systems; of many the new ones, so that each has a row of the first screen."""
+        return [name for pair in self.pairs for name in (pair if len(self.pairs) <= EACH else pair[:1])]
 
     def having(self, chosen: Chosen) -> list[str]:
         """The sides of the systems that have a metric."""
@@ -370,9 +371,10 @@ def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
     tables = [name for name, entry in parameters.REPORTS[about["report"]].options().items() if entry.kind is DATA]
     facts = {("unit", "unit"): ", ".join(about["unit"].values())}
     for source in about.get("inputs", []):
-        role = next((name for name in tables if str(given.get(name, "")) == source["name"]), tables[0])
+        own = PurePath(source["name"]).name
+        role = next((name for name in tables if PurePath(str(given.get(name, ""))).name == own), tables[0])
         number = sum(what.startswith(role) for kind, what in facts if kind == "input") + 1
-        text = f"{PurePath(source['name']).name}, {source['rows']:,} rows, SHA-256 {source['sha256'] or UNHASHED}"
+        text = f"{own}, {source['rows']:,} rows, SHA-256 {source['sha256'] or UNHASHED}"
         facts["input", f"{role} {number}"] = text
     facts |= {("parameter", name): str(value) for name, value in given.items() if name not in (*tables, *UNREAD)}
     for label, of in file.metrics.items():
