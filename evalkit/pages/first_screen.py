@@ -283,14 +283,14 @@ def link(text: str, place: str) -> Cell:
 # The strip of results -------------------------------------------------------------------------------------------------
 
 Against = Mapping[str, dict[str, Any]]  # the comparison of each system with the baseline, or with the leader
-TURNED = {"better": "worse", "worse": "better"}
 
 
 def strip(study: Study) -> Html:
     """A row for each system with the metric that decides and the verdict; of many a row for each verdict."""
     label = study.primary.label
     side = "first" if study.settings.baseline else "second"
-    against = {row[side]: _turned(study, row) for row in study.headline.to_dict("records")}
+    compared = study.headline.to_dict("records")
+    against = {row[side]: row if study.settings.baseline else diagnostics.turned(row) for row in compared}
     heads: list[tables.Head] = [study.compares, page.metric_head(study.primary)]
     if against:
         heads += [f"difference from {shortened(study.settings.baseline or study.leader)}", "verdict"]
@@ -304,16 +304,6 @@ def strip(study: Study) -> Html:
     n = numbers.sample_sizes(study.estimates[study.estimates["metric"] == label]["n"], study.unit_name)
     caption = f"{label} with its {percent(study.settings.level)} interval, {n}"
     return tables.stack([strips.strip(caption, heads, rows, constant), *_below(study, against)])
-
-
-def _turned(study: Study, row: dict[str, Any]) -> dict[str, Any]:
-    """The comparison of a system with the baseline as it is, and one with the leader the other way round."""
-    if study.settings.baseline:
-        return row
-    turned = {"first": row["second"], "second": row["first"], "verdict": TURNED.get(row["verdict"], row["verdict"])}
-    lifts = {"lift": "lift", "lift_low": "lift_high", "lift_high": "lift_low"} if "lift" in row else {}
-    turned |= {name: 1 / (1 + row[other]) - 1 if row[other] > -1 else math.nan for name, other in lifts.items()}
-    return row | turned | {"difference": -row["difference"], "low": -row["high"], "high": -row["low"]}
 
 
 def _result(study: Study, name: str, against: Against) -> Result:

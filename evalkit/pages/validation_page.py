@@ -20,6 +20,7 @@ from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.tables import rules
+from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, ONE_OUT, OUTSIDE, Validation
 from evalkit.studies.resplits import OUT_OF_BAG, Unfitted
@@ -80,7 +81,7 @@ def _strip(study: Validation) -> Html:
         e = study.estimate(study.primary, name)
         row = study.answer if name == subject else vars(e)
         point = (row["value"], row["low"], row["high"])
-        word = first_screen.TURNED.get(words.get(name, ""), words.get(name, ""))
+        word = diagnostics.TURNED.get(words.get(name, ""), words.get(name, ""))
         cells = [with_interval(*point, places=places), Cell(word, tag="strong") if word else ""]
         rows.append(Result(Cell(name), [(name, point)], cells, word))
     what = f"{subject}: {study.answer['what']}"

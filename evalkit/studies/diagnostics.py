@@ -27,6 +27,7 @@ FAR = 5  # and is much too small below 5 skewness²
 FEW = 20  # units below which an interval depends on distributional assumptions
 SCALE = 30  # times as large, from which two systems could have two units
 FEW_ROWS = 25  # of a class or label, below which intervals of its precision hold it less often than they say
+TURNED = {"better": "worse", "worse": "better"}  # verdicts of a comparison the other way round
 Ends = tuple[float, float]
 
 
@@ -259,6 +260,15 @@ def deciding(study: Study, system: str) -> pd.Series:
     """A system's estimate of the metric that decides."""
     frame = study.estimates
     return frame[(frame["metric"] == study.primary.label) & (frame["system"] == system)].iloc[0]
+
+
+def turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A comparison the other way round: of the second system with the first."""
+    words = {"first": row["second"], "second": row["first"], "verdict": TURNED.get(row["verdict"], row["verdict"])}
+    ends = {"difference": -row["difference"], "low": -row["high"], "high": -row["low"]}
+    lifts = {"lift": "lift", "lift_low": "lift_high", "lift_high": "lift_low"} if "lift" in row else {}
+    ends |= {name: 1 / (1 + row[other]) - 1 if row[other] > -1 else math.nan for name, other in lifts.items()}
+    return {**row, **words, **ends}
 
 
 def relative(study: Study, row: Mapping[str, Any]) -> float:

@@ -120,7 +120,7 @@ class Recomputed(Study):
         if np.allclose(np.where(np.isfinite(ours), ours, np.nan), theirs, rtol=1e-9, atol=near, equal_nan=True):
             return ""
         shown = (printed(ends.value, ends.low, ends.high) for ends in (e, reported))
-        return "its limits cannot be recomputed from the units: they give {}, the report has {}".format(*shown)
+        return "limits recomputed from the units: {}, those of the report: {}".format(*shown)
 
     @cached_property
     def _reported(self) -> dict[tuple[str, str, str], Estimate]:
