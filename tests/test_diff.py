@@ -121,7 +121,9 @@ def test_two_days():
     rent = study.segments.set_index("slice").loc["rent"]
     assert rent["common"] == 164
     assert rent["difference"] == pytest.approx(0.0455, abs=5e-5)
-    assert study.segments.loc[study.segments["p"].idxmin(), "slice"] == "rent"
+    assert study.segments["slice"][0] == "rent"
+    assert study.segments["p"].is_monotonic_increasing
+    assert {"account", "segments"} <= {*dir(study)}
     assert study.moved["difference"].abs().is_monotonic_decreasing
     assert not study.same
 

@@ -133,7 +133,7 @@ def segments(study: Diff) -> Html:
     columns: dict[str, Column] = {"slice": each(lambda row: f"{row['segment']} {row['slice']}")}
     columns |= named("system w | old # | new #")
     columns["difference on common units"] = tables.limits("difference", "difference_low", "difference_high", signed)
-    columns |= named("adjusted p=adjusted p" + (" | mix ± | within ±" if additive else ""))
+    columns |= named("p p | adjusted p=adjusted p" + (" | mix ± | within ±" if additive else ""))
     columns["common / left / came"] = each(_sizes)
     note = page.said("diff.segments_note") if additive else page.said("diff.segments_not_additive", study)
     return of_rows(f"{study.primary.label} by segment", frame, columns, note)

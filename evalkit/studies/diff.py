@@ -111,6 +111,10 @@ class Diff(Shown, Study):
         sources = tuple(Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files)
         return cls(settings, systems, {}, p, sources, files, names, joined, partner)
 
+    def __dir__(self) -> list[str]:
+        """The documented names of a study, and those of a diff."""
+        return [*super().__dir__(), "account", "segments", "moved", "series", "changes"]
+
     @property
     def old(self) -> UnitFile:
         """The units of the old report."""
@@ -178,7 +182,7 @@ class Diff(Shown, Study):
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
         """The new and the old side of each system that has a metric; raises ParameterError for any other pair."""
         if second is not None:
-            raise ParameterError(f"a diff compares with the old report, got than {second!r}")
+            raise ParameterError(f"a diff compares with the old report: leave out than {second!r}")
         return self._pairs(chosen)
 
     def divisions(self) -> list[Slice]:
@@ -232,7 +236,8 @@ class Diff(Shown, Study):
         sides = self.both(self.primary).items()
         rows = [self._in_slice_of(name, of, part) for part in self.divisions() for name, of in sides]
         adjusted = significance.holm([row["p"] for row in rows])
-        yield from (row | {"adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True))
+        every = [row | {"adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True)]
+        yield from sorted(every, key=lambda row: row["p"] if row["p"] == row["p"] else 2.0)  # least p first, none last
 
     def _in_slice_of(self, name: str, of: Joined, where: Slice) -> Row:
         part = of.within(*where.member)

@@ -194,8 +194,8 @@ def _why(stated: Stated, row: Row, rows: float) -> str:
     held, error = row["questions"], row["error"]
     same = abs(stated.mean - row["mean"]) <= EQUAL
     reasons = (
-        (same and not abs(stated.error - error) > EQUAL, ""),  # so too where either is not known
         (stated.questions > held, f"the rows are of {held:,} of {stated.questions:,} questions"),
+        (same and not abs(stated.error - error) > EQUAL, ""),  # so too where either is not known
         (stated.reducer != "mean", f"the log takes the {stated.reducer}, not the mean"),
         (not same, "the log's mean differs from that of its scores"),
         (abs(stated.error - rows) <= EQUAL, "its standard error counts each draw as a question"),
