@@ -288,7 +288,10 @@ def mapping(name: str, value: Any) -> dict[str, str]:
     read = value_of(value) if isinstance(value, str) else value
     if isinstance(read, str):
         pairs = [part.split("=", 1) for part in read.split(",") if part.strip()]
-        read = {pair[0].strip(): pair[-1].strip() for pair in pairs if len(pair) == 2}
+        names = [pair[0].strip() for pair in pairs]
+        if twice := [one for at, one in enumerate(names) if one in names[:at]]:
+            raise ParameterError(f"{name} names {twice[0]} twice, got {value!r}")
+        read = {pair[0].strip(): pair[1].strip() for pair in pairs if len(pair) == 2}
         if len(read) < len(pairs):
             read = "not pairs"
     if read is None or isinstance(read, Mapping):

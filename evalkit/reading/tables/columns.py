@@ -129,10 +129,13 @@ class Matches:
         return InputError(f"{self.where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}{otherwise}")
 
     def each_system(self, role: str, needed: Iterable[str | tuple[str, ...]]) -> str:
-        """How to say that each system has a column, where this role alone is lacking and two columns have none."""
-        alone = [some[0] for some in self.lacking(needed)] == [role]
-        free = alone and [name for name in self.names if name not in self.columns.values()][1:]
-        return f", or for one column per system systems='NAME,NAME', or call them {role}_NAME" if free else ""
+        """How to say that each system has a column, where this role is lacking and two more columns have none."""
+        lacking = [some[0] for some in self.lacking(needed)]
+        others = ",".join(f"{other}={_near(other, self.names)}" for other in lacking if other != role)
+        free = [name for name in self.names if name not in self.columns.values()][len(lacking) :]
+        with_them = f"columns={others!r} and " if others else ""
+        how = f", or for one column per system {with_them}systems='NAME,NAME', or call them {role}_NAME"
+        return how if role in lacking and free else ""
 
 
 def match(
