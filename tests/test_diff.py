@@ -5,6 +5,7 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+import online_samples
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -210,6 +211,15 @@ def test_without_common_units_samples_are_independent(tmp_path):
     paths = [saved(ek.significance(pd.DataFrame(t)), p) for t, p in zip(shares, paths, strict=True)]
     row = ek.diff(*paths).account.iloc[0]
     assert (row["change"], row["only_old"], row["verdict"]) == (pytest.approx(0.2), 100, "better")
+
+
+def test_units_without_slices_have_no_table_of_them(tmp_path):
+    log = online_samples.log()
+    made = [ek.interleaving(part, segments="device", baseline="a") for part in (log, log[4:])]
+    study = ek.diff(*(saved(one, tmp_path / f"{i}.units.parquet") for i, one in enumerate(made)))
+    assert [*study.old.segments] == ["device"]
+    assert not len(study.segments)  # the units are users, who have several devices
+    assert diff_page.segments(study).html == ""
 
 
 def test_a_series_has_every_report(tmp_path):

@@ -234,10 +234,11 @@ class Diff(Shown, Study):
         mean of the other (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
         """
         sides = self.both(self.primary).items()
-        rows = [self._in_slice_of(name, of, part) for part in self.divisions() for name, of in sides]
+        every = (self._in_slice_of(name, of, part) for part in self.divisions() for name, of in sides)
+        rows = [row for row in every if row["common"] + row["only_old"] + row["only_new"]]
         adjusted = significance.holm([row["p"] for row in rows])
-        every = [row | {"adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True)]
-        yield from sorted(every, key=lambda row: row["p"] if row["p"] == row["p"] else 2.0)  # least p first, none last
+        told = (row | {"adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True))
+        yield from sorted(told, key=lambda row: row["p"] if row["p"] == row["p"] else 2.0)  # least p first, none last
 
     def _in_slice_of(self, name: str, of: Joined, where: Slice) -> Row:
         part = of.within(*where.member)
