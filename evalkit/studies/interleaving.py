@@ -302,8 +302,7 @@ class Online(Shown):
     @property
     def sources(self) -> tuple[Source, ...]:
         """All inputs."""
-        log = self.log.sources if self.log else ()
-        return log + (self.users.sources if self.users else ())
+        return tuple(source for study in self.studies for source in study.sources)
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a rule that names what the inputs do not have."""
