@@ -103,7 +103,12 @@ def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
 
 
 def agree(column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise InputError if two systems give one row different values of what they share. rows: of each system."""
+    """Raise InputError if two systems give one row different values of what they share. rows: of each system.
+
+    >>> agree("label", np.array([1, 1, 0]), [*np.arange(3)[:, None]], np.array(["u"] * 3, object), "row {}".format)
+    Traceback (most recent call last):
+    evalkit.arrays.InputError: row 2: label must have one value for id 'u', got '1' and '0'
+    """
     for at in rows[1:]:
         differs = np.flatnonzero(values[at] != values[rows[0]])
         if differs.size:

@@ -257,7 +257,11 @@ def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) ->
 
 
 def rarest(rows: Mapping[str, int]) -> str:
-    """The label of the fewest rows, which is most likely the wrong one; of several the last."""
+    """The label of the fewest rows, which is most likely the wrong one; of several the last.
+
+    >>> rarest({"no": 5, "yes": 4, "ja": 1})
+    'ja'
+    """
     return min(reversed(list(rows)), key=lambda name: rows[name])
 
 
