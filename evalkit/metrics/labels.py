@@ -44,7 +44,11 @@ def one_vs_rest(m: Confusion) -> Counts:
 
 
 def weighted(c: Counts, metric: Metric = f_score) -> float:
-    """Mean over the classes weighted by their positives. With one class per row, weighted recall is the accuracy."""
+    """Mean over the classes weighted by their positives. With one class per row, weighted recall is the accuracy.
+
+    >>> round(weighted(one_vs_rest(Confusion(np.array([[1, 1], [0, 2]]), np.arange(2)))), 4)  # F1 of 2/3 and 4/5
+    0.7333
+    """
     has = c.positives > 0
     return float(ratio(np.dot(metric(c)[has], c.positives[has]), c.positives.sum()))
 
