@@ -11,10 +11,10 @@ from urllib.parse import quote
 from evalkit import report
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
+from evalkit.findings.kinds import Severity
 
 NAME = "index"
 DRAWN = 40  # reports of a series that its picture shows: the last ones
-SEVERITIES = ("severe", "warning", "note")
 NUMBERS = ("value", "low", "high")
 
 
@@ -112,7 +112,7 @@ def listing(entries: Sequence[Entry]) -> Any:
     rows = []
     for entry in sorted(entries, key=lambda entry: entry.date, reverse=True):
         gate, severities = entry.results["gate"], [finding["severity"] for finding in entry.results["findings"]]
-        counts = [f"{name} {severities.count(name)}" for name in SEVERITIES if name in severities]
+        counts = [f"{name} {severities.count(name)}" for name in Severity if name in severities]
         texts = [batch.verdict(entry.results), f"{entry.first['system']}: {entry.first['metric']}"]
         kept = "" if gate is None else "kept" if gate["passed"] else "failed"
         numbers = [tables.with_interval(*entry.ends), _change(entry, old.get(entry), entries)]

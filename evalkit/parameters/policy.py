@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.arrays import ParameterError
+from evalkit.findings.kinds import NOTE, SEVERE, Severity
 from evalkit.parameters.kinds import NUMBER, Kind, a_number, did_you_mean, number_words, one_of, text
 
 TOKEN = re.compile(r"'[^']*'(?:\.[a-z]+)?|>=|<=|[^\s'<>=]+|\S")
@@ -28,7 +29,7 @@ CODE = re.compile(r"EK[0-9]{0,3}\*?")
 HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 SIGNS = (">=", "<=")
 VERDICTS = ("better or equivalent", "better", "not worse")
-SEVERITIES = ("note", "warning", "severe")  # each with those after it
+SEVERITIES = [*Severity]  # each with those before it
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 SUFFIX = ".toml"
 A_RULE = 'a rule such as "roc_auc.low >= 0.75" or "not worse", or a policy file (.toml)'
@@ -84,12 +85,12 @@ class Against(Claim):
 class NoFinding(Claim):
     """That a report has no finding of a severity or a worse one, or of a code; `EK3*` is every code that begins so."""
 
-    severity: str = SEVERITIES[0]
+    severity: str = NOTE
     code: str = "*"
 
     def bars(self, finding: Mapping[str, Any]) -> bool:
         """Whether a finding, as JSON has it, is one of these."""
-        severe = SEVERITIES.index(finding["severity"]) >= SEVERITIES.index(self.severity)
+        severe = SEVERITIES.index(finding["severity"]) <= SEVERITIES.index(self.severity)
         return severe and fnmatchcase(finding["code"], self.code)
 
 
@@ -183,7 +184,7 @@ def claim(source: str) -> Claim:
     if words.follow("trusted"):
         stated: Claim = Trusted()
     elif words.follow("no severe finding"):
-        stated = NoFinding("severe")
+        stated = NoFinding(SEVERE)
     elif words.follow("none of severity"):
         stated = NoFinding(words.take(f"one of {', '.join(SEVERITIES)}", SEVERITIES.__contains__))
     elif words.follow("none of code"):

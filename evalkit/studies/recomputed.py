@@ -23,7 +23,7 @@ from evalkit.parameters import Compared
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits
-from evalkit.studies import diff, study, unit_files, units
+from evalkit.studies import diagnostics, diff, study, unit_files, units
 from evalkit.studies.study import EVERY, Member, Study
 from evalkit.studies.unit_files import Side, UnitFile
 
@@ -125,11 +125,11 @@ class Recomputed(Study):
     @cached_property
     def _reported(self) -> dict[tuple[str, str, str], Estimate]:
         """The limits that the report has, of systems and, in both directions, of pairs."""
-        of = {(row["metric"], row["system"], ""): _estimate(row, "value", 1) for row in self.results["estimates"]}
+        of = {(row["metric"], row["system"], ""): _estimate(row, "value") for row in self.results["estimates"]}
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
-        for row in pd.DataFrame(columns).to_dict("records"):
-            of[row["metric"], row["first"], row["second"]] = _estimate(row, "difference", 1)
-            of[row["metric"], row["second"], row["first"]] = _estimate(row, "difference", -1)
+        for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
+            for each in (row, diagnostics.turned(row)):
+                of[each["metric"], each["first"], each["second"]] = _estimate(each, "difference")
         return of
 
     def units_held(self) -> units.Units:
@@ -137,10 +137,9 @@ class Recomputed(Study):
         return units.Units(0, ())
 
 
-def _estimate(row: Mapping[Any, Any], name: str, sign: int) -> Estimate:
-    """A number of the JSON with its limits, or the same with the other sign."""
-    value, low, high = (np.nan if row[key] is None else sign * row[key] for key in (name, "low", "high"))
-    low, high = (low, high) if sign > 0 else (high, low)
+def _estimate(row: Mapping[Any, Any], name: str) -> Estimate:
+    """A number of the JSON with its limits."""
+    value, low, high = (np.nan if row[key] is None else row[key] for key in (name, "low", "high"))
     return Estimate(value, low, high, row.get("level", np.nan), row["n"], row["method"])
 
 
