@@ -96,7 +96,7 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     _add_diff(commands.add_parser("diff", help=about, epilog=STATUS), notebooks)
     _add_check(commands.add_parser("check", help="say whether a report keeps the rules of a policy", epilog=KEPT))
     index = commands.add_parser("index", help="write one page, index.html, of all reports in a folder")
-    index.add_argument("folder", type=Path, metavar="FOLDER", help="where reports lie, also in folders of it")
+    index.add_argument("folder", type=Path, metavar="FOLDER", help="a folder of reports; its subfolders are read too")
     index.set_defaults(run=_index)
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
@@ -146,7 +146,7 @@ def _add_diff(parser: argparse.ArgumentParser, notebooks: Path) -> None:
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("report", type=Path, metavar="REPORT", help="NAME.json, beside which NAME.units.parquet lies")
+    parser.add_argument("report", type=Path, metavar="REPORT", help="NAME.json, with NAME.units.parquet beside it")
     parser.add_argument("policy", metavar="POLICY", help="a policy file (.toml), or a rule in quotes")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rules and their statements as JSON too")

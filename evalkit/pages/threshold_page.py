@@ -164,7 +164,7 @@ def _controls(study: BinaryStudy, last: int, used: Set[str]) -> str:
     at = "".join(used) if len(used) == 1 else ""
     slider = f'<input type="range" min="0" max="{last}">'
     threshold = f"<label>Threshold {slider}</label><output>{at}</output>"
-    moves = "<span>moves the marks of the curves too</span>"
+    moves = "<span>also moves the marks on the curves</span>"
     return f'<div class="tools sweep" hidden>{threshold}{moves}{fields}{target}</div>'
 
 

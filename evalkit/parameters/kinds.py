@@ -290,7 +290,7 @@ def mapping(name: str, value: Any) -> dict[str, str]:
         pairs = [part.split("=", 1) for part in read.split(",") if part.strip()]
         names = [pair[0].strip() for pair in pairs]
         if twice := [one for at, one in enumerate(names) if one in names[:at]]:
-            raise ParameterError(f"{name} names {twice[0]} twice, got {value!r}")
+            raise ParameterError(f"{name} must name {twice[0]} once, got {value!r}")
         read = {pair[0].strip(): pair[1].strip() for pair in pairs if len(pair) == 2}
         if len(read) < len(pairs):
             read = "not pairs"

@@ -182,7 +182,7 @@ class Diff(Shown, Study):
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
         """The new and the old side of each system that has a metric; raises ParameterError for any other pair."""
         if second is not None:
-            raise ParameterError(f"a diff compares with the old report: leave out than {second!r}")
+            raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
         return self._pairs(chosen)
 
     def divisions(self) -> list[Slice]:
