@@ -23,10 +23,10 @@ LINES = {
     "online": 951,
     "page": 214,
     "pages": 3_701,
-    "parameters": 1_020,
+    "parameters": 1_021,
     "reading": 6_281,
     "statistics": 4_197,
-    "studies": 6_360,
+    "studies": 6_359,
     "top": 1_045,
 }
 MODULES = 171
