@@ -12,7 +12,7 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import counted, decimals, listed, number, percent, plural, signed
+from evalkit.numbers import counted, decimals, listed, percent, plural, signed
 from evalkit.pages import explorer, first_screen, page
 from evalkit.studies.diff import Diff, date_of, shown
 
@@ -74,7 +74,7 @@ def _units(study: Diff) -> Iterator[Finding]:
         common, left, came = (int(row[name]) for name in ("common", "only_old", "only_new"))
         yield kinds.COMMON_UNITS.note(common, units=units, common=common, left=left, came=came)
     else:
-        has_names = all(of.named for of in study.both(study.primary).values())
+        has_names = all(of.named for of in study.deciding.values())
         yield kinds.NO_COMMON_UNITS.warning(0, "apart" if has_names else "unnamed", units=units)
 
 
@@ -89,7 +89,8 @@ def causes(study: Diff) -> Html:
     columns = named("kind | what w")
     columns |= {side: _facts(side) for side in ("old", "new")}
     columns[""] = each(lambda row: Cell("the same" if row["same"] else "differs", kind="text"))
-    note = f"The other {study.others} facts (parameters, definitions, unit, versions) are the same."
+    others = len(study.changes) - len(frame)
+    note = f"The other {others} facts (parameters, definitions, unit, versions) are the same."
     return tables.folded("What made the two reports", of_rows("Inputs, and what differs", frame, columns, note))
 
 
@@ -145,12 +146,9 @@ def moved(study: Diff) -> Html:
     if not len(frame):
         return tables.paragraph(f"No common {study.unit_name} has another {study.primary.label} in the new report.")
     beside = {name: frame[name].tolist() for name in study.new.segments}
-    columns: dict[str, list[Cell | str]] = {"system": [Cell(name, kind="text") for name in frame["system"]]}
-    for name in ("old", "new", "difference"):
-        places, show = decimals(frame[name]), signed if name == "difference" else number
-        columns[name] = [number_cell(value, places, show) for value in frame[name]]
-    for name in frame.columns.intersection(["entered", "left"]):
-        columns[f"items that {name}"] = [Cell(text, kind="text") for text in frame[name]]
+    items = [f"items that {name}={name} w" for name in ("entered", "left") if name in frame]
+    heads = named(" | ".join(["system w | old # | new # | difference ±", *items]))
+    columns = {head: cells(frame.to_dict("records")) for head, cells in heads.items()}
     note = page.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
     which, of, units = f"The {counted(len(frame), study.unit_name)} that moved most", study.primary.label, frame["unit"]
     rows = explorer.Explored(which, of, study.unit_name, units.tolist(), beside, columns, (), note)
@@ -178,11 +176,10 @@ origin = page.origin
 
 def results(study: Diff) -> Results:
     """Every number of the page, unrounded."""
-    frames = {"account": study.account, "by_segment": study.segments, "moved": study.moved}
-    frames |= {"series": study.series, "changes": study.changes}
     more = {"compared": study.new.about["report"], "same": study.same, "not_compared": study.alone}
     more["dates"] = [date_of(file) for file in (study.old, study.new)]
-    return page.results(study, every_finding(study), more | page.records(**frames))
+    frames = page.records(account=study.account, by_segment=study.segments, moved=study.moved, series=study.series)
+    return page.results(study, every_finding(study), more | frames | page.records(changes=study.changes))
 
 
 SUMMARY = (verdict, account, page.comparisons)

@@ -17,7 +17,7 @@ from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.parameters.kinds import DATA, did_you_mean
+from evalkit.parameters.kinds import DATA, choice
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
@@ -78,16 +78,15 @@ def located(given: Any) -> Path:
 class Diff(Shown, Study):
     """The study of two reports.
 
-    files: the earlier reports, then the old and the new one. names: of all units, by their number. joined: (metric, new
-    name of the system) -> both sides. partner: new name -> old name.
+    files: the earlier reports, then the old and the new one. names: of all units, by their number. joined: metric ->
+    new and old side of each system that has it -> both.
     """
 
     report: ClassVar[str] = "diff"
 
     files: Sequence[UnitFile]
     names: pa.Array
-    joined: Mapping[tuple[str, str], Joined]
-    partner: Mapping[str, str]
+    joined: Mapping[str, Mapping[tuple[str, str], Joined]]
 
     @classmethod
     def of(cls, files: Sequence[UnitFile], names: pa.Array, p: parameters.Diff, limits: Limits) -> Diff:
@@ -98,18 +97,20 @@ class Diff(Shown, Study):
                 kinds = " and ".join(sorted({file.about["report"], new.about["report"]}))
                 raise InputError(f"{shown(file)} and {shown(new)} must be of one report, got {kinds}")
         partner = partners(old.words["system"], new.words["system"])
-        labels = asked(p.metrics, [label for label in new.metrics if label in old.metrics])
-        keys = [(label, name) for label in labels for name in partner]
-        sides = [(key, Joined.of(files[-2:], key[0], (partner[key[1]], key[1]))) for key in keys]
-        joined = {key: both for key, both in sides if both is not None}
+        of = {(f"new {name}", f"old {was}"): (was, name) for name, was in partner.items()}
+        shared = [label for label in new.metrics if label in old.metrics]
+        labels = [str(choice("metrics that both reports have", name, shared)) for name in p.metrics] or shared
+        every = {label: {pair: Joined.of(files[-2:], label, names) for pair, names in of.items()} for label in labels}
+        told = {label: {pair: both for pair, both in pairs.items() if both} for label, pairs in every.items()}
+        joined = {label: pairs for label, pairs in told.items() if pairs}
         if not joined:
             raise InputError(f"{shown(old)} and {shown(new)} must share a metric and a system that their units tell")
-        metrics = (unit_files.chosen(new.metrics[label]) for label in dict.fromkeys(label for label, _ in joined))
+        metrics = (unit_files.chosen(new.metrics[label]) for label in joined)
         settings = study.settings(replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits)
-        systems = tuple(side for name in partner for side in (f"new {name}", f"old {partner[name]}"))
+        systems = tuple(side for pair in of for side in pair)
         study.check_systems(settings, (*systems, OLD_REPORT))
         sources = tuple(Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files)
-        return cls(settings, systems, {}, p, sources, files, names, joined, partner)
+        return cls(settings, systems, {}, p, sources, files, names, joined)
 
     def __dir__(self) -> list[str]:
         """The documented names of a study, and those of a diff."""
@@ -126,9 +127,14 @@ class Diff(Shown, Study):
         return self.files[-1]
 
     @property
+    def deciding(self) -> Mapping[tuple[str, str], Joined]:
+        """The metric that decides, of each pair of sides."""
+        return self.joined[self.primary.label]
+
+    @property
     def differences_are(self) -> str:  # type: ignore[override]
         """Of which units the two sides are compared."""
-        common = any(of.common.size for of in self.both(self.primary).values())
+        common = any(of.common.size for of in self.deciding.values())
         return "Differences on the common units" if common else "Differences of independent samples"
 
     @property
@@ -139,36 +145,26 @@ class Diff(Shown, Study):
     @property
     def averaged(self) -> bool:
         """Whether the metric that decides is a mean of values of units."""
-        return all(of.averaged for of in self.both(self.primary).values())
-
-    def both(self, chosen: Chosen) -> dict[str, Joined]:
-        """A metric of each system that both reports have."""
-        return {name: of for (label, name), of in self.joined.items() if label == chosen.label}
+        return all(of.averaged for of in self.deciding.values())
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Any:
         """A metric of a side on the common units; on all its own where none is common."""
-        names = [name for name in self.partner if system in (f"new {name}", f"old {self.partner[name]}")]
-        return self._joined(chosen, names[0], member).statistics[int(system.startswith("old "))]
+        pair = next(pair for pair in self.joined[chosen.label] if system in pair)
+        return self._joined(chosen, pair, member).statistics[pair.index(system)]
 
-    def _joined(self, chosen: Chosen, name: str, member: Any) -> Joined:
-        of = self.joined[chosen.label, name]
+    def _joined(self, chosen: Chosen, pair: tuple[str, str], member: Any) -> Joined:
+        of = self.joined[chosen.label][pair]
         return of if member is EVERY else of.within(*member)
 
     @once
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
         """New less old."""
-        return self._compared(self._joined(chosen, pair[0].split(" ", 1)[1], member))
-
-    def _compared(self, both: Joined) -> Comparison:
-        return both.comparison(replace(self.inference_options(2), level=self.test_level))
-
-    def _pairs(self, chosen: Chosen) -> list[tuple[str, str]]:
-        return [(f"new {name}", f"old {self.partner[name]}") for name in self.both(chosen)]
+        return self._joined(chosen, pair, member).comparison(self.inference_options(2))
 
     @property
     def pairs(self) -> list[tuple[str, str]]:  # type: ignore[override]
         """The new and the old side of each system that has the metric that decides."""
-        return self._pairs(self.primary)
+        return [*self.deciding]
 
     @property
     def order(self) -> list[str]:  # type: ignore[override]
@@ -177,13 +173,13 @@ class Diff(Shown, Study):
 
     def having(self, chosen: Chosen) -> list[str]:
         """The sides of the systems that have a metric."""
-        return [name for pair in self._pairs(chosen) for name in pair]
+        return [name for pair in self.joined[chosen.label] for name in pair]
 
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
         """The new and the old side of each system that has a metric; raises ParameterError for any other pair."""
         if second is not None:
             raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
-        return self._pairs(chosen)
+        return [*self.joined[chosen.label]]
 
     def divisions(self) -> list[Slice]:
         """The slices that both reports have a column for."""
@@ -194,13 +190,13 @@ class Diff(Shown, Study):
     @property
     def families(self) -> list[list[Tested]]:
         """The systems of each metric that has a direction."""
-        return [[(chosen, pair) for pair in self._pairs(chosen)] for chosen in self.directed]
+        return [[(chosen, pair) for pair in self.joined[chosen.label]] for chosen in self.directed]
 
     @frame
     def estimates(self) -> Iterator[Row]:
         """Every metric of both sides of each system, on the common units."""
         for chosen in self.settings.metrics:
-            for name in (side for pair in self._pairs(chosen) for side in pair):
+            for name in self.having(chosen):
                 yield {"metric": chosen.label, "system": name} | vars(self.estimate(chosen, name))
 
     def units_held(self) -> units.Units:
@@ -217,14 +213,14 @@ class Diff(Shown, Study):
         came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
         """
         words = {(row["metric"], row["first"]): row["verdict"] for row in self.comparisons.to_dict("records")}
-        for (label, name), of in self.joined.items():
-            chosen = next(metric for metric in self.settings.metrics if metric.label == label)
-            old, new, n = of.old.value, of.new.value, of.common.size
-            a, b = (of.paired.old.value, of.paired.new.value) if n else (np.nan, np.nan)
-            e = self.compare(chosen, (f"new {name}", f"old {self.partner[name]}")).difference
-            whole = {"metric": label, "system": name, "old": old, "new": new, "change": new - old}
-            parts = {"changed": b - a, "low": e.low, "high": e.high, "left": a - old, "came": new - b}
-            yield whole | parts | _sizes(of) | {"verdict": words.get((label, f"new {name}"), "")}
+        for chosen in self.settings.metrics:
+            for pair, of in self.joined[chosen.label].items():
+                old, new = of.old.value, of.new.value
+                a, b = (of.paired.old.value, of.paired.new.value) if of.common.size else (np.nan, np.nan)
+                e, verdict = self.compare(chosen, pair).difference, words.get((chosen.label, pair[0]), "")
+                whole = {"metric": chosen.label, "system": of.new.system, "old": old, "new": new, "change": new - old}
+                parts = {"changed": b - a, "low": e.low, "high": e.high, "left": a - old, "came": new - b}
+                yield whole | parts | of.sizes | {"verdict": verdict}
 
     @frame
     def segments(self) -> Iterator[Row]:
@@ -233,20 +229,19 @@ class Diff(Shown, Study):
         mix, within: what the changes of the slice's share and of its value add to the change of the whole, each at the
         mean of the other (Kitagawa 1955, doi:10.1080/01621459.1955.10501299); NaN unless it is a mean or ratio.
         """
-        sides = self.both(self.primary).items()
-        every = (self._in_slice_of(name, of, part) for part in self.divisions() for name, of in sides)
-        rows = [row for row in every if row["common"] + row["only_old"] + row["only_new"]]
-        adjusted = significance.holm([row["p"] for row in rows])
-        told = (row | {"adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True))
-        yield from sorted(told, key=lambda row: row["p"] if row["p"] == row["p"] else 2.0)  # least p first, none last
+        every = (self._in_slice_of(of, part) for part in self.divisions() for of in self.deciding.values())
+        held = (row for row in every if row["common"] + row["only_old"] + row["only_new"])
+        rows = sorted(held, key=lambda row: row["p"] if row["p"] == row["p"] else 2.0)  # least p first, none last
+        for row, p in zip(rows, significance.holm([row["p"] for row in rows]), strict=True):
+            yield row | {"adjusted": float(p)}
 
-    def _in_slice_of(self, name: str, of: Joined, where: Slice) -> Row:
+    def _in_slice_of(self, of: Joined, where: Slice) -> Row:
         part = of.within(*where.member)
-        nothing = inference.undefined(self.settings.level, self.unit_name)
-        c = self._compared(part) if part.common.size > 1 else nothing
-        place = {"segment": where.column, "slice": where.label, "system": name}
+        o = self.inference_options(2)
+        c = part.comparison(o) if part.common.size > 1 else inference.undefined(o.level, o.unit)
+        place = {"segment": where.column, "slice": where.label, "system": of.new.system}
         values = {"old": part.old.value, "new": part.new.value, "p": c.p_value}
-        return place | values | with_limits({"difference": c.difference}) | _split(of, part) | _sizes(part)
+        return place | values | with_limits({"difference": c.difference}) | _split(of, part) | part.sizes
 
     @frame
     def moved(self) -> Iterator[Row]:
@@ -255,20 +250,20 @@ class Diff(Shown, Study):
         entered, left: of ranked lists the items that the first ranks gained and lost.
         difference: new − old of a mean; of any other metric how far the unit moves the difference, to first order.
         """
-        every = [self._moved(name, of.paired) for name, of in self.both(self.primary).items() if of.common.size]
+        every = [self._moved(of.paired) for of in self.deciding.values() if of.common.size]
         if every:
             rows = pd.concat(every).query("difference != 0")
             order = np.argsort(-rows["difference"].abs().to_numpy(), kind="stable")[:MOST]
             yield from rows.iloc[order].to_dict("records")
 
-    def _moved(self, name: str, of: Joined) -> pd.DataFrame:
-        place = {"unit": self.names.take(pa.array(of.common)).to_pylist(), "system": name}
+    def _moved(self, of: Joined) -> pd.DataFrame:
         sides = {"old": of.old.each, "new": of.new.each}
         by = sides["new"] - sides["old"] if of.averaged else of.new.moved - of.old.moved
+        place = {"unit": self.names.take(pa.array(of.common)).to_pylist(), "system": of.new.system}
         first = of.new.at[np.unique(of.new.unit, return_index=True)[1]]
         columns = self.new.segments.items()
         slices = {to: np.array([*self.new.words[name], ""], object)[self.new.code[name][first]] for to, name in columns}
-        lists = [self.old.lists(self.partner[name]), self.new.lists(name)]
+        lists = [side.file.lists(side.system) for side in (of.old, of.new)]
         rows = self.new.row[first].tolist()
         entered, left = ([_beyond(b.get(row, []), a.get(row, [])) for row in rows] for a, b in (lists, lists[::-1]))
         items = {"entered": entered, "left": left} if all(lists) else {}
@@ -277,7 +272,8 @@ class Diff(Shown, Study):
     @frame
     def series(self) -> Iterator[Row]:
         """The metric that decides of every report and system, on all units of each; empty of two reports."""
-        label, names = self.primary.label, dict.fromkeys([*self.partner, *self.partner.values()])
+        label, names = self.primary.label, dict.fromkeys(of.new.system for of in self.deciding.values())
+        names |= dict.fromkeys(of.old.system for of in self.deciding.values())
         for file in self.files if len(self.files) > 2 else ():
             for name in names if label in file.metrics else ():
                 if side := file.side(label, name):
@@ -294,7 +290,8 @@ class Diff(Shown, Study):
     @cached_property
     def alone(self) -> list[str]:
         """Metrics and systems that are not compared, as one report lacks them or its units do not tell them."""
-        told = {label for label, _ in self.joined} | {*self.partner, *self.partner.values()}
+        sides = [side for pairs in self.joined.values() for of in pairs.values() for side in (of.old, of.new)]
+        told = {*self.joined, *(side.system for side in sides)}
         every = [*self.new.metrics, *self.old.metrics] if not self.p.metrics else []
         every += self.new.words["system"] + self.old.words["system"]
         return [name for name in dict.fromkeys(every) if name not in told]
@@ -309,14 +306,9 @@ class Diff(Shown, Study):
             yield {"kind": kind, "what": what, "old": sides[0], "new": sides[1], "same": same}
 
     @property
-    def others(self) -> int:
-        """How many facts beside the inputs are the same in both."""
-        return int((self.changes["same"] & (self.changes["kind"] != "input")).sum())
-
-    @property
     def relabelled(self) -> int:
         """Rows of common units whose actual value is another one in the new report."""
-        return max(of.relabelled for of in self.joined.values())
+        return max(of.relabelled for pairs in self.joined.values() for of in pairs.values())
 
 
 def partners(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
@@ -327,14 +319,6 @@ def partners(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
     """
     shared = {name: name for name in new if name in old}
     return shared or ({new[0]: old[0]} if len(old) == len(new) == 1 else {})
-
-
-def asked(names: Sequence[str], shared: Sequence[str]) -> list[str]:
-    """The metrics to compare; raises ParameterError for one that is not in both reports."""
-    if unknown := [name for name in names if name not in shared]:
-        near = did_you_mean(unknown[0], shared)
-        raise ParameterError(f"metrics: {unknown[0]!r} must be in both reports{near}; they share {', '.join(shared)}")
-    return list(names or shared)
 
 
 def date_of(file: UnitFile) -> str:
@@ -350,11 +334,6 @@ def shown(file: UnitFile) -> str:
 def _beyond(items: Sequence[str], others: Sequence[str]) -> str:
     """The items that are not among the others."""
     return ", ".join(item for item in items if item not in others)
-
-
-def _sizes(of: Joined) -> dict[str, int]:
-    n = of.common.size
-    return {"common": n, "only_old": of.old.size - n, "only_new": of.new.size - n}
 
 
 def _split(of: Joined, part: Joined) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,8 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import InputError
-from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Loss, PerUnit, Proportion, Ratio
 from evalkit.catalogue.metric import Chosen
-from evalkit.metrics.rows import Sums
 from evalkit.numbers import estimate as printed, unpacked
 from evalkit.parameters import Compared
 from evalkit.reading.tables.table import Slice
@@ -97,12 +95,10 @@ class Recomputed(Study):
         if not side.termed:
             return OfRows(chosen, side.data)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
-        if side.whole or not isinstance(chosen.metric.kind, OF_TERMS):
+        ratio = isinstance(chosen.metric.kind, PerUnit) and side.data.denominator is not None
+        if side.whole or ratio or not isinstance(chosen.metric.kind, OF_TERMS):
             return side.statistic(design, mean=side.averaged)
-        sums, clusters = _simple(side.data), side.unit if self.file.clustered[side.at].any() else None
-        if sums.denominator is not None and isinstance(chosen.metric.kind, PerUnit):
-            chosen = Chosen(replace(chosen.metric, kind=Ratio(lookup.absent), kind_at=None), chosen.k)
-        return OfUnits(chosen, sums, clusters, design)
+        return OfUnits(chosen, side.data, side.unit if self.file.clustered[side.at].any() else None, design)
 
     def divisions(self) -> list[Slice]:
         """The slices of the columns of segments."""
@@ -141,10 +137,3 @@ def _estimate(row: Mapping[Any, Any], name: str) -> Estimate:
     """A number of the JSON with its limits."""
     value, low, high = (np.nan if row[key] is None else row[key] for key in (name, "low", "high"))
     return Estimate(value, low, high, row.get("level", np.nan), row["n"], row["method"])
-
-
-def _simple(sums: Sums) -> Sums:
-    """The sums without denominators where each unit counts once."""
-    known = ~np.isnan(sums.size)
-    top = np.where(known, sums.numerator, np.nan)
-    return Sums(top, None if (sums.size[known] == 1).all() else sums.size)

@@ -76,8 +76,8 @@ class UnitFile:
         of = self.metrics[label]
         own = self.has("table", of["table"] or None) & self.has("system", system)
         if (terms := np.flatnonzero(own & self.has("metric", label))).size:
-            sums = Sums(self.number["numerator"][terms], self.number["denominator"][terms])
-            return Side(self, terms, sums, chosen(of))
+            sums = _simple(self.number["numerator"][terms], self.number["denominator"][terms])
+            return Side(self, system, terms, sums, chosen(of))
         return self.of_rows(label, system)
 
     def of_rows(self, label: str, system: str) -> Side | None:
@@ -89,7 +89,7 @@ class UnitFile:
             return None
         at, observed = self._observed(rows, of["structure"])
         order = np.argsort(self.row[at], kind="stable")
-        return Side(self, at[order], observed.take(order), chosen(of))
+        return Side(self, system, at[order], observed.take(order), chosen(of))
 
     def has(self, column: str, word: str | None) -> Bools:
         """Which rows have a word in a column; None: which are empty."""
@@ -128,6 +128,11 @@ class UnitFile:
         unit = self.unit[at] if self.clustered[at].any() or np.unique(self.unit[at]).size < at.size else None
         weight = None if weight is None else weight[first]
         return at, Rows(pick(sides[0]), sides[1], weight=weight, unit=unit, decision=decided, classes=max(classes, 2))
+
+
+def _simple(top: Floats, bottom: Floats) -> Sums:
+    """The terms, without denominators where each that has a value counts once."""
+    return Sums(top, None if (bottom[~np.isnan(top)] == 1).all() else bottom)
 
 
 def _given(side: Floats | None) -> Floats | None:
@@ -185,6 +190,7 @@ class Side:
     """A metric of a system in one file. at: the rows of the file; data: their terms, or what they say."""
 
     file: UnitFile
+    system: str
     at: Ints
     data: Any  # Sums or Rows
     chosen: Chosen
@@ -221,16 +227,12 @@ class Side:
 
     def take(self, rows: Bools) -> Side:
         """Those rows."""
-        return Side(self.file, self.at[rows], self.data.take(rows), self.chosen)
+        return replace(self, at=self.at[rows], data=self.data.take(rows))
 
     @cached_property
     def sums(self) -> Sums:
         """The terms of each unit that has a value; a mean of units where each has one row that counts once."""
-        known = self.data.defined
-        place = np.searchsorted(self.units, self.unit[known])
-        sides = (self.data.numerator[known], self.data.size[known])
-        top, bottom = (np.bincount(place, side, self.units.size).astype(np.float64) for side in sides)
-        return Sums(top, None if (bottom == 1).all() else bottom)
+        return _simple(*self.data.by_unit(self.data.defined, self.unit))
 
     @property
     def averaged(self) -> bool:
@@ -287,6 +289,12 @@ class Joined:
         """The units that have a value in both."""
         both = np.intersect1d(self.old.units, self.new.units)
         return both[both >= 0] if self.named else both[:0]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many units are common, and how many only one report has."""
+        n = self.common.size
+        return {"common": n, "only_old": self.old.size - n, "only_new": self.new.size - n}
 
     @cached_property
     def paired(self) -> Joined:
