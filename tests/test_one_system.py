@@ -230,7 +230,7 @@ def test_a_bound_is_a_gate_of_one_system_and_of_several():
 @pytest.mark.parametrize(
     "gate, error",
     [
-        ("rmse.low >= 1", "gate: rmse is none of the metrics mae"),
+        ("rmse.low >= 1", "gate: the metric must be one of mae, got .rmse."),
         *(
             (bad, "gate must be a rule such as .* column [0-9]+: ")
             for bad in ("mae >= 1", "mae.low > 1", "mae.low >= x", "mae.low >= 1; rm", "mae.mid >= 1")

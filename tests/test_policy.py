@@ -124,8 +124,8 @@ def test_a_file_that_is_no_policy_is_refused_at_its_line_and_column(tmp_path, te
 @pytest.mark.parametrize(
     "rule, says",
     [
-        ("mse.low >= 1", "policy.toml, rule 1: mse is none of the metrics mae"),
-        ("mae.low >= 1 of c", "there is no system 'c', the rule is about a, b"),
+        ("mse.low >= 1", "policy.toml, rule 1: the metric must be one of mae, got 'mse'"),
+        ("mae.low >= 1 of c", "the system must be one of a, b, got 'c'"),
         ("mae better", "needs a baseline"),
         ("mae better than c", "there is no system 'c', the input has a, b"),
         ("mae better or equivalent to b", "needs a margin"),
@@ -273,7 +273,7 @@ def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
         ([str(tmp_path / "no.json"), claims[0]], "cannot be read"),
         ([str(path), "better"], "the units of the report"),
         ([str(file), "mae ="], "column 5"),
-        ([str(file), "bias.low >= 1"], "bias is none of the metrics mae"),
+        ([str(file), "bias.low >= 1"], "the metric must be one of mae, got 'bias'"),
         ([str(file), claims[0], "--junit", str(tmp_path / "no" / "x.xml")], "cannot write"),
     ):
         assert command.main(["check", *wrong]) == 2

@@ -7,20 +7,25 @@ from xml.etree import ElementTree
 from evalkit import report
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, GATE, Refused
+from evalkit.drawing.exports import plain
+from evalkit.pages import first_screen
 from evalkit.parameters.kinds import required
 from evalkit.parameters.policy import CANNOT_TELL, gate
+from evalkit.studies import policy, recomputed
+from evalkit.studies.policy import Judged
 
 
 def main(options: Any) -> int:
     """Judge the report, print the rules as Markdown, write the files that are asked for; return the exit status."""
-    from evalkit.studies import policy, recomputed
-
     with requests.one_line():
         asked = required("POLICY", gate("POLICY", options.policy))
         studies, findings = recomputed.of_report(options.report)
         judged = policy.judge(asked, studies, lambda: findings)
     print(markdown(judged, options.report))
-    for path, text in ((options.json, _json(judged)), (options.junit, junit(judged, options.report))):
+    for path, text in (
+        (options.json, f"{report.lines(plain(judged.record()))}\n"),
+        (options.junit, junit(judged, options.report)),
+    ):
         if path is not None:
             _write(path, text)
     return DONE if judged.passed else GATE
@@ -33,27 +38,17 @@ def _write(path: Path, text: str) -> None:
         raise Refused(f"cannot write {path}: {error.strerror}") from None
 
 
-def markdown(judged: Any, of: Path) -> str:
+def markdown(judged: Judged, of: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
-    from evalkit.pages import first_screen
-
     words = "kept" if judged.passed else f"not kept: {', '.join(judged.failed)}"
     return f"## {of.stem}: {judged.words}: {words}\n\n{first_screen.rules(judged).to_markdown()}"
 
 
-def _json(judged: Any) -> str:
-    from evalkit.drawing.exports import plain
-
-    return f"{report.lines(plain(judged.record()))}\n"
-
-
-def junit(judged: Any, of: Path) -> str:
+def junit(judged: Judged, of: Path) -> str:
     """The rules as a test suite: a rule that is not kept is a failure, one that the data do not tell is skipped.
 
     https://github.com/testmoapp/junitxml
     """
-    from evalkit.pages import first_screen
-
     suite = ElementTree.Element("testsuite", name=judged.policy.name)
     kinds = []
     for rule, result, rows in judged.rules:

@@ -1,56 +1,28 @@
 """`evalkit index FOLDER`: one page of all reports in a folder, from their JSON: verdicts, numbers over time."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import nbformat.v4 as notebooks
+import pandas as pd
+
 from evalkit import report
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
+from evalkit.drawing import strips, tables
+from evalkit.drawing.strips import Result
+from evalkit.drawing.tables import Cell, Html, each, escape, named, with_interval
 from evalkit.findings.kinds import Severity
+from evalkit.numbers import decimals, signed
+from evalkit.studies.study import framed
 
 NAME = "index"
 DRAWN = 40  # reports of a series that its picture shows: the last ones
-NUMBERS = ("value", "low", "high")
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """A report, or a table of one. place: of its page, from the folder of the index. part: its results."""
-
-    place: Path
-    results: Mapping[str, Any]
-    part: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Its title, else its place."""
-        return str(self.results["parameters"].get("title") or self.place.with_suffix(""))
-
-    @property
-    def date(self) -> str:
-        """When the data were collected, as it says."""
-        return str(self.results["parameters"].get("data_date") or "")
-
-    @property
-    def first(self) -> Mapping[str, Any]:
-        """The first estimate: of the metric that decides, and the best system."""
-        return {**self.part["estimates"][0]}
-
-    @property
-    def ends(self) -> tuple[float, float, float]:
-        """Its value and limits, NaN where undefined."""
-        value, low, high = (float("nan" if self.first[end] is None else self.first[end]) for end in NUMBERS)
-        return value, low, high
-
-    @property
-    def series(self) -> tuple[str, str]:
-        """The kind of report and the metric, whose values over time are one series."""
-        return self.results["report"], self.first["metric"]
+ENDS = ["value", "low", "high"]
+SERIES = ["report", "metric"]  # reports of one kind and metric, whose values over time are one series
 
 
 def main(options: Any) -> int:
@@ -64,102 +36,97 @@ def main(options: Any) -> int:
 
 def write(folder: Path) -> Path | None:
     """Write the page of all reports in a folder and below; nothing, and None, where there are none."""
-    entries = sorted(read(folder), key=lambda entry: (entry.series, entry.date, str(entry.place)))
-    if not entries:
+    frame = read(folder)
+    if not len(frame):
         return None
-    return report.write(folder, NAME, {".html": page(entries, folder.resolve().name)})[0]
+    frame = frame.astype(dict.fromkeys(ENDS, float)).sort_values([*SERIES, "date", "place"], ignore_index=True)
+    return report.write(folder, NAME, {".html": page(frame, folder.resolve().name)})[0]
 
 
-def read(folder: Path) -> Iterator[Entry]:
-    """The reports of a folder; other JSON is passed over."""
+@framed
+def read(folder: Path) -> Iterator[dict[str, Any]]:
+    """A row for each report of a folder, or table of one; other JSON is passed over."""
     for path in sorted(folder.rglob("*.json")):
         try:
             results = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
         if isinstance(results, dict) and str(results.get("schema", "")).startswith("evalkit/"):
-            place = path.relative_to(folder).with_suffix(".html")
-            yield from (Entry(place, results, part) for part in batch.parts(results) if part.get("estimates"))
+            place = path.relative_to(folder).with_suffix("").as_posix()
+            shown = "/".join(path.resolve().with_suffix("").parts[-2:])
+            said = {"place": place, "shown": shown} | _said(results, place)
+            yield from (said | part["estimates"][0] for part in batch.parts(results) if part.get("estimates"))
 
 
-def page(entries: Sequence[Entry], of: str) -> str:
+def _said(results: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """What a report says as a whole. inputs: the last two, which of a diff are the old and the new report."""
+    given, gate, severities = results["parameters"], results["gate"], [one["severity"] for one in results["findings"]]
+    return {
+        "report": results["report"],
+        "name": str(given.get("title") or place),
+        "date": str(given.get("data_date") or ""),
+        "said": batch.verdict(results),
+        "gate": "" if gate is None else "kept" if gate["passed"] else "failed",
+        "findings": ", ".join(f"{name} {severities.count(name)}" for name in Severity if name in severities),
+        "inputs": tuple(source["name"] for source in results["inputs"][-2:]),
+    }
+
+
+def page(frame: pd.DataFrame, of: str) -> str:
     """The page: every report in a table that sorts and filters, then each series of several over time."""
-    import nbformat.v4 as notebooks
-
-    from evalkit.drawing import tables
-
-    asked = f"What do the {len(entries)} reports say, and how do their first numbers move?"
-    cells = [_shown(tables.stack([tables.heading(f"Reports in {of}", asked), listing(entries)]))]
-    for (kind, metric), some in groupby(entries, key=lambda entry: entry.series):
-        if len(series := [*some]) > 1:
+    asked = f"What do the {len(frame)} reports say, and how do their first numbers move?"
+    cells = [_shown(tables.stack([tables.heading(f"Reports in {of}", asked), listing(frame)]))]
+    for (kind, metric), series in frame.groupby(SERIES):
+        if len(series) > 1:
             cells += [notebooks.new_markdown_cell(f"## {kind}: {metric}"), _shown(over_time(metric, series))]
     return report.page(notebooks.new_notebook(cells=cells))
 
 
-def _shown(piece: Any) -> Any:
+def _shown(piece: Html) -> Any:
     """A cell that has shown a piece of the page."""
-    import nbformat.v4 as notebooks
-
     return notebooks.new_code_cell("", outputs=[notebooks.new_output("display_data", {"text/html": piece.html})])
 
 
-def listing(entries: Sequence[Entry]) -> Any:
+def listing(frame: pd.DataFrame) -> Html:
     """A row for each report, the latest data first, with the change since the report before it in its series."""
-    from evalkit.drawing import tables
-    from evalkit.drawing.tables import Cell
-
-    old = {b: a for a, b in pairwise(entries) if a.series == b.series}
-    rows = []
-    for entry in sorted(entries, key=lambda entry: entry.date, reverse=True):
-        gate, severities = entry.results["gate"], [finding["severity"] for finding in entry.results["findings"]]
-        counts = [f"{name} {severities.count(name)}" for name in Severity if name in severities]
-        texts = [batch.verdict(entry.results), f"{entry.first['system']}: {entry.first['metric']}"]
-        kept = "" if gate is None else "kept" if gate["passed"] else "failed"
-        numbers = [tables.with_interval(*entry.ends), _change(entry, old.get(entry), entries)]
-        cells = [*(Cell(text, kind="text") for text in texts), *numbers]
-        rows.append(
-            [
-                _link(entry, entry.name),
-                Cell(entry.date, kind="one"),
-                *cells,
-                *(Cell(text, kind="text") for text in (kept, ", ".join(counts))),
-            ]
-        )
-    heads = ["report", "data of", "verdict", "first number", "value", "change", "gate", "findings"]
+    diffs, series = dict(zip(frame["inputs"], frame["place"], strict=True)), frame.groupby(SERIES)
+    pairs = zip(series["shown"].shift(), frame["shown"], strict=True)
+    frame = frame.assign(first=frame["system"] + ": " + frame["metric"], change=series["value"].diff())
+    frame = frame.assign(diff=[diffs.get(pair, "") for pair in pairs])
+    columns = {"report": each(_link), "data of": each(lambda row: Cell(row["date"], kind="one"))}
+    columns |= named("verdict=said w | first number=first w") | {"value": each(_value), "change": each(_change)}
+    columns |= named("gate w | findings w")
+    records = frame.sort_values("date", ascending=False, kind="stable").to_dict("records")
+    rows = list(zip(*(cells(records) for cells in columns.values()), strict=True))
     note = "change: from the report before it of the same kind and metric, without a test; a link leads to their diff."
-    return tables.whole("All reports", heads, rows, note)
+    return tables.whole("All reports", list(columns), rows, note)
 
 
-def _link(entry: Entry, text: str) -> Any:
-    from evalkit.drawing.tables import Cell, escape
-
-    return Cell(text, markup=f'<a href="{quote(entry.place.as_posix())}">{escape(text)}</a>')
+def _link(row: Mapping[str, Any]) -> Cell:
+    return _to(row["place"], row["name"])
 
 
-def _change(entry: Entry, old: Entry | None, entries: Sequence[Entry]) -> Any:
-    """The change of the value since the report before, with a link to the diff of both where there is one."""
-    from evalkit.drawing import tables
-    from evalkit.numbers import decimals, signed
-
-    if old is None:
-        return ""
-    change = tables.number_cell(entry.ends[0] - old.ends[0], decimals(*([end] for end in entry.ends)), signed)
-    pair = ["/".join(side.place.with_suffix("").parts[-2:]) for side in (old, entry)]
-    diffs = (other for other in entries if [source["name"] for source in other.results["inputs"]][-2:] == pair)
-    return next((_link(diff, change.text) for diff in diffs), change)
+def _to(place: str, text: str) -> Cell:
+    """Words that lead to the page of a report."""
+    return Cell(text, markup=f'<a href="{quote(place)}.html">{escape(text)}</a>')
 
 
-def over_time(metric: str, entries: Sequence[Entry]) -> Any:
+def _value(row: Mapping[str, Any]) -> Cell:
+    return with_interval(row["value"], row["low"], row["high"])
+
+
+def _change(row: Mapping[str, Any]) -> Cell:
+    """The change since the report before, with a link to the diff of both where there is one."""
+    if row["change"] != row["change"]:
+        return Cell("")
+    change = tables.number_cell(row["change"], decimals(*([row[end]] for end in ENDS)), signed)
+    return _to(row["diff"], change.text) if row["diff"] else change
+
+
+def over_time(metric: str, series: pd.DataFrame) -> Html:
     """The last reports of a series, one below the other, with their intervals on one axis."""
-    from evalkit.drawing import strips, tables
-    from evalkit.drawing.strips import Result
-
-    shown = entries[-DRAWN:]
-    rows = [
-        Result(_link(entry, entry.name), [(entry.name, entry.ends)], [entry.date, tables.with_interval(*entry.ends)])
-        for entry in shown
-    ]
-    caption = (
-        f"{metric} of the best system in the last {len(shown)} of {len(entries)} reports, in the order of their dates"
-    )
-    return strips.strip(caption, ["report", "data of", metric], rows)
+    rows = series.tail(DRAWN).to_dict("records")
+    points = [(row["name"], (row["value"], row["low"], row["high"])) for row in rows]
+    shown = [Result(_link(row), [at], [row["date"], _value(row)]) for row, at in zip(rows, points, strict=True)]
+    of = f"the last {len(rows)} of {len(series)} reports, in the order of their dates"
+    return strips.strip(f"{metric} of the best system in {of}", ["report", "data of", metric], shown)

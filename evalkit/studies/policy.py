@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
 from evalkit.numbers import percent
-from evalkit.parameters.kinds import did_you_mean
+from evalkit.parameters.kinds import choice
 from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS, Against, Bound, Claim, NoFinding, Policy, Rule, Trusted
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 Findings = Callable[[], Iterable[Mapping[str, Any]]]
 ORDER = (FAIL, CANNOT_TELL, PASS)  # of the results of a rule's statements the first decides
-
 
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
 RESULTS = {
@@ -201,53 +199,36 @@ def _of_report(rule: Rule, studies: Sequence[Study], findings: Findings) -> dict
 # The statements of a rule ---------------------------------------------------------------------------------------------
 
 
-@singledispatch
 def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
     """The statements of a rule about systems or pairs, of the studies that have its metric; none of another rule."""
-    return iter(())
-
-
-@statements.register(Bound)
-def _of_systems(claim: Bound, studies: Sequence[Study]) -> Iterator[Statement]:
+    if not isinstance(claim, Bound | Against):
+        return
+    if isinstance(claim, Against):
+        studies = [study for study in studies if (claim.second or study.settings.baseline) in study.systems] or studies
     for study, chosen in _measured(claim.metric, studies):
-        parts = _parts(claim.column, study)
-        for name in _some(claim.system, study.having(chosen)):
-            yield from (Statement(claim, study, chosen, name, "", part) for part in parts)
-
-
-@statements.register(Against)
-def _of_pairs(claim: Against, studies: Sequence[Study]) -> Iterator[Statement]:
-    able = [study for study in studies if (claim.second or study.settings.baseline) in study.systems]
-    for study, chosen in _measured(claim.metric, able or studies):
-        if chosen.metric.best == "neither":
-            raise ParameterError(f"{chosen.label} has no better direction")
-        if claim.words == "better or equivalent" and not (claim.within or study.settings.margin):
-            raise ParameterError("'better or equivalent' needs a margin, such as margin=0.01")
-        pairs, parts = dict(study.against(chosen, claim.second)), _parts(claim.column, study)
-        for name in _some(claim.system, [*pairs]):
+        pairs = _pairs(claim, study, chosen) if isinstance(claim, Against) else dict.fromkeys(study.having(chosen), "")
+        parts, asked = _parts(claim.column, study), choice("the system", claim.system, [*pairs])
+        for name in pairs if asked is None else [asked]:
             yield from (Statement(claim, study, chosen, name, pairs[name], part) for part in parts)
 
 
-def _measured(label: str | None, studies: Sequence[Study]) -> Iterator[tuple[Study, Chosen]]:
+def _pairs(claim: Against, study: Study, chosen: Chosen) -> dict[str, str]:
+    """Each system, and the one that it is compared with."""
+    if chosen.metric.best == "neither":
+        raise ParameterError(f"{chosen.label} has no better direction")
+    if claim.words == "better or equivalent" and not (claim.within or study.settings.margin):
+        raise ParameterError("'better or equivalent' needs a margin, such as margin=0.01")
+    return dict(study.against(chosen, claim.second))
+
+
+def _measured(label: str | None, studies: Sequence[Study]) -> list[tuple[Study, Chosen]]:
     """The studies that have a metric, and the metric; None: the one that decides."""
-    every = {chosen.label: chosen for study in studies for chosen in study.settings.metrics}
-    if label is not None and label not in every:
-        name, at, cut = label.partition("@")
-        label = f"{lookup.ALIASES.get(name, name)}{at}{cut}"
-    if label is not None and label not in every:
-        near = did_you_mean(label, every)
-        raise ParameterError(f"{label} is none of the metrics {', '.join(every)}{near}")
-    for study in studies:
-        own = {chosen.label: chosen for chosen in study.settings.metrics}
-        if label is None or label in own:
-            yield study, study.primary if label is None else own[label]
-
-
-def _some(system: str | None, there: Sequence[str]) -> Sequence[str]:
-    """All systems, or the one that a rule is about."""
-    if system is not None and system not in there:
-        raise ParameterError(f"there is no system {system!r}, the rule is about {', '.join(there)}")
-    return there if system is None else [system]
+    if label is None:
+        return [(study, study.primary) for study in studies]
+    every = [(study, chosen) for study in studies for chosen in study.settings.metrics]
+    labels, (name, at, cut) = dict.fromkeys(chosen.label for _, chosen in every), label.partition("@")
+    asked = choice("the metric", label if label in labels else f"{lookup.ALIASES.get(name, name)}{at}{cut}", [*labels])
+    return [(study, chosen) for study, chosen in every if chosen.label == asked]
 
 
 def _parts(column: str | None, study: Study) -> Sequence[Slice | None]:
