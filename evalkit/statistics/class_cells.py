@@ -43,28 +43,28 @@ class Cells:
 
     @property
     def weighing(self) -> Cells:
-        """Those in which anything weighs."""
+        """The cells whose weight is above 0."""
         at = np.flatnonzero(self.weight > 0)
         said = tuple(column[at] for column in self.said)
         return Cells(self.actual[at], said, self.n[at], self.weight[at], self.squares[at])
 
     def rows(self, place: int, classes: int) -> Rows:
-        """One row a cell."""
+        """The cells as rows, one per cell, with the predictions of the system at `place`."""
         return Rows(self.actual, decision=self.said[place], weight=self.weight, classes=classes)
 
 
 def of_cut(c: Counts) -> Cells:
-    """The cells of a threshold's decisions, for unweighted rows."""
+    """The cells of the decisions at a threshold, for unweighted rows."""
     (actual, said), n = CELLS, np.ravel([c.positive, c.negative])
     return Cells(actual, (said,), n, n.astype(np.float64), n.astype(np.float64)).weighing
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The cells of a slice. n: units, or rows. each: per system. pairs: per pair of systems, the lower number first.
+    """The cells of a slice. n: number of units, or of rows. each: per system.
 
-    moments: for clustered rows those around 0 of units' weights in the cells of all systems; None if rows are
-    independent.
+    pairs: per pair of systems, lower number first. moments: for clustered rows the uncentred moments of the units'
+    weights in the cells of all systems; None if rows are independent.
     """
 
     classes: int
@@ -75,7 +75,7 @@ class Group:
     moments: Moments | None = None
 
     def places(self, system: int) -> Ints:
-        """Where the cells of a system stand among those of all systems."""
+        """The positions of a system's cells among the cells of all systems."""
         cells = self.each[system]
         return (system * self.classes + cells.actual) * self.classes + cells.said[0]
 
@@ -85,17 +85,17 @@ class Group:
         return at_hand(self.moments)
 
     def pair(self, first: int, second: int) -> tuple[Cells, tuple[int, int]]:
-        """The cells of two systems, and which of what is said is of the first and of the second."""
+        """The cells of two systems, and the positions in `said` of the first and of the second."""
         cells = self.pairs[min(first, second), max(first, second)]
         return cells, ((0, 1) if first < second else (1, 0))
 
     def kish(self, rows: Floats, system: int = 0) -> float:
-        """(Σ w)² / Σ w² of the units' weights w in some rows of a system, by cell."""
+        """Kish's effective number of units, (Σ w)² / Σ w²; w is a unit's weight in the cells that `rows` marks."""
         cells = self.each[system]
         return float(ratio((cells.weight @ rows) ** 2, self.products(system, rows[None])[0, 0]))
 
     def products(self, system: int, moved: Floats) -> Floats:
-        """Of what cells of a system move, by weight, the sums over units of the products of every two."""
+        """The matrix Σ x xᵀ over units, where x is a unit's sum of each row of `moved` over its rows, by weight."""
         if self.moments is None:
             return (moved * self.each[system].squares) @ moved.T
         at = self.places(system)
@@ -103,7 +103,7 @@ class Group:
 
 
 def of_system(chosen: Chosen, group: Group, system: int) -> OfCells:
-    """A metric of a system."""
+    """A metric of one system."""
     cells = group.each[system]
     return OfCells(chosen, cells.rows(0, group.classes), group, system, cells.squares)
 
@@ -118,7 +118,7 @@ class OfCells(OfRows):
 
     @property
     def layout(self) -> Layout:
-        """How the rows of the cells lie."""
+        """The layout of the rows."""
         return self.group.layout
 
     @property
@@ -128,12 +128,12 @@ class OfCells(OfRows):
 
     @cached_property
     def n(self) -> int:
-        """Units, or rows."""
+        """The number of units, or of rows."""
         return self.group.n
 
     @cached_property
     def freedom(self) -> float:
-        """The degrees of freedom of the standard error: Kish's number of units, as of rows at hand, less 1."""
+        """The degrees of freedom of the standard error: Kish's number of units less 1, as in `OfRows.freedom`."""
         if self.layout is Layout.PLAIN:
             return self.n - 1.0
         groups = self.chosen.metric.kind.groups(self.rows)
@@ -141,29 +141,29 @@ class OfCells(OfRows):
 
     @cached_property
     def each(self) -> Floats:  # type: ignore[override]
-        """How much a row of each cell moves the metric, by its weight."""
+        """The influence of one row of each cell on the metric, per unit of weight."""
         return ratio(self.effects.rows, self.rows.weights)
 
     def of(self, chosen: Chosen, rows: Rows) -> OfCells:
-        """A metric of the same cells, with other things in the place of what is and is said."""
+        """A metric of the same cells, with `rows` in place of the actual and predicted classes."""
         return OfCells(chosen, rows, self.group, self.system, self.squares)
 
     @property
     def excess(self) -> float:
-        """How much too high the value of so few rows is."""
+        """The upward bias of the value in a small sample."""
         return self.chosen.metric.kind.excess(self.rows)
 
     # How it varies
 
     @cached_property
     def spread(self) -> Spread:  # type: ignore[override]
-        """How much units move it."""
+        """The spread of the units' influence values."""
         if self.group.moments is None:
             return self.spread_of(self.each, self)
         return formed(self.group.moments, self.form, None, self.n, self.freedom)
 
     def spread_from(self, other: Any) -> Spread:
-        """How much units move the difference."""
+        """The spread of the units' influence on the difference from `other`."""
         if self.group.moments is None:
             a, b, _ = self.pair(other)
             return self.spread_of(a.each - b.each, a)
@@ -177,7 +177,7 @@ class OfCells(OfRows):
 
     @property
     def form(self) -> Floats:
-        """How much a row of each cell moves it, at the place of the cell among those of all systems."""
+        """The influence of one row of each cell, in an array with an element for each cell of all systems."""
         return self._among_all(self.each)
 
     def _among_all(self, column: Floats) -> Floats:
@@ -188,7 +188,7 @@ class OfCells(OfRows):
 
     @cached_property
     def sums(self) -> Sums:  # type: ignore[override]
-        """The terms of each of few units, of which those without a row that takes part have none."""
+        """The terms of each unit, if there are few units; NaN for a unit without a row that counts."""
         terms, weight = self.chosen.sums(self.rows), self.rows.weights
         sides = np.nan_to_num(terms.numerator), np.where(terms.defined, terms.size, 0.0), weight * terms.defined
         units = self.group.moments.units  # type: ignore[union-attr]
@@ -199,14 +199,14 @@ class OfCells(OfRows):
         return np.array_equal(self.sums.size, other.sums.size)
 
     def spread_of(self, moved: Floats, on: Any) -> Spread:
-        """The spread of what a row of each cell of `on` moves, of independent rows."""
+        """The spread of influence values `moved`, one per cell of `on`, for independent rows."""
         power = Spread.of(moved, times=on.rows.weights).power
         return Spread(self.n, max(float(on.squares @ moved**2), 0.0), self.freedom + 1, power)
 
     # Two systems
 
     def pair(self, other: Any) -> tuple[OfCells, OfCells, Floats]:
-        """Both metrics on the cells of both systems, and the squared weights of these."""
+        """Both metrics on the joint cells of the two systems, and the squared weights of these cells."""
         cells, places = self.group.pair(self.system, other.system)
         a, b = (
             OfCells(side.chosen, cells.rows(place, self.group.classes), self.group, self.system, cells.squares)
@@ -215,7 +215,7 @@ class OfCells(OfRows):
         return a, b, cells.squares
 
     def counted(self, rows: Bools) -> int:
-        """How many rows these cells have."""
+        """The number of rows in the cells that `rows` marks."""
         return int(self.rows.weights @ rows)
 
     def _picked_apart(self, other: OfRows) -> Floats:
@@ -238,7 +238,7 @@ class OfCells(OfRows):
 
 
 def image(products: Floats) -> Floats:
-    """Vectors, one below the other, whose products are these: they tell correlations as what moves the units does.
+    """Row vectors with this matrix of inner products; their correlations are those of the influence values.
 
     >>> moved = image(np.array([[4.0, 2.0], [2.0, 9.0]]))
     >>> (moved @ moved.T).round(12).tolist()
@@ -254,12 +254,12 @@ def image(products: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class OfForm(Formed):
-    """A metric whose influence values are a linear combination, `form`, of columns. moments: of the columns, around 0.
+    """A metric whose influence values are a linear combination, `form`, of columns. moments: of the columns, uncentred.
 
-    of: its value, or that of the metric that it transforms. n: units, or rows. freedom: Kish's number of them,
-    less 1. tables: those of its score. system: its number. powers: of every two systems, of unweighted rows, the
-    sums of the squares and fourth powers of what moves the difference, by stratum. strata: the rows of each class that
-    has any, nothing of rows that may have several labels.
+    of: its value, or that of the metric that it transforms. n: number of units, or of rows. freedom: Kish's number of
+    them, less 1. tables: the tables of its score. system: its number. powers: for unweighted rows and each pair of
+    systems, the sums of the squares and fourth powers of the influence on the difference, per stratum. strata: the
+    number of rows of each class, empty if rows may have several labels.
     """
 
     layout: Layout
@@ -278,14 +278,17 @@ class OfForm(Formed):
         return self.powers[min(self.system, other.system), max(self.system, other.system)]
 
     def by_stratum(self, other: OfForm) -> tuple[Floats, Ints]:
-        """The sum of the squares of what moves the difference in each class, and its rows; of none where rows vary."""
+        """The sum of the squared influence on the difference in each class, and its rows.
+
+        Both are empty if rows are weighted or clustered.
+        """
         if not self.powers:
             return np.empty(0), np.empty(0, np.int64)
         there = self.strata > 0
         return self._powers(other)[: len(there)][there, 0], self.strata[there]
 
     def of_few(self, other: OfForm) -> tuple[float, float]:
-        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        """The standard error of the difference, and degrees of freedom from the kurtosis of the influence values."""
         if not self.powers:
             spread = self.spread_from(other)
             return spread.error, spread.freedom(self.n - 1.0)
@@ -294,7 +297,7 @@ class OfForm(Formed):
 
     @property
     def excess(self) -> float:
-        """How much too high the value of so few rows is."""
+        """The upward bias of the value in a small sample."""
         return float(self.chosen.metric.kind.excess(self.tables))
 
 
@@ -302,8 +305,8 @@ class OfForm(Formed):
 class OfMean(OfForm):
     """A mean over classes or labels.
 
-    shares, each: the share of each in the mean, and its metric. columns: that of each, and where shares are estimated
-    that of how much rows move the mean through them.
+    shares, each: the share of each class in the mean, and its metric. columns: the column of each class; if shares are
+    estimated, also the column of the rows' influence through the shares.
     """
 
     shares: Sequence[float]
@@ -316,12 +319,12 @@ class OfMean(OfForm):
         return image(self.moments.second[np.ix_(self.columns, self.columns)])
 
     def parts(self) -> Iterator[Piece]:
-        """The classes, or labels."""
+        """One piece per class or label."""
         rows = zip(self.shares, self.each, self._moved[: len(self.each)], strict=True)
         return (Piece(share, one, vector, one.excess) for share, one, vector in rows)
 
     def of_shares(self) -> Floats | None:
-        """How much units move the mean through its shares; None where these are fixed."""
+        """The units' influence on the mean through its shares; None if the shares are fixed."""
         return self._moved[-1] if len(self.columns) > len(self.each) else None
 
 
@@ -330,11 +333,11 @@ class OfMean(OfForm):
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Bundle):
-    """The counts that the cells of a slice are made from; systems are numbers.
+    """The counts from which the cells of a slice are made; systems are numbered.
 
-    cells: of two systems, or twice the same one, rows by what is and what each says, and of rows that do not count
-    alike their weights, and these squared. products: of rows in units their weights in every two cells, or of units
-    that are parted these weights.
+    cells: for two systems, or twice the same one, the number of rows by actual class and both predicted classes, and
+    for weighted rows the sums of the weights and of their squares. products: for clustered rows the products of a
+    unit's weights in each two cells; while units are still split over blocks, the weights themselves.
     """
 
     cells: dict[tuple[int, int], Tally]
@@ -343,7 +346,7 @@ class CellCounts(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class Products(Moments):
-    """The moments around 0 of columns of which most are 0 in a unit: their sums of cubes are left out.
+    """The uncentred moments of columns that are mostly 0 in a unit; sums of cubes are not kept.
 
     each: the hashes of the units, and a sparse row for each.
     """
@@ -364,10 +367,10 @@ class Products(Moments):
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """How cells are counted. classes: what is, and what is said, is one of so many.
+    """How cells are counted. classes: the number of actual, and of predicted, classes.
 
-    scale, squares: what weights and their squares are counted in, None without weights. bins: of cells at most. few:
-    units whose cells are kept side by side.
+    scale, squares: the units in which weights and their squares are counted, None if rows are unweighted. bins: the
+    largest number of cells. few: the largest number of units whose cells are kept one by one.
     """
 
     classes: int
@@ -423,7 +426,7 @@ class Counting:
     # What came of it
 
     def group(self, c: CellCounts, design: Layout) -> Group:
-        """The cells of all systems. design: how rows lie."""
+        """The cells of all systems. design: the layout of the rows."""
         of = {at: self.read(tally.whole, 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
         each = [cells.weighing for (i, j), cells in of.items() if i == j]
         pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
@@ -433,7 +436,7 @@ class Counting:
         return Group(self.classes, design, moments.n, each, {}, moments)
 
     def read(self, table: Grid, systems: int) -> Cells:
-        """The cells of so many systems."""
+        """The cells of `systems` systems."""
         code = grid.scores(table.low).astype(np.int64)
         said, actual = [], code
         for _ in range(systems):
@@ -455,7 +458,7 @@ class MovingCut:
 
     @classmethod
     def of(cls, rows: Rows, counts: Counts) -> MovingCut:
-        """Of rows at the thresholds of their counts, which fall."""
+        """The decisions on rows at the thresholds of their counts, in descending order."""
         unit, size = units_of(rows)
         units = len(size)
         cuts, none = (of_cut(influence.decision(counts, threshold)) for threshold in counts.threshold), np.zeros(4)
@@ -471,9 +474,10 @@ class MovingCut:
 
     @cached_property
     def spread(self) -> Floats:
-        """What the two mean errors vary, a row for each threshold: variance of FP / n, twice the covariance, of FN / n.
+        """The variances and covariance of the two error rates, one row per threshold.
 
-        The mean cost a FP / n + b FN / n has the variance a² x + a b y + b² z.
+        The columns are x, the variance of FP / n; y, twice the covariance; and z, the variance of FN / n. The mean cost
+        a FP / n + b FN / n has the variance a² x + a b y + b² z.
         """
         return ratio(self.units, self.units - 1) * np.array([_quadratic(group) for group in self.groups])
 

@@ -99,7 +99,7 @@ def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: f
 class Arm:
     """A statistic of one arm: its value, the spread of the users' influence on it, and the effective number of users.
 
-    effect: of each user on the value, where users are at hand.
+    effect: the influence of each user on the value, if users are in memory.
     """
 
     value: float
@@ -109,12 +109,12 @@ class Arm:
 
     @property
     def n(self) -> int:
-        """Users."""
+        """The number of users."""
         return int(self.spread.n)
 
     @property
     def variance(self) -> float:
-        """The squared error; NaN with fewer than two users."""
+        """The squared standard error; NaN with fewer than two users."""
         return self.spread.error**2
 
     @property
@@ -131,7 +131,7 @@ def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
 
 
 def centred(values: Floats) -> tuple[float, Floats]:
-    """The mean of an arm, and by how much each user's value is above it."""
+    """The mean of an arm, and the difference of each user's value from it."""
     value = float(ratio(values.sum(), values.size))
     return value, minus(values, value)
 

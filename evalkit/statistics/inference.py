@@ -37,9 +37,9 @@ def estimate(statistic: Any, o: Options) -> Estimate:
 def within(e: Estimate, low: float, high: float) -> Estimate:
     """The interval cut to the metric's range.
 
-    Where all n units are equal, t has no width and claims certainty. No values in the range vary more than zeros and
-    ones of the same mean, so Wilson's limits of that share stand in. Without such a range nothing tells how far values
-    vary that are equal in the sample, and there is no interval.
+    If all n units are equal, t would give an interval without width. Within a finite range no values vary more than
+    zeros and ones with the same mean, so Wilson's limits for such a share are used. Without a finite range the data say
+    nothing about how far other units may lie, and there is no interval.
 
     >>> e = within(Estimate(1.0, 1.0, 1.0, 0.95, 50, "t"), 0.0, 1.0)
     >>> round(e.low, 3), e.high, e.method
@@ -55,7 +55,7 @@ def within(e: Estimate, low: float, high: float) -> Estimate:
 
 
 def compare(first: Any, second: Any, o: Options) -> Comparison:
-    """first − second with its interval and its test; NaN from no units where either is undefined."""
+    """Compare first − second by its interval and its test; NaN with n = 0 if either is undefined."""
     if np.isnan(first.value - second.value) or not first.meets(second):
         return undefined(o.level, o.unit)
     metric = first.chosen.metric
@@ -63,7 +63,7 @@ def compare(first: Any, second: Any, o: Options) -> Comparison:
 
 
 def within_range(c: Comparison, widest: float) -> Comparison:
-    """The comparison with its limits cut to what a difference can be."""
+    """The comparison with its limits cut to the range of possible differences, ± `widest`."""
 
     def cut(e: Estimate) -> Estimate:
         if -widest <= e.low and e.high <= widest:
@@ -74,7 +74,7 @@ def within_range(c: Comparison, widest: float) -> Comparison:
 
 
 def undefined(level: float, unit: str) -> Comparison:
-    """The comparison of what is undefined: NaN, from no units."""
+    """A comparison of undefined values: NaN with n = 0."""
     nothing = Estimate(np.nan, np.nan, np.nan, level, 0, methods.UNDEFINED)
     return Comparison(nothing, np.nan, np.nan, methods.UNDEFINED, unit, nothing)
 
@@ -138,9 +138,9 @@ def _harmonic(statistic: Any, o: Options) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A rule: the interval or test of metrics of some kinds on samples of some layouts, and its name.
+    """A rule: the interval or test for metrics of some kinds on samples of some layouts, and its name.
 
-    held: True if it needs every unit, False if it is for sums alone, None for both.
+    held: True if it needs the values of every unit, False if it works on sums alone, None if it takes both.
     """
 
     kinds: type[Kind] | tuple[type[Kind], ...]
@@ -150,7 +150,7 @@ class Rule:
     held: bool | None = None
 
     def holds(self, kind: type[Kind], layout: Layout, *, held: bool) -> bool:
-        """Whether it is for this kind where units lie so. held: whether every unit is at hand."""
+        """True if the rule is for this kind and this layout. held: True if the values of every unit are in memory."""
         return issubclass(kind, self.kinds) and layout in self.layouts and self.held in (None, held)
 
 
@@ -277,7 +277,7 @@ TESTS = (
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """An interval and a test, and what they are called."""
+    """An interval and a test, with their names."""
 
     interval: Callable[[Any, Options], Estimate]
     interval_is: str
@@ -312,7 +312,7 @@ FLIPPING = (methods.flips, methods.losses, methods.flips_or_t, methods.flips_or_
 
 
 def flipped(a: Any, b: Any) -> Floats | None:
-    """The differences, one a unit, whose signs are flipped to compare two statistics; None where another test does."""
+    """The differences, one per unit, whose signs are flipped to compare two statistics; None for other tests."""
     first, second = a.base(), b.base()
     if method(first).test not in FLIPPING or not first.meets(second):
         return None
@@ -329,9 +329,9 @@ def words(
     held: bool = True,
     rechosen: bool = False,
 ) -> str:
-    """What each metric has, those with the same method together; `side` picks interval or test.
+    """The methods as text, metrics with the same method together; `side` selects interval or test.
 
-    held: whether every unit is at hand. rechosen: whether samples choose their own thresholds.
+    held: True if the values of every unit are in memory. rechosen: True if thresholds are chosen again on each sample.
 
     >>> from evalkit.catalogue.lookup import find
     >>> metrics = [find(name, "counts") for name in ("recall", "roc_auc", "gini", "accuracy")]
@@ -360,7 +360,7 @@ SHOWN: dict[Any, Callable[[Any, Any, Comparison, float], float]] = {
 
 
 def lift(a: Any, b: Any, o: Options) -> Comparison:
-    """The first over the second, less 1, of independent units."""
+    """Compare first / second − 1, for independent units."""
     return LIFTS.get(method(a).test, methods.no_lift)(a, b, o)
 
 

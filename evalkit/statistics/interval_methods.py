@@ -27,13 +27,13 @@ RESOLVED = 100  # positives that come with the negatives at a base rate: of fewe
 
 
 def ranged(statistic: Any, error: float, o: Options, *, freedom: float, **more: Any) -> Estimate:
-    """t on the scale of the metric's range, or of the ends in `more`."""
+    """t on the logit or log scale of the metric's range; `more` may give other bounds."""
     known = {"n": statistic.n, "level": o.level, "ends": statistic.chosen.metric.ends} | more
     return closed_forms.ranged_t(statistic.value, error, freedom=freedom, **known)
 
 
 def no_interval(statistic: Any, o: Options, method: str = NONE) -> Estimate:
-    """The value alone: what is biased upward in every sample has no interval that holds it."""
+    """The value without limits: it is biased upward in every sample, so no interval keeps its level."""
     return Estimate(statistic.value, np.nan, np.nan, o.level, statistic.n, method)
 
 
@@ -55,27 +55,27 @@ def mean(statistic: Any, o: Options) -> Estimate:
 
 
 def of_draws(statistic: Any, o: Options) -> Estimate:
-    """The mean of units that do not vary, from the variance of their draws."""
+    """The mean of fixed units, from the variance of their draws."""
     error = statistic.noise_on(statistic.sums.defined)
     return ranged(statistic, error, o, freedom=statistic.freedom, method=DRAWN)
 
 
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:
-    """The same of an arm of amounts; none where all are equal, such as no revenue at all: they have no upper end."""
+    """The mean of an arm of amounts; no interval if all are equal, such as no revenue: amounts have no upper bound."""
     values = statistic.sums.numerator[statistic.sums.defined]
     unmoved = values.size and np.ptp(values) == 0
     return no_interval(statistic, o, UNMOVED) if unmoved else mean(statistic, o)
 
 
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
-    """`mean` of losses, with Wilson's limits for the share of certain predictions that are wrong."""
+    """`mean` of losses, with Wilson's limits for the share of predictions of 0 or 1 that are wrong."""
     sums, metric = statistic.sums, statistic.chosen.metric
     losses = sums.numerator[sums.defined]
     return intervals.mean_of_losses(losses, worst=metric.kind.worst, level=o.level, ends=metric.ends)
 
 
 def summed_mean(statistic: Any, o: Options) -> Estimate:
-    """`mean` of what was added up."""
+    """`mean`, from sums."""
     return intervals.of_spread(statistic.value, statistic.spread, level=o.level, ends=statistic.chosen.metric.ends)
 
 
@@ -107,7 +107,7 @@ def _left_out(statistic: Any) -> Arm:
 
 
 def arm_within(arm: Arm, low: float, high: float, *, level: float) -> Estimate:
-    """A ratio of sums in a range, by the jackknife in the same way; NaN of no unit."""
+    """A ratio of sums within a range, by the jackknife on the logit or log scale; NaN without units."""
     freedom = arm.spread.freedom(arm.freedom) if arm.n else 0.0
     return closed_forms.ranged_t(arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, ends=(low, high))
 
@@ -117,10 +117,10 @@ def few_or_delta(statistic: Any, o: Options) -> Estimate:
 
 
 def divided(statistic: Any, o: Options) -> Estimate:
-    """The share of one of two systems that divide each unit between them, with limits from those of the difference.
+    """The share of one of two systems that divide each unit between them, with limits from those of their difference.
 
-    The other system has the rest, so the difference is twice the value less 1, and a limit is (1 + that of the
-    difference) / 2. Value and difference therefore agree. Of many units the jackknife's.
+    The other system has the rest, so the difference is 2 · share − 1, and a limit of the share is (1 + limit of the
+    difference) / 2. The share and the difference therefore agree. With many units the jackknife is used.
     """
     if statistic.n > o.limits.flipped:
         return jackknife(statistic, o)
@@ -139,7 +139,7 @@ def of_folds(statistic: Any, o: Options) -> Estimate:
 
 
 def delta(statistic: Any, o: Options) -> Estimate:
-    """t from how much each row, or unit, moves the metric, on a scale without ends."""
+    """t from the influence of each row or unit on the metric, on a scale without bounds."""
     return ranged(statistic, statistic.spread.error, o, freedom=max(statistic.freedom, 1.0), method=statistic.how)
 
 
@@ -150,10 +150,11 @@ def of_units(statistic: Any, o: Options, error: float | None = None, method: str
 
 
 def chosen(statistic: Any, o: Options) -> Estimate:
-    """The same where the threshold was chosen on the rows, from samples on which it is chosen again.
+    """t from bootstrap samples on which the threshold is chosen again, if it was chosen on the rows.
 
-    Not below the error at the threshold as it is: a bound on recall leaves it no room, wherever the threshold lies. At
-    an end of the range, as where every row above a threshold is a hit, samples have no room: Wilson's limits.
+    The error is at least that at the fixed threshold: a constraint on recall, for example, leaves recall itself no
+    variation wherever the threshold lies. At an end of the range, for example if every row above a threshold is a hit,
+    samples do not vary, and Wilson's limits are used.
     """
     if statistic.value in (statistic.chosen.metric.low, statistic.chosen.metric.high):
         return ranged(statistic, 0.0, o, freedom=statistic.fewest - 1, method=CHOSEN)
@@ -161,10 +162,10 @@ def chosen(statistic: Any, o: Options) -> Estimate:
 
 
 def delta_of_few(statistic: Any, o: Options) -> Estimate:
-    """`delta` where few rows may carry the variance: on the degrees of freedom that their kurtosis leaves.
+    """`delta` if few rows may carry the variance, with degrees of freedom from the kurtosis of the influence values.
 
-    On the logarithm of what is missing to the top, on which shares of variance are nearly symmetric, but for ratios of
-    sums. Of what was added up without fourth powers, `delta`.
+    The scale is the logarithm of the distance to the upper bound, on which shares of variance are nearly symmetric;
+    ratios of sums use the scale of their range. Without fourth powers, `delta` is used.
     """
     spread, metric = statistic.spread, statistic.chosen.metric
     if np.isnan(spread.power(4)):
@@ -176,7 +177,10 @@ def delta_of_few(statistic: Any, o: Options) -> Estimate:
 
 
 def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
-    """The same from the value without each unit: to first order, few units have too small an error."""
+    """t from the value without each unit (jackknife).
+
+    With few units, first-order influence underestimates the error.
+    """
     if statistic.n > o.limits.flipped:
         return delta_of_few(statistic, o)
     high = statistic.chosen.metric.high
@@ -190,7 +194,7 @@ def left_out_or_delta(statistic: Any, o: Options) -> Estimate:
 
 
 def skewed_rows(statistic: Any, o: Options) -> Estimate:
-    """Hall's; none where no row moves a value inside the range, as with one class for all rows."""
+    """Hall's interval; none if no row moves a value inside the range, for example if all rows have one class."""
     error, metric = statistic.spread.error, statistic.chosen.metric
     if error == 0 and metric.low < statistic.value < metric.high:
         return no_interval(statistic, o, UNMOVED)
@@ -207,21 +211,21 @@ def delong(statistic: Any, o: Options) -> Estimate:
 
 
 def of_table(statistic: Any, o: Options) -> Estimate:
-    """t on the scale of the range, of unweighted rows: as many degrees of freedom as the rarer class has rows."""
+    """t on the scale of the range, for unweighted rows, with as many degrees of freedom as the rarer class has rows."""
     c = statistic.tables.counts
     freedom = min(c.positives, c.negatives) - 1
     return ranged(statistic, table_spread(statistic).error, o, freedom=freedom, n=int(c.total))
 
 
 def lift_of_units(statistic: Any, o: Options) -> Estimate:
-    """`of_units`, and no limit above the lift of rows that are all positive where these are as few as they may be."""
+    """`of_units`, with the upper limit at most 1 / the lower limit of the base rate, the largest possible lift."""
     e, c, units = of_units(statistic, o), statistic.tables.cut, statistic.freedom + 1
     base = intervals.wilson(float(ratio(c.positives, c.total)) * units, units, level=o.level)
     return replace(e, high=min(e.high, float(ratio(1.0, base.low))))
 
 
 def table_spread(statistic: Any) -> Spread:
-    """The spread of a metric of unweighted rows, from the influence of a row of each bin."""
+    """The spread of a metric of unweighted rows, from the influence of one row of each bin."""
     kind, parts = statistic.chosen.metric.kind, []
     c = kind.source(statistic.tables)
     for step, moved in kind.by_steps(c, statistic.value):
@@ -234,15 +238,15 @@ def table_spread(statistic: Any) -> Spread:
 
 
 def skewed(statistic: Any, o: Options) -> Estimate:
-    """t with Hall's correction, of unweighted rows."""
+    """t with Hall's correction for skewness, for unweighted rows."""
     return intervals.of_spread(statistic.value, table_spread(statistic), level=o.level)
 
 
 def of_cells(statistic: Any, o: Options) -> Estimate:
-    """t on the logit scale of the range, half a row added to each cell of the table of decisions.
+    """t on the logit scale of the range, with half a row added to each cell of the table of decisions.
 
-    So few predictions, or none, claim no certainty; the limits are stretched to the value itself. The degrees of
-    freedom are those that the kurtosis of the cells' influence values leaves.
+    The half rows keep the interval from having no width if there are few predictions, or none; the limits are extended
+    to the value itself if necessary. The degrees of freedom follow from the kurtosis of the cells' influence values.
     """
     kind, c = statistic.chosen.metric.kind, statistic.tables.cut
     (tp, fn), (fp, tn) = c.positive + HALF, c.negative + HALF
@@ -261,7 +265,7 @@ def overlap(statistic: Any, o: Options) -> Estimate:
 
 
 def of_shares(statistic: Any, o: Options) -> Estimate:
-    """MOVER of Wilson's limits of shares of rows that do not overlap."""
+    """MOVER from Wilson's limits of shares of disjoint sets of rows."""
     shares = statistic.chosen.metric.kind.shares
     sides = (wilson(replace(statistic, chosen=Chosen(of)), o) for of in shares)
     parts = [closed_forms.Part(1 / len(shares), e, np.zeros(1)) for e in sides]
@@ -286,7 +290,7 @@ def gap(statistic: Any, o: Options) -> Estimate:
 
 
 def gap_of_units(statistic: Any, o: Options) -> Estimate:
-    """As many rows as would vary as much as the units do, at the place of the largest distance."""
+    """`gap` of clustered or weighted rows, from the number of independent rows with the same variance there."""
     c, error = statistic.tables.counts, statistic.spread.error
     (top, _), few = widest(c), (statistic.freedom + 1) / min(c.positives, c.negatives)
     rates = np.array([ratio(c.tp[top], c.positives), ratio(c.fp[top], c.negatives)])
@@ -323,7 +327,7 @@ def _resolved(statistic: Any) -> bool:
 
 
 def depth(statistic: Any, o: Options) -> Estimate:
-    """Of the precision among the rows picked or of the recall, whichever is a share of fewer rows."""
+    """From the interval of precision among the picked rows or of recall, whichever is a share of fewer rows."""
     kind = statistic.chosen.metric.kind
     c = kind.source(statistic.tables)
     hits, picked, border = kind.picked(c)
@@ -334,14 +338,14 @@ def depth(statistic: Any, o: Options) -> Estimate:
 
 
 def top_recall(statistic: Any, o: Options) -> Estimate:
-    """That of the lift, times the share of the rows."""
+    """The limits of the lift times the share of the rows that are picked."""
     kind = statistic.chosen.metric.kind
     e, share = depth(statistic, o), kind.share(kind.source(statistic.tables))
     return replace(e, value=statistic.value, low=e.low * share, high=min(e.high * share, 1.0))
 
 
 def top_precision(statistic: Any, o: Options) -> Estimate:
-    """Of the rows picked."""
+    """The precision of the picked rows."""
     kind = statistic.chosen.metric.kind
     c = kind.source(statistic.tables)
     hits, picked, border = kind.picked(c)
@@ -350,9 +354,9 @@ def top_precision(statistic: Any, o: Options) -> Estimate:
 
 
 def at_rates(statistic: Any, o: Options) -> Estimate:
-    """A number that rises with recall and falls with the false positive rate, with limits from those of both by MOVER.
+    """A number that rises with recall and falls with the false positive rate, with limits from both by MOVER.
 
-    The two rates are independent, because they are shares of different rows: of the positives and of the negatives.
+    The two rates are independent, because they are shares of different rows: the positives and the negatives.
     """
     c, of = statistic.tables.cut, statistic.chosen.metric.kind.rates
     recall, false = (intervals.wilson(column[0], column[-1], level=o.level) for column in (c.tp, c.fp))

@@ -28,13 +28,13 @@ MICRO = [Chosen(LABELS[name]) for name in ("micro_f1", "micro_precision", "micro
 
 
 def off(label: int) -> Chosen:
-    """How far scores of a label lie above the share of rows that have it."""
+    """By how much the mean score of a label exceeds the share of rows that have it."""
     kind = Loss(lambda rows, k: rows.scores[:, label] - rows.actual[:, label])
     return Chosen(Metric(f"off {label}", "rows", kind, "", "", "", low=-np.inf, high=np.inf))
 
 
 def top_hits(rows: Rows) -> tuple[Bools, Bools]:
-    """All rows, and those whose label with the highest score is true."""
+    """Two masks: all rows, and the rows whose highest-scored label is true."""
     best = rows.scores.argmax(axis=1)
     return np.ones(len(best), dtype=bool), rows.actual[np.arange(len(best)), best]
 
@@ -52,17 +52,17 @@ class HeldLabels(HeldSeveral):
         return of_label(rows, c)
 
     def sizes(self) -> Ints:
-        """The rows on which each label is true."""
+        """The number of rows on which each label is true."""
         return self._any.actual.sum(axis=0)
 
     @property
     def weights(self) -> Floats:
-        """The same, or the weight of these rows."""
+        """The total weight of the rows on which each label is true; without weights their number."""
         return np.dot(self._any.weights, self._any.actual)
 
     @property
     def shares(self) -> Floats:
-        """How often every label is true, by rows or by their weight."""
+        """The share of rows, by weight, on which each label is true."""
         return np.average(self._any.actual, axis=0, weights=self._any.weight)
 
     @property
@@ -77,43 +77,43 @@ class HeldLabels(HeldSeveral):
         return float(score.min()), float(score.max())
 
     def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
-        """The rows of a label by what is and what a system decides: TP, FP, FN, TN."""
+        """The numbers of TP, FP, FN and TN of a system's decisions on a label."""
         rows = self.rows[system]
         y, d = rows.actual[:, label], rows.predicted[:, label]
         return int((y & d).sum()), int((~y & d).sum()), int((y & ~d).sum()), int((~y & ~d).sum())
 
     def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfRows:
-        """A metric of one label with other things in the place of what is and is said."""
+        """A metric of one label after `change` has replaced its actual values and predictions."""
         return OfRows(Chosen(metric), change(of_label(self.rows[system], label)))
 
     def pooled(self, system: str) -> Counts:
-        """The table of all rows and labels together."""
+        """The table of counts by score over all labels of all rows (micro-averaging)."""
         rows = self.rows[system]
         weight = None if rows.weight is None else np.repeat(rows.weight, rows.actual.shape[1])
         return Rows(rows.actual.ravel().astype(np.int64), rows.scores.ravel(), weight=weight).counts
 
     def steps(self, system: str) -> Floats:
-        """The scores of all labels, or where there are many their quantiles over rows and labels."""
+        """The distinct scores over all labels, or if there are many, quantiles of the scores over rows and labels."""
         every = self.rows[system].scores
         score = np.unique(every)
         return score if score.size <= STEPS else np.quantile(every, np.linspace(0, 1, STEPS), method="inverted_cdf")
 
     def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> OfRows:
-        """A metric at one of the thresholds for all labels."""
+        """A metric with the same threshold for all labels."""
         return OfRows(chosen, replace(self.rows[system], threshold=threshold))
 
     def top(self, system: str) -> OfRows:
-        """How often the label with the highest score is true."""
+        """The share of rows whose highest-scored label is true."""
         rows = self.rows[system]
         member, hit = top_hits(rows)
         return OfRows(Chosen(SHARE), Rows(member, decision=hit, weight=rows.weight, unit=rows.unit))
 
     def off(self, system: str, label: int) -> OfRows:
-        """How far the scores of a label lie above the share of rows that have it."""
+        """By how much the mean score of a label exceeds the share of rows that have it."""
         return OfRows(off(label), self.rows[system])
 
     def constant(self, system: str) -> Rows:
-        """Rows of which each is scored by how often each label is true."""
+        """Rows with constant scores: each label is scored by the share of rows that have it."""
         rows = self.rows[system]
         return replace(rows, score=np.tile(self.shares, (len(rows), 1)))
 
@@ -123,10 +123,10 @@ class HeldLabels(HeldSeveral):
 
 @dataclass(frozen=True, eq=False)
 class OfShared(OfMoments):
-    """A mean over rows that are undefined for some systems, so that each system may leave out different rows.
+    """A mean over rows that is undefined on some rows of some systems. Each system may leave out different rows.
 
-    number: of its system. shared: of every two systems the rows that both have, and the differences on these. columns:
-    where those of two systems stand.
+    number: of the system. shared: for each pair of systems the rows that both have, and their differences. columns: the
+    positions of the columns of each pair.
     """
 
     number: int = 0
@@ -139,18 +139,18 @@ class OfShared(OfMoments):
         return column, 1.0 if self.number < other.number else -1.0
 
     def meets(self, other: Any) -> bool:
-        """Whether any row has both values."""
+        """True if at least one row has both values."""
         return bool(self.shared.totals[self._with(other)[0]] > 0)
 
     def against(self, other: Any) -> tuple[float, float, int]:
-        """The difference on the rows that have both, its standard error, and how many there are."""
+        """The difference over the rows that have both values, its standard error, and the number of these rows."""
         at, sign = self._with(other)
         (n, apart), squares = self.shared.totals[at : at + 2], self.shared.around_zero.second[at + 1, at + 1]
         spread = max(squares - apart**2 / n, 0.0)
         return sign * float(apart / n), float(np.sqrt(ratio(spread, n * (n - 1)))), round(n)
 
     def minus(self, other: Any) -> Sums:
-        """The differences of few units on the rows that have both."""
+        """The differences by unit, over the rows that have both values, if there are few units."""
         at, sign = self._with(other)
         size, apart = self.shared.units[at : at + 2]
         return Sums(sign * apart, size)
@@ -166,7 +166,7 @@ class SummedLabels(Several):
     # Metrics
 
     def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
-        """A metric that follows from sums over rows."""
+        """A metric computed from sums over rows."""
         whole = super().loss(chosen, group, i)
         shared = None if self.moved is None else self.moved.shared.get((group, chosen.base.label))
         if shared is None:
@@ -176,7 +176,7 @@ class SummedLabels(Several):
         return OfShared(chosen, whole.moments, whole.place, self.layout, **more)
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> Any:
-        """A mean over labels, or a share of rows, of which the cells tell whether they count and are hits."""
+        """A mean over labels, or a share of rows, computed from cells."""
         if not isinstance(chosen.metric.kind, Share):
             return self.of_scores(chosen, group, i)
         named: dict[str, Any] = {**vars(chosen.metric), "kind": Share(lambda member, hit: (member == 1, hit == 1))}
@@ -196,22 +196,22 @@ class SummedLabels(Several):
     # Metrics of labels
 
     def derived(self, metric: Metric, system: str, label: int, change: Change) -> OfCells:
-        """A metric of one label with other things in the place of what is and is said."""
+        """A metric of one label after `change` has replaced its actual values and predictions."""
         of = of_system(Chosen(metric), self.cells(0, label), self.systems.index(system))
         return replace(of, rows=change(of.rows))
 
     def top(self, system: str) -> Any:
-        """How often the label with the highest score is true."""
+        """The share of rows whose highest-scored label is true."""
         return self.of_decisions(Chosen(replace(SHARE, name=TOP)), 0, self.systems.index(system))
 
     def off(self, system: str, label: int) -> OfMoments:
-        """How far the scores of a label of the system that is swept lie above the share of rows that have it."""
+        """By how much the mean score of a label exceeds the share of rows that have it; for the swept system."""
         return self._alone(-1, self.second.alone[-1].metrics[label])
 
     # Along a threshold
 
     def swept(self, chosen: Chosen, system: str, number: int, threshold: float) -> Statistic:
-        """A ratio of sums over all labels, or a mean of F1 over the labels, at one of the thresholds."""
+        """A ratio of sums over all labels, or a mean of F1 over labels, with the same threshold for all labels."""
         kind: Any = chosen.metric.kind
         if kind.totalled:
             return self._alone(number, chosen)
@@ -230,17 +230,17 @@ class SummedLabels(Several):
     # Tables
 
     def sizes(self) -> Ints:
-        """The rows on which each label is true."""
+        """The number of rows on which each label is true."""
         return np.array([sum(self.decided(self.systems[0], j)[::2]) for j in self.problems])
 
     @property
     def weights(self) -> Floats:
-        """The same, or the weight of these rows."""
+        """The total weight of the rows on which each label is true; without weights their number."""
         return self.true(0)
 
     @property
     def shares(self) -> Floats:
-        """How often every label is true, by rows or by their weight."""
+        """The share of rows, by weight, on which each label is true."""
         return ratio(self.true(0), float(self.cells(0, 0).each[0].weight.sum()))
 
     @property
@@ -256,7 +256,7 @@ class SummedLabels(Several):
         return float(grid.scores(low).min()), float(grid.scores(high).max())
 
     def decided(self, system: str, label: int) -> tuple[int, int, int, int]:
-        """The rows of a label by what is and what a system decides: TP, FP, FN, TN."""
+        """The numbers of TP, FP, FN and TN of a system's decisions on a label."""
         of = self.read(self.systems.index(system), 0, label)
         tn, fp, fn, tp = np.bincount(2 * of.actual + of.said[0], of.n, 4).astype(int).tolist()
         return tp, fp, fn, tn
@@ -266,11 +266,11 @@ class SummedLabels(Several):
         return grid.merge([self.counted.scores[0, i, j].whole for j in self.problems], self.first.bins())
 
     def pooled(self, system: str) -> Counts:
-        """The table of all rows and labels together."""
+        """The table of counts by score over all labels of all rows (micro-averaging)."""
         return grid.counts(self._together(system), self.scale or 1.0)
 
     def steps(self, system: str) -> Floats:
-        """The scores of all labels, or where there are many their quantiles over rows and labels, as numpy has them."""
+        """The distinct scores over all labels, or if there are many, their quantiles as numpy computes them."""
         if self.weighted:
             bins = self.counted.more["every", self.systems.index(system)].whole
             rows = bins.positive
@@ -286,12 +286,12 @@ class SummedLabels(Several):
 
     @property
     def together(self) -> bool:
-        """Whether it is known which labels rows have together: of few labels that come together in few ways."""
+        """True if the combinations of labels are known: they are counted for few labels with few combinations."""
         sets = self.counted.more.get(("sets", 0))
         return sets is not None and not sets.whole.shift
 
     def constant(self, system: str) -> Rows:
-        """Rows of which each is scored by how often each label is true, those with the same labels as one."""
+        """Rows with constant scores, one row per combination of labels: each label is scored by its share of rows."""
         known = self.counted.more["sets", 0].whole
         actual = (grid.scores(known.low).astype(np.int64)[:, None] >> np.array(self.problems)) & 1 == 1
         weight: Floats = known.negative * np.float64(self.scale or 1.0)
@@ -302,7 +302,7 @@ class SummedLabels(Several):
 
 
 def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, sure: bool) -> ByMoves:
-    """What the second reading needs to know of the first. sure: whether scores are probabilities."""
+    """The second reading, made from the results of the first. sure: True if scores are probabilities."""
     first, plain = measured.first, measured.plain
     means: dict[Place, Mean] = {}
     shared: dict[Place, Chosen] = {}
@@ -385,11 +385,11 @@ def _moved(block: Block, f1: Sequence[Floats], threshold: float) -> Floats:
 
 
 def thresholds_of(measured: HeldLabels | SummedLabels, system: str) -> Floats:
-    """Where metrics along a threshold are measured: some scores, and the best threshold, if there is one."""
+    """The thresholds at which metrics are measured: some of the scores, and the best threshold if there is one."""
     drawn = np.union1d(measured.steps(system), curves.best_f(measured.pooled(system)))
     return drawn[np.isfinite(drawn)]
 
 
 def terms_of(metrics: Sequence[Chosen], systems: int, few: int, cuts: Sequence[Floats]) -> Terms:
-    """The terms of metrics that sums over rows tell, at the thresholds of each system."""
+    """The terms of the metrics that are computed from sums over rows, at the thresholds of each system."""
     return Terms.alone(metrics, systems, few, partial(label_rows, cuts=cuts))

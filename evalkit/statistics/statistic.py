@@ -51,29 +51,29 @@ class Statistic:
     redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
 
     def meets(self, other: Any) -> bool:
-        """Whether any unit has both values."""
+        """True if at least one unit has both values."""
         return True
 
     def pairs(self, other: Any) -> bool:
-        """Whether the values of both are known row by row where either leaves rows out."""
+        """True if the row-by-row values of both are known, for a metric that leaves rows out."""
         return True
 
     def against(self, other: Any) -> tuple[float, float, int]:
-        """The difference on the units that have both, its standard error, and how many there are."""
+        """The difference over the units that have both values, its standard error, and the number of these units."""
         this: Any = self
         return this.value - other.value, this.spread_from(other).error, this.n
 
     def minus(self, other: Any) -> Sums:
-        """The differences of what two statistics add to sums with one denominator, NaN where either has none."""
+        """The differences of two statistics' terms over a common denominator, NaN where either is undefined."""
         this: Any = self
         return Sums(this.sums.numerator - other.sums.numerator, this.sums.denominator)
 
     def shared_means(self) -> list[OfUnits]:
-        """This one, if it is the mean of values of units that all systems share; else none."""
+        """[this statistic] if it is a mean of values of units that all systems share, otherwise []."""
         return []
 
     def base(self) -> Self:
-        """The statistic of the metric that this one transforms; itself if there is none."""
+        """The statistic of the metric that this one transforms; itself if it transforms none."""
         original = self.chosen.base
         return self if original is self.chosen else replace(self, chosen=original)
 
@@ -83,7 +83,10 @@ class Statistic:
 
 @dataclass(frozen=True, eq=False)
 class OfUnits(Statistic):
-    """Values per unit. unit: the cluster of each value, None if they are independent. design: the layout if so."""
+    """Values per unit. unit: the cluster of each value, None if they are independent.
+
+    design: the layout in that case.
+    """
 
     sums: Sums
     unit: np.ndarray | None = None
@@ -105,7 +108,7 @@ class OfUnits(Statistic):
         return int(self.sums.defined.sum())
 
     def meets(self, other: OfUnits) -> bool:
-        """Whether any unit has both values."""
+        """True if at least one unit has both values."""
         if self.layout is Layout.INDEPENDENT:
             return bool(self.n and other.n)
         return bool((self.sums.defined & other.sums.defined).any())
@@ -115,15 +118,15 @@ class OfUnits(Statistic):
         return [self] if shared else []
 
     def hits(self) -> tuple[int, int]:
-        """Ones and units, where each unit is 0 or 1."""
+        """The number of ones and the number of units; each value is 0 or 1."""
         return int(self.sums.numerator.sum()), len(self.sums.numerator)
 
 
 @dataclass(frozen=True, eq=False)
 class OfDraws(OfUnits):
-    """Values of units that do not vary, from draws, which do.
+    """Values of units that are fixed; each is estimated from random draws.
 
-    noise: the variance of each value by its draws. freedom: degrees of freedom of these variances.
+    noise: the variance of each value over its draws. freedom: degrees of freedom of these variances.
     """
 
     noise: Floats = field(default_factory=lambda: np.empty(0))
@@ -132,7 +135,7 @@ class OfDraws(OfUnits):
     layout: ClassVar[Layout] = Layout.DRAWN  # type: ignore[misc]
 
     def noise_on(self, keep: Bools) -> float:
-        """The standard error of the mean over these units; NaN where the variance of one is not known."""
+        """The standard error of the mean over the units `keep`; NaN if the variance of one of them is unknown."""
         return float(np.sqrt(self.noise[keep].sum()) / keep.sum())
 
 
@@ -170,7 +173,7 @@ class Known(Statistic):
 
     @property
     def n(self) -> int:
-        """Its units."""
+        """The number of units."""
         return self.estimate.n
 
 
@@ -181,7 +184,7 @@ class Known(Statistic):
 class Piece:
     """A metric that another one combines: its weight in the mean, its statistic, and the influence of each unit.
 
-    excess: the bias of its value.
+    excess: the upward bias of its value.
     """
 
     share: float
@@ -205,18 +208,18 @@ class OfRows(Statistic):
 
     @property
     def redraws(self) -> bool:  # type: ignore[override]
-        """Whether the threshold was chosen on the rows."""
+        """True if the threshold was chosen on the same rows."""
         return self.rows.redraw is not None
 
     @cached_property
     def redrawn(self) -> Floats:
-        """The metric on bootstrap samples, on each of which the threshold is chosen again."""
+        """The metric on bootstrap samples; the threshold is chosen again on each."""
         redraw: Any = self.rows.redraw
         return self.chosen.metric.kind.each(redraw())
 
     @cached_property
     def value(self) -> float:
-        """The metric."""
+        """The value of the metric."""
         kind: Kind = self.chosen.metric.kind
         return self.effects.value if kind.joint else kind.value(self.rows, self.chosen.k)
 
@@ -227,7 +230,7 @@ class OfRows(Statistic):
 
     @cached_property
     def sums(self) -> Sums:
-        """The terms of each row, of a mean or a ratio of sums."""
+        """The terms of each row, for a mean or a ratio of sums."""
         return self.chosen.sums(self.rows)
 
     @property
@@ -237,7 +240,7 @@ class OfRows(Statistic):
 
     @cached_property
     def n(self) -> int:
-        """Units, or rows."""
+        """The number of units, or of rows."""
         return len(self.rows) if self.unit is None else len(np.unique(self.unit))
 
     @cached_property
@@ -250,7 +253,7 @@ class OfRows(Statistic):
 
     @property
     def fewest(self) -> float:
-        """Kish's number of units in that group."""
+        """Kish's number of units in the smallest group of rows that the metric depends on."""
         groups = self.chosen.metric.kind.groups(self.rows)
         return min(kish(by_unit(self.rows.weights * group, self.unit)) for group in groups)
 
@@ -265,32 +268,32 @@ class OfRows(Statistic):
         return self.spread_of(self.each, self)
 
     def spread_from(self, other: OfRows) -> Spread:
-        """The spread of the units' influence on the difference."""
+        """The spread of the units' influence on the difference from `other`."""
         return self.spread_of(self.each - other.each, self)
 
     def spread_of(self, moved: Floats, on: OfRows) -> Spread:
-        """The spread of what each row of `on` moves."""
+        """The spread of influence values `moved`, one per row of `on`, added up by unit."""
         return Spread.of(by_unit(moved, self.unit), kish=self.freedom + 1)
 
     def without_each(self) -> Floats:
-        """The metric without each unit, of a function of means."""
+        """The metric without each unit, for a function of means."""
         kind: Any = self.chosen.metric.kind
         terms = kind.terms(self.rows, self.chosen.k, kind.centre(self.rows))
         parts = np.array([by_unit(term * self.rows.weights, self.unit) for term in terms])
         return kind.of_sets(parts.sum(axis=1)[:, None] - parts)
 
     def pair(self, other: OfRows) -> tuple[OfRows, OfRows, Floats | float]:
-        """Both on the same rows, and how often the square of what moves each of these counts."""
+        """Both metrics on the same rows, and the factor of each row's squared influence."""
         return self, other, 1.0
 
     def counted(self, rows: Bools) -> int:
-        """How many rows these are."""
+        """The number of rows that `rows` marks."""
         return int(np.count_nonzero(rows))
 
     def apart_by(self, other: OfRows) -> Floats:
         """The influence of each row on the difference, for unweighted rows.
 
-        Of systems that pick their rows on the premise that both are equal.
+        For metrics of the highest-scored rows it is computed under the null hypothesis that both systems are equal.
         """
         picks = self.chosen.metric.kind.picks and self.layout is Layout.PLAIN
         return self._picked_apart(other) if picks else self.each - other.each
@@ -299,9 +302,9 @@ class OfRows(Statistic):
         return self.chosen.metric.kind.apart_by(self.rows, other.rows, self.chosen.k)
 
     def by_stratum(self, other: OfRows) -> tuple[Floats, Ints]:
-        """The sum of the squares of what moves the difference in each stratum, and its rows; of none where rows vary.
+        """The sum of the squared influence on the difference in each class, and the number of its rows.
 
-        A stratum is the rows of a class.
+        Both are empty if rows are weighted or clustered.
         """
         kind = self.chosen.metric.kind
         if self.layout is not Layout.PLAIN or kind.strata(self.rows) is None:
@@ -313,7 +316,7 @@ class OfRows(Statistic):
         return squares[rows > 0], rows[rows > 0]
 
     def of_few(self, other: OfRows) -> tuple[float, float]:
-        """The standard error of the difference, and the degrees of freedom that the kurtosis of its rows leaves."""
+        """The standard error of the difference, and degrees of freedom from the kurtosis of the influence values."""
         a, b, _ = self.pair(other)
         spread = self.spread_of(a.apart_by(b), a)
         return spread.error, spread.freedom(self.n - 1.0)
@@ -344,16 +347,16 @@ class OfRows(Statistic):
 
     @property
     def tables(self) -> Tables:
-        """The tables of the score."""
+        """The tables of counts by score."""
         return self.rows
 
     def hits(self) -> tuple[int, int]:
-        """Hits, and the rows that count."""
+        """The number of hits, and of the rows that count."""
         member, hit = self._hits
         return self.counted(hit), self.counted(member)
 
     def only(self, other: OfRows) -> tuple[int, int, int]:
-        """Rows on which this alone is a hit, on which the other alone is, and the rows that count."""
+        """The number of rows that are a hit of this system alone, of the other alone, and of all rows that count."""
         a, b, _ = self.pair(other)
         (member, first), (_, second) = a._hits, b._hits
         return a.counted(first & ~second), a.counted(member & second & ~first), a.counted(member)
@@ -371,10 +374,11 @@ class OfRows(Statistic):
 
 
 def pooled_variances(parts: Sequence[Sequence[Floats]]) -> tuple[Floats, float]:
-    """The variance of one metric on parts of like rows, and from how many units it is known.
+    """The variance of one metric on each of several similar parts of the rows, and the number of units behind it.
 
-    parts: of each how much the units move it, by group (`OfRows.moved_by_group`). What a unit adds is taken from all
-    parts together: of each group, such as the positive rows, by the group's size in the part.
+    parts: for each part the units' influence values, by group (`OfRows.moved_by_group`). The variance of a unit's
+    influence is pooled over all parts, for each group such as the positive rows, and scaled by the group's size in the
+    part.
     """
     variance, fewest = np.zeros(len(parts)), np.inf
     for moved in zip(*parts, strict=True):
