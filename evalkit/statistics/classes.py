@@ -42,8 +42,8 @@ SHARE = Metric("number", "rows", Share(lambda member, hit: (member, hit)), "", "
 class Several:
     """All systems on the same rows of a table that was read once or twice in blocks.
 
-    The positive class of two, each of several classes and each label is a problem of its own: positives against all
-    others. first: the first reading; counted: what it kept. second, moved: the same of the second, if there was one.
+    The positive class of two, each of several classes and each label is one problem: positives against all others.
+    first: the first reading; counted: its summary. second, moved: the second reading and its summary, if there was one.
     """
 
     systems: tuple[str, ...]
@@ -70,28 +70,28 @@ class Several:
 
     @property
     def weighted(self) -> bool:
-        """Whether rows carry weights."""
+        """True if rows have weights."""
         return self.scale is not None
 
     @cached_property
     def groups(self) -> set[int]:
-        """The numbers of the groups, 0 for all rows."""
+        """The numbers of the groups of rows; 0 stands for all rows."""
         return {at[0] for at in [*self.counted.cells, *self.counted.scores]} | set(self.counted.moments)
 
     @property
     def problems(self) -> range:
-        """The numbers of the classes or labels; 0 of two classes."""
+        """The numbers of the classes or labels; 0 alone if there are two classes."""
         return range(self.first.problems)
 
     # Tables
 
     @cached
     def cells(self, group: int, of: int | str = WHOLE) -> Group:
-        """The cells of all classes, of a label, or of what is counted by name."""
+        """The cells of all classes, of one label, or of a share of rows with this name."""
         return self.first.counting.group(self.counted.cells[group, of], self.layout)
 
     def problem(self, group: int, c: int) -> tuple[Group, int]:
-        """The cells of a class or label, and which of what is in them is positive."""
+        """The cells of a class or label, and the value of `Cells.actual` that is positive."""
         return self.cells(group), 1
 
     @cached
@@ -104,12 +104,12 @@ class Several:
         return self.scores(0, self.systems.index(system), c).chances
 
     def read(self, i: int, group: int = 0, of: int | str = WHOLE) -> Any:
-        """The cells of a system, those of rows without weight too."""
+        """The cells of a system, including rows of weight 0."""
         return self.first.counting.read(self.counted.cells[group, of].cells[i, i].whole, 1)
 
     @property
     def bounds(self) -> Floats:
-        """By how much counting scores in bins changes an AUC and an average precision at most."""
+        """By how much counting scores in bins may change an AUC, and an average precision; both at most."""
         every = [self.scores(*at).moved for at in self.counted.scores if at[0] == 0]
         width, low, high = np.nan_to_num(np.array(every)).reshape(-1, 3).T
         return np.array([width.max(initial=0.0), (high - low).max(initial=0.0)])
@@ -118,20 +118,20 @@ class Several:
 
     @cached_property
     def means(self) -> dict[Place, Moments]:
-        """Of each group and metric the moments of what moves the mean."""
+        """The moments of the influence values on each mean, by group and metric."""
         return {} if self.moved is None else {at: one.moments.around_zero for at, one in self.moved.means.items()}
 
     def powers(self, at: Place) -> dict[tuple[int, int], Floats]:
-        """Of every two systems the powers of what moves the difference, where they are known."""
+        """For each pair of systems the powers of the influence on the difference, if they were added up."""
         powers = None if self.moved is None else self.moved.powers.get(at)
         return {} if powers is None else self.by_pair(powers.sums)
 
     def by_pair(self, each: Iterable[Any]) -> dict[tuple[int, int], Any]:
-        """What is kept of every two systems, by their numbers."""
+        """The elements of `each`, by the numbers of the two systems."""
         return dict(zip(combinations(range(len(self.systems)), 2), each, strict=True))
 
     def strata(self, group: int) -> Ints:
-        """The rows of each class, of a group; nothing where rows may have several labels."""
+        """The number of rows of each class in a group; empty if rows may have several labels."""
         return np.empty(0, np.int64)
 
     # Metrics
@@ -144,13 +144,13 @@ class Several:
         return (self.of_decisions if chosen.decided else self.of_scores)(chosen, group, i)
 
     def loss(self, chosen: Chosen, group: int, i: int) -> OfMoments:
-        """A metric that follows from sums over rows."""
+        """A metric computed from sums over rows."""
         moments = self.counted.moments[group].moments
         place = self.first.terms.place(group, self.first.terms.metrics.index(chosen.base), i)
         return OfMoments(chosen, moments, place, self.layout)
 
     def refuse_left_out(self) -> None:
-        """Raises ParameterError for a loss that leaves rows out: which of two systems are left out only rows tell."""
+        """Raise ParameterError for a loss that leaves rows out: pairing systems then needs the rows themselves."""
         for chosen in self.first.terms.metrics:
             sides = [self.loss(chosen, 0, i) for i in range(len(self.systems))]
             left = min(one.totals[1] for one in sides) < sides[0].moments.totals[0]
@@ -158,11 +158,11 @@ class Several:
                 raise ParameterError(f"metrics: {chosen.label} leaves rows out, which needs all rows in memory")
 
     def of_decisions(self, chosen: Chosen, group: int, i: int) -> Statistic:
-        """A metric of what is predicted."""
+        """A metric of the predicted classes."""
         return of_system(chosen, self.cells(group), i)
 
     def of_scores(self, chosen: Chosen, group: int, i: int) -> Statistic:
-        """A mean over classes or labels; those without a share have no part in it."""
+        """A mean over the classes or labels whose share is above 0."""
         kind: Any = chosen.metric.kind
         at, share, k = (group, key_of(chosen)), self.shares_in(kind, group), len(self.problems)
         there, moments = np.flatnonzero(share > 0).tolist(), self.means.get(at)
@@ -181,14 +181,14 @@ class Several:
         return self.one(chosen, 0, self.systems.index(system), c, self.means.get((0, chosen.label)))
 
     def one(self, chosen: Chosen, group: int, i: int, c: int, moments: Moments | None = None, **more: Any) -> Any:
-        """The same. moments: of how much rows move the metric of each of them, where they are known."""
+        """A metric of one class or label. moments: of the rows' influence on the metric of each class, if known."""
         if chosen.decided:
             return of_system(chosen, self.problem(group, c)[0], i)
         column = i * len(self.problems) + c
         return self.area(chosen, group, c, self.scores(group, i, c), moments, column, **more)
 
     def area(self, chosen: Chosen, group: int, c: int, tables: Any, moments: Any, column: int, **more: Any) -> OfForm:
-        """A metric of the scores of one class or label against the rest. more: as of `OfForm`."""
+        """A metric of the scores of one class or label against the rest. more: other fields of `OfForm`."""
         kind, (of, positive) = chosen.base.metric.kind, self.problem(group, c)
         side = of.each[0].actual == positive
         sides = [side, ~side] if kind.apart else [np.ones(len(side))]
@@ -197,7 +197,7 @@ class Several:
         return OfForm(chosen, moments, self.layout, value, own, of.n, kish - 1, tables, **more)
 
     def mean(self, chosen: Chosen, group: int, moments: Any, columns: Any, parts: Parts, **more: Any) -> OfMean:
-        """A mean over classes or labels. parts: of each its share and its metric. columns, more: as of `OfMean`."""
+        """A mean over classes or labels. parts: the share and the metric of each. columns, more: fields of `OfMean`."""
         of, shares = self.problem(group, 0)[0], [share for share, _ in parts]
         kish = of.n if self.plain else of.kish(np.ones(len(of.each[0].weight)))
         value = float(sum(share * one.value for share, one in parts))
@@ -207,7 +207,7 @@ class Several:
 
 
 def key_of(chosen: Chosen) -> str:
-    """Under which name the sums of a mean stand: means with fixed shares have those of their metric."""
+    """The name under which the sums of a mean are stored; means with fixed shares use those of their metric."""
     return chosen.label if isinstance(chosen.metric.kind, Weighted) else Chosen(chosen.metric.kind.of).label
 
 
@@ -224,7 +224,7 @@ def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SummedRows(Several):
-    """Two classes. cut: the threshold of a system, by its table."""
+    """Two classes. cut: a function from a system and its table to the threshold."""
 
     cut: Callable[[str, Counts], float]
 
@@ -236,7 +236,7 @@ class SummedRows(Several):
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
-        """The threshold of every system."""
+        """The threshold of each system."""
         return {name: self.cut(name, self.scores(0, i, 0).counts) for i, name in enumerate(self.systems)}
 
     def measure(self, chosen: Chosen, system: str, member: Any) -> Statistic:
@@ -253,13 +253,13 @@ class SummedRows(Several):
         return self.one(chosen, group, i, 0, self.means.get(at), **more)
 
     def strata(self, group: int) -> Ints:
-        """The negative and the positive rows of a group."""
+        """The numbers of negative and of positive rows in a group."""
         c = self.scores(group, 0, 0).counts
         return np.array([c.negatives, c.positives])
 
     @cached
     def cells(self, group: int, of: int | str = WHOLE) -> Group:
-        """What the thresholds of all systems decide."""
+        """The cells of the decisions of all systems."""
         if self.moved is not None and group in self.moved.cells:
             return self.second.counting.group(self.moved.cells[group], self.layout)
         cuts = [self.scores(group, i, 0).at(self.thresholds[name]).cut for i, name in enumerate(self.systems)]
@@ -291,7 +291,7 @@ class HeldSeveral(HeldRows):
 
     @property
     def bounds(self) -> Floats:
-        """By how much counting scores in bins changes an AUC and an average precision at most."""
+        """0 and 0: scores in memory are not counted in bins."""
         return np.zeros(2)
 
 
@@ -303,43 +303,43 @@ class HeldClasses(HeldSeveral):
         return against_rest(rows, c)
 
     def sizes(self, member: Any = slice(None)) -> Ints:
-        """The rows of each class in a group."""
+        """The number of rows of each class in a group."""
         return np.bincount(self._any.actual[member], minlength=self._any.classes)
 
     @property
     def weights(self) -> Floats:
-        """The rows of each class, or their weight."""
+        """The total weight of the rows of each class; without weights their number."""
         return np.asarray(np.bincount(self._any.actual, self._any.weight, self._any.classes), np.float64)
 
     def confusion(self, system: str) -> Confusion:
-        """The rows, or their weight, by actual and by predicted class."""
+        """The confusion matrix, of weights or of numbers of rows."""
         return self.rows[system].confusion
 
     def said(self, system: str) -> Ints:
-        """The rows for which a system predicts each class."""
+        """The number of rows for which a system predicts each class."""
         return np.bincount(self.rows[system].predicted, minlength=self._any.classes)
 
     def derived(self, metric: Metric, system: str, change: Change) -> OfRows:
-        """A metric of the rows of a system with other things in the place of what is and is said."""
+        """A metric of a system's rows after `change` has replaced their actual values and predictions."""
         return OfRows(Chosen(metric), change(self.rows[system]))
 
     def top(self, system: str) -> Counts:
-        """Right or wrong by the score of the predicted class."""
+        """The table of right and wrong predictions by the score of the predicted class."""
         rows = self.rows[system]
         right = (rows.predicted == rows.actual).astype(np.int64)
         return Rows(right, highest(rows.scores, rows.predicted), weight=rows.weight).counts
 
     def lower(self, system: str) -> int:
-        """Rows whose predicted class does not have the highest score."""
+        """The number of rows whose predicted class does not have the highest score."""
         rows = self.rows[system]
         return int((rows.scores.max(axis=1) > highest(rows.scores, rows.predicted)).sum())
 
     def off(self, system: str) -> float:
-        """By how much the scores of a row are off from adding up to 1 at most."""
+        """The largest difference from 1 of the sum of a row's scores."""
         return float(np.abs(self.rows[system].scores.sum(axis=1) - 1).max())
 
     def constant(self, shares: Floats) -> Rows:
-        """Rows of which each is predicted as the largest class, with the shares as probabilities."""
+        """Rows that are all predicted as the largest class, with the shares of the classes as probabilities."""
         rows = self._any
         decision = np.full(len(rows), int(shares.argmax()))
         score = None if rows.score is None else np.tile(shares, (len(rows), 1))
@@ -360,48 +360,48 @@ class SummedClasses(Several):
         return self.sizes(group)
 
     def derived(self, metric: Metric, system: str, change: Change) -> OfCells:
-        """A metric of the rows of a system with other things in the place of what is and is said."""
+        """A metric of a system's rows after `change` has replaced their actual values and predictions."""
         of = of_system(Chosen(metric), self.cells(0), self.systems.index(system))
         return replace(of, rows=change(of.rows))
 
     # Tables
 
     def sizes(self, member: Any = slice(None)) -> Ints:
-        """The rows of each class in a group; a slice is all rows."""
+        """The number of rows of each class in a group; a slice means all rows."""
         cells = self.read(0, 0 if isinstance(member, slice) else member)
         return np.bincount(cells.actual, cells.n, len(self.problems)).astype(np.int64)
 
     @property
     def weights(self) -> Floats:
-        """The rows of each class, or their weight."""
+        """The total weight of the rows of each class; without weights their number."""
         return np.asarray(self.confusion(self.systems[0]).table.sum(axis=1), np.float64)
 
     def confusion(self, system: str) -> Confusion:
-        """The rows, or their weight, by actual and by predicted class."""
+        """The confusion matrix, of weights or of numbers of rows."""
         cells, k = self.cells(0).each[self.systems.index(system)], len(self.problems)
         table = np.zeros((k, k), np.float64 if self.weighted else np.int64)
         table[cells.actual, cells.said[0]] = cells.weight if self.weighted else cells.n
         return Confusion(table, np.arange(k))
 
     def said(self, system: str) -> Ints:
-        """The rows for which a system predicts each class."""
+        """The number of rows for which a system predicts each class."""
         cells = self.read(self.systems.index(system))
         return np.bincount(cells.said[0], cells.n, len(self.problems)).astype(np.int64)
 
     def top(self, system: str) -> Counts:
-        """Right or wrong by the score of the predicted class."""
+        """The table of right and wrong predictions by the score of the predicted class."""
         return Binned(self.counted.more["top", self.systems.index(system)].whole, self.scale).chances
 
     def lower(self, system: str) -> int:
-        """Rows whose predicted class does not have the highest score."""
+        """The number of rows whose predicted class does not have the highest score."""
         return int(self.counted.facts.sums[1 + self.systems.index(system)])
 
     def off(self, system: str) -> float:
-        """By how much the scores of a row are off from adding up to 1 at most."""
+        """The largest difference from 1 of the sum of a row's scores."""
         return float(grid.scores(self.counted.more["off", self.systems.index(system)].whole.high[-1:])[0])
 
     def constant(self, shares: Floats) -> Rows:
-        """Rows of which each is predicted as the largest class, with the shares as probabilities."""
+        """Rows that are all predicted as the largest class, with the shares of the classes as probabilities."""
         there, weight = np.flatnonzero(shares > 0), self.weights
         decision = np.full(len(there), int(shares.argmax()))
         score = np.tile(shares, (len(there), 1)) if self.first.scored else None

@@ -262,7 +262,7 @@ def two_areas(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def by_rows(a: Any, b: Any, o: Options) -> Comparison:
-    """`welch` on as many degrees of freedom as there are rows, less 1: on fewer, few positives never reject."""
+    """The variance of `welch`, with t on (rows − 1) degrees of freedom: with fewer, few positives never reject."""
     variance, rows = by_stratum(a, b)
     return by_t(a, b, o, float(np.sqrt(variance.sum())), int(rows.sum()) - 1.0, BY_ROWS)
 

@@ -45,46 +45,49 @@ Place = tuple[int, str]  # a group and a metric
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Scores in bins. weight: the unit that weights are counted in, None for unweighted rows. threshold: of a class."""
+    """Scores in bins. weight: the unit that weights are counted in, None for unweighted rows.
+
+    threshold: for decisions.
+    """
 
     bins: Grid
     weight: float | None
     threshold: float = np.nan
 
     def at(self, threshold: float) -> Binned:
-        """The same at a threshold; the scores are not counted again."""
+        """These scores with another threshold; they are not counted again."""
         table = replace(self, threshold=threshold)
         vars(table)["counts"] = self.counts
         return table
 
     @cached_property
     def counts(self) -> Counts:
-        """The table of the scores."""
+        """The table of counts by score."""
         return grid.counts(self.bins, self.weight or 1.0)
 
     @cached_property
     def chances(self) -> Counts:
-        """The same with the middle of each bin as its score: for metrics that take scores as probabilities."""
+        """The table with the middle of each bin as its score, for metrics that take scores as probabilities."""
         c = self.counts
         return Counts(grid.middles(self.bins), c.tp, c.fp, c.positives, c.negatives)
 
     @cached_property
     def cut(self) -> Counts:
-        """The table of what the threshold decides."""
+        """The table of the decisions at the threshold."""
         return influence.decision(self.counts, self.threshold)
 
     @cached_property
     def shared(self) -> Bools:
-        """Whether each threshold stands for several distinct scores."""
+        """A mask: True where a threshold stands for several distinct scores."""
         return grid.spread(self.bins)
 
     @property
     def moved(self) -> tuple[float, float, float]:
-        """The most that shared bins move AUC, and the limits of average precision."""
+        """By how much bins with several scores may change AUC, and the lower and upper bound of average precision."""
         return grid.auc_width(self.counts, self.shared), *grid.average_precision_limits(self.counts, self.shared)
 
     def changed(self, chosen: Chosen) -> float:
-        """The most that shared bins move a metric of the whole table; NaN where nothing bounds it."""
+        """By how much bins with several scores may change a metric of the table; NaN if no bound is known."""
         kind = chosen.base.metric.kind
         if not isinstance(kind, Curve) or not kind.rises:
             return np.nan
@@ -96,7 +99,7 @@ class Binned:
 
 
 def places(low: Ints, score: Floats) -> Ints:
-    """The bin of each score, of bins that begin at these codes: sorted, the search runs through them."""
+    """The bin of each score; `low` has the code at which each bin begins. The scores are sorted first, for speed."""
     code = grid.codes(score)
     order = np.argsort(code)
     place = np.empty(len(code), np.int64)
@@ -115,18 +118,18 @@ class Ranked:
     moved: Floats
 
     def places(self, actual: Bools, score: Floats) -> Ints:
-        """Where among what moves it each row stands."""
+        """The index in `moved` of each row."""
         return places(self.low, score) + np.where(actual, 0, len(self.low))
 
 
 def ranked(chosen: Chosen, table: Binned) -> Ranked:
-    """How much the rows of each bin move the metric of one class, or label."""
+    """The influence of the rows of each bin on the metric of one class or label."""
     moved = np.ascontiguousarray(chosen.metric.kind.bins(table.chances)[:, ::-1])
     return Ranked(grid.codes(table.counts.threshold[::-1]), np.nan_to_num(moved).ravel())
 
 
 def whole_weights(block: Block, scale: float | None) -> Floats:
-    """The weight of each row as it is counted."""
+    """The weights of the rows, rounded as they are counted."""
     every: Floats = block.weights
     return every if scale is None else (grid.whole(every, scale) * scale).astype(np.float64, copy=False)
 
@@ -136,11 +139,11 @@ def whole_weights(block: Block, scale: float | None) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Counted(Bundle):
-    """What the first reading keeps; groups (slices), systems, classes and labels are numbered.
+    """The summary of the first reading; groups (slices), systems, classes and labels are numbered.
 
-    cells: by group, of all classes, of each label, and of shares of rows by name. moments: of the terms of losses.
-    scores: by group, system, and class or label, the rows of which are the positives; of two classes 0. more: by name
-    and system or group. facts: rows, and what else is counted.
+    cells: by group, for all classes, each label, and shares of rows by name. moments: of the terms of losses. scores:
+    by group, system, and class or label, whose rows are the positives; 0 if there are two classes. more: by name and
+    system or group. facts: the number of rows, and other counts.
     """
 
     cells: dict[tuple[int, int | str], CellCounts]
@@ -155,9 +158,9 @@ class Counted(Bundle):
 class Asked:
     """The first reading of a block: how cells are counted (`counting`) and which losses are added up (`terms`).
 
-    sliced, ranked: whether losses and scores are also counted of slices. problems: classes or labels, 1 of two classes;
-    several share the bins of the limits. exact: of each system the threshold at which counts stay exact. ids: that are
-    looked through for a second one.
+    sliced, ranked: True if losses, and scores, are also counted for slices. problems: the number of classes or labels,
+    1 for two classes; several share the allowed number of bins. exact: for each system the threshold at which counts
+    stay exact. ids: the largest number of rows whose ids are checked for duplicates.
     """
 
     counting: Counting
@@ -175,7 +178,7 @@ class Asked:
         return self.counting.scale
 
     def bins(self, group: int = 0) -> int:
-        """Of the scores of a class or label in a group."""
+        """The largest number of bins for the scores of a class or label in a group."""
         most = self.limits.slice_bins if group else self.limits.bins
         each = self.problems * len(self.terms.centres) if self.problems > 1 else 1
         return min(most, max(most // each, LEAST))
@@ -197,31 +200,31 @@ class Asked:
         return Counted(cells, moments, scores, more, Total(np.array([len(block), *facts])), ids)
 
     def told(self, block: Block) -> Block:
-        """The block with a row for each problem, positive or not, and of each system a table of one row per problem."""
+        """The block with one row per problem, positive or not, and for each system a table with one row per problem."""
         said = block.said.reshape(-1, self.problems, len(block))
         return replace(block, truth=block.truth.reshape(self.problems, -1) == 1, said=said)
 
     def decided(self, block: Block) -> Block:
-        """A block so told, with what systems predict."""
+        """The block of `told` with the systems' predictions."""
         return block
 
     def cells(self, part: Block, group: int) -> Iterator[tuple[int | str, Any, Any]]:
-        """The name of what is counted in cells, what is, and what each system says of it."""
+        """For each set of cells its name, the actual values, and the predictions of each system."""
         return iter(())
 
     def scores(self, part: Block, weight: Ints | None, most: int) -> Iterator[tuple[tuple[int, int], Tally]]:
-        """The system and the problem, and its scores in so many bins."""
+        """For each system and problem its number, and its scores in at most `most` bins."""
         for i, c in np.ndindex(part.said.shape[:2]):
             cut = None if self.exact is None else self.exact[i]
             yield (i, c), tally(part.said[i, c], np.asarray(part.truth[c], bool), weight, most, cut)
 
     @abstractmethod
     def more(self, block: Block, weight: Ints | None) -> tuple[dict[tuple[str, int], Tally], Sequence[Any]]:
-        """What else is kept of all rows."""
+        """Further summaries of all rows."""
 
 
 def tally(score: Floats, hit: Bools, weight: Ints | None, most: int, cut: float | None = None) -> Tally:
-    """Rows by score in so many bins, those that are hits and the others. cut: what is at or above it is exact."""
+    """Hits and other rows by score, in at most `most` bins. cut: scores on either side of it are never in one bin."""
     return Tally(most, (grid.reduce(score, hit, weight, most=most, cut=cut),))
 
 
@@ -229,7 +232,7 @@ def tally(score: Floats, hit: Bools, weight: Ints | None, most: int, cut: float 
 
 
 def score_rows(block: Block, system: int) -> Rows:
-    """What is, and what a system says of it, of a block so told; its weights are those of the block."""
+    """The actual values and a system's scores, from a block of `told`; its weights are those of the block."""
     return Rows(block.own["stratum"], block.said[system, 0], beside=block.beside)
 
 
@@ -264,7 +267,7 @@ class ByScore(Asked):
 
 
 def outside(score: Floats, hit: Bools) -> tuple[int, int]:
-    """Scores that are no probabilities, and those that are certain of the other class."""
+    """The number of scores outside 0..1, and of scores of 0 or 1 that are wrong."""
     low, high = calibration.EPSILON, 1 - calibration.EPSILON
     if low <= score.min() and score.max() <= high:
         return 0, 0
@@ -276,7 +279,7 @@ def outside(score: Floats, hit: Bools) -> tuple[int, int]:
 
 
 def class_rows(block: Block, system: int) -> Rows:
-    """What is, and what a system says of it, of a block so told; its weights are those of the block."""
+    """The actual values and a system's predictions, from a block of `told`; its weights are those of the block."""
     score = block.said[system].T if block.said.shape[1] else None
     predicted = block.own["predicted"][system]
     return Rows(block.own["stratum"], score, decision=predicted, classes=len(block.truth), beside=block.beside)
@@ -289,10 +292,10 @@ def highest(score: Floats, predicted: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ByClass(Asked):
-    """Of several classes. scored: whether each has a score.
+    """The first reading of several classes. scored: True if each class has a score.
 
-    Further kept are the score of the predicted class, right or wrong, how far the scores of a row are from adding up
-    to 1, and the rows whose predicted class has not the highest score.
+    It also keeps the score of the predicted class, right or wrong; the largest difference from 1 of the sum of a row's
+    scores; and the number of rows whose predicted class does not have the highest score.
     """
 
     scored: bool
@@ -304,7 +307,7 @@ class ByClass(Asked):
         return replace(block, truth=truth, said=block.said[:, None][:, :0], own={"predicted": block.said} | own)
 
     def decided(self, block: Block) -> Block:
-        """With the class that each system predicts, else the one of the highest score."""
+        """The block with the class that each system predicts, or the class with the highest score if none is given."""
         predicted = block.own["predicted"] if "predicted" in block.own else block.said.argmax(axis=1)
         return replace(block, own={**block.own, "predicted": predicted.astype(np.int64)})
 
@@ -328,20 +331,20 @@ class ByClass(Asked):
 
 
 def label_rows(block: Block, system: int, cuts: Sequence[Floats]) -> Rows:
-    """What is, and what a system says of it, of a block so told; its weights are those of the block.
+    """The actual values and a system's predictions, from a block of `told`; its weights are those of the block.
 
-    cuts: of each the thresholds.
+    cuts: the thresholds of each system.
     """
     return Rows(block.truth.T, block.said[system].T, cuts[system], beside=block.beside)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ByLabel(Asked):
-    """Of several labels. cuts: of each system the threshold of each label.
+    """The first reading of several labels. cuts: for each system the threshold of each label.
 
-    hits, sliced_hits: shares of rows by name, of all rows and of each slice. celled: whether cells are also counted of
-    slices. Further kept are, of rows with weights, the scores of all labels, each once; which labels rows have
-    together, as whole numbers; and the weight of the rows without a label.
+    hits, sliced_hits: shares of rows by name, for all rows and for each slice. celled: True if cells are also counted
+    for slices. It also keeps, if rows are weighted, the scores of all labels unweighted; the combinations of labels,
+    coded as whole numbers; and the weight of the rows without a label.
     """
 
     cuts: Sequence[Floats]
@@ -379,7 +382,7 @@ class Cut:
     moved: Floats
 
     def places(self, actual: Bools, score: Floats) -> Ints:
-        """Where among what moves it each row stands."""
+        """The index in `moved` of each row."""
         return 2 * actual.astype(np.int64) + (score >= self.at)
 
 
@@ -388,10 +391,10 @@ class Mean:
     """A mean of a metric over classes or labels, per system: the influence of rows on the metric of each of them.
 
     The columns are those of the first system's classes or labels, of the next one's, …, and then of each system's
-    shares. shares: of each in the mean; moving: of each system how much a row with the label moves the mean through the
-    shares, nothing where these are fixed. picked: of every two systems that pick their rows, by label and 4 · true +
-    2 · what the first predicts + what the second does, how much a row moves the difference. strata: classes; 1 of
-    labels.
+    shares. shares: the share of each class in the mean. moving: for each system the influence, through the shares, of a
+    row with the label; empty if the shares are fixed. picked: for each pair of systems, if the metric is one of the
+    highest-scored rows, the influence of a row on the difference, by label and 4 · true + 2 · predicted by the first +
+    predicted by the second. strata: the number of classes; 1 for labels.
     """
 
     of: Sequence[Sequence[Ranked | Cut]]
@@ -401,9 +404,9 @@ class Mean:
     strata: int = 1
 
     def placed(self, part: Block, found: dict[Any, Ints]) -> Block:
-        """The block with the place of each score among what moves its label, in the place of the score.
+        """The block with the index of each score in the influence values of its label in place of the score.
 
-        found: the places that are known from other metrics.
+        found: indices known from other metrics.
         """
         every = {(type(one), i, j): one for i, own in enumerate(self.of) for j, one in enumerate(own)}
         for at, one in every.items():
@@ -411,7 +414,7 @@ class Mean:
         return replace(part, said=np.array([found[at] for at in every]).reshape(part.said.shape))
 
     def columns(self, block: Block, weight: Floats) -> Floats:
-        """How much each row of a block so placed moves the mean."""
+        """The influence of each row of a block from `placed` on the mean."""
         every = (one.moved.take(place) for own, said in zip(self.of, block.said, strict=True)
                  for one, place in zip(own, said, strict=True))  # fmt: skip
         x = np.empty((len(self.of) * len(self.shares) + len(self.moving), len(block)))
@@ -439,11 +442,11 @@ class Mean:
 
 @dataclass(frozen=True, eq=False)
 class Moved(Bundle):
-    """What the second reading keeps.
+    """The summary of the second reading.
 
-    means: of each group and metric moments of how much rows move a mean; powers: of unweighted rows. shared: of
-    each group and loss that leaves rows out, of every two systems the rows that both have, and the differences on
-    these. cells: of two classes, of each group. alone: what is asked of one system.
+    means: by group and metric, moments of the rows' influence on a mean; powers: of unweighted rows. shared: by group
+    and loss that leaves rows out, for each pair of systems the rows that both have, and their differences. cells: by
+    group, for two classes. alone: what is needed of one system only.
     """
 
     means: dict[Place, Moments | Parted]
@@ -457,9 +460,9 @@ class Moved(Bundle):
 class ByMoves:
     """The second reading of a block: influence values of the rows. told: the block with labels. plain: unweighted rows.
 
-    few: units whose columns are kept side by side. means: by group and metric. shared: losses that leave rows out, by
-    group and metric. cuts: of each system the threshold of each label. decided: groups of which it is counted what they
-    decide, as `counting` says, of two classes. alone: what is asked of `system` only.
+    few: the largest number of units whose columns are kept one by one. means: by group and metric. shared: losses that
+    leave rows out, by group and metric. cuts: for each system the threshold of each label. decided: the groups in which
+    decisions are counted, by `counting`, for two classes. alone: what is needed of `system` only.
     """
 
     told: Callable[[Block], Block]

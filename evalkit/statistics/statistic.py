@@ -362,7 +362,7 @@ class OfRows(Statistic):
         return a.counted(first & ~second), a.counted(member & second & ~first), a.counted(member)
 
     def shared(self, other: OfRows) -> Ints:
-        """The rows that count for both: hits of this one or not (rows), of the other or not (columns)."""
+        """A 2 × 2 table of the rows that count for both: hit or not of this one (rows), of the other (columns)."""
         a, b, _ = self.pair(other)
         (member, first), (others, second) = a._hits, b._hits
         both = member & others

@@ -29,21 +29,24 @@ HOW = "influence sums"
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """Moments of the products of two terms of a metric; the terms of a function of means lie around `near`."""
+    """Moments of the products of two terms of a metric.
+
+    The terms of a function of means are taken relative to `near`.
+    """
 
     moments: Moments
     near: Floats
 
 
 def at_hand(moments: Moments | None) -> bool:
-    """Whether the columns of every unit are kept."""
+    """True if the columns of each unit are kept."""
     return moments is not None and moments.each is not None
 
 
 def formed(
     moments: Moments, form: Floats, other: Floats | None, n: int, freedom: float, power: Any = unknown
 ) -> Spread:
-    """The spread of what n units add to multiples `form` of the columns, or of that less what they add to `other`."""
+    """The spread of influence values that are the combination `form` of the columns, less `other` if there is one."""
     if moments.units is None:
         return Spread(n, moments.square(form if other is None else form - other), freedom + 1, power)
     moved = form @ moments.units
@@ -52,7 +55,7 @@ def formed(
 
 @dataclass(frozen=True, eq=False)
 class Formed(Statistic):
-    """A metric whose influence values are a linear combination, `form`, of columns. moments: of these, per row or unit.
+    """A metric whose influence values are a linear combination, `form`, of columns. moments: of these, by row or unit.
 
     A subclass adds `of`, the value before it is transformed, `n` and `freedom`.
     """
@@ -68,7 +71,7 @@ class Formed(Statistic):
 
     @property
     def value(self) -> float:
-        """The metric."""
+        """The value of the metric."""
         this: Any = self
         kind = self.chosen.metric.kind
         return float(this.of if kind.original is None else kind.f(this.of))
@@ -80,7 +83,7 @@ class Formed(Statistic):
         return formed(self.moments, this.form, None, this.n, this.freedom, self._power)
 
     def spread_from(self, other: Any) -> Spread:
-        """The spread of the units' influence on the difference."""
+        """The spread of the units' influence on the difference from `other`."""
         this: Any = self
         return formed(self.moments, this.form, other.form, this.n, this.freedom)
 
@@ -123,7 +126,7 @@ class OfMoments(Formed):
 
     @property
     def n(self) -> int:
-        """Units, or the rows that take part; all where none does."""
+        """The number of units, or of the rows that count; the number of all rows if none counts."""
         part = round(self.totals[1]) if self.plain and isinstance(self.kind, Loss) else 0
         return part or self.moments.n
 
@@ -142,7 +145,7 @@ class OfMoments(Formed):
 
     @cached_property
     def form(self) -> Floats:
-        """The same as multiples of all columns."""
+        """The units' influence values as multiples of all columns."""
         form = np.zeros(len(self.moments.mean))
         form[self.place] = self._slopes()
         return form
@@ -168,7 +171,7 @@ class OfMoments(Formed):
 
     @cached_property
     def sums(self) -> Sums:
-        """The terms of every unit, of a mean or a ratio of sums."""
+        """The terms of each unit, for a mean or a ratio of sums."""
         top, size = self._each
         if not isinstance(self.kind, Loss):
             return Sums(top, size)
@@ -176,7 +179,7 @@ class OfMoments(Formed):
         return Sums(top) if self.plain else Sums(top, size)
 
     def without_each(self) -> Floats:
-        """The metric without each unit, of a function of means."""
+        """The metric without each unit, for a function of means."""
         return self.kind.of_sets(self.totals[:, None] - self._each)
 
 
@@ -184,7 +187,7 @@ class OfMoments(Formed):
 class OfDrawn(Statistic):
     """A median of all rows, whose standard error is estimated from a sample of them.
 
-    member: the rows drawn that it is the median of. system: the number of its system.
+    member: the sampled rows that belong to the group. system: its number.
     """
 
     middle: Middle
@@ -205,7 +208,7 @@ class OfDrawn(Statistic):
 
     @cached_property
     def moved(self) -> Floats:
-        """How much each row drawn moves the median."""
+        """The influence of each sampled row on the median."""
         rows, moved = self.sample.rows, np.zeros(len(self.sample.rows))
         own = rows.rows(self.system)
         effect = self.chosen.metric.kind.moved(own, None, (0.0, 0.0), self.middle)
@@ -218,12 +221,12 @@ class OfDrawn(Statistic):
         return Spread(self.n, self.sample.square(self.moved)[0], self.freedom + 1)
 
     def spread_from(self, other: OfDrawn) -> Spread:
-        """The spread of the units' influence on the difference."""
+        """The spread of the units' influence on the difference from `other`."""
         return Spread(self.n, self.sample.square(self.moved - other.moved)[0], self.freedom + 1)
 
     @property
     def unsure(self) -> float:
-        """By what share the error may be off."""
+        """The relative uncertainty of the standard error."""
         return self.sample.square(self.moved)[1]
 
 
@@ -231,7 +234,7 @@ class OfDrawn(Statistic):
 class OfSums(Statistic):
     """A mean of which only sums are known. square: Σ of the squared influence values. skew: their skewness.
 
-    unsure: by what share the error may be off.
+    unsure: the relative uncertainty of the standard error.
     """
 
     layout: Layout
@@ -256,10 +259,10 @@ class OfSums(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Kept(Bundle):
-    """What is kept of rows; groups are numbers of slices, 0 for all rows, and systems and metrics are numbers too.
+    """The summary of the rows. Groups (slices; 0 is all rows), systems and metrics are numbered.
 
-    moments: by group. squares: of products of terms, by group, metric and system. errors: by group and system, of which
-    a median is that of the sizes.
+    moments: by group. squares: of products of terms, by group, metric and system. errors: by group and system; the
+    median is that of their sizes.
     """
 
     moments: dict[int, Moments | Parted]
@@ -270,12 +273,12 @@ class Kept(Bundle):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What metrics ask of a block, by their numbers: all of them of all rows, the first alone of each slice.
+    """The terms of metrics that are added up over a block: for all rows those of all metrics, for slices of the first.
 
-    centres: of each system, near which actual values and forecasts lie, for the digits. near: by metric and system,
-    near which the terms lie. few: units whose terms are kept side by side. more: further columns of numbers by row, of
-    which there are `width`, which are added up by weight and by unit like the terms. rows: what is, and what a system
-    says of it, where that is more than one number, or of one with further columns.
+    centres: for each system, values near its actual values and forecasts, which keep digits. near: by metric and
+    system, values near its terms. few: the largest number of units whose terms are kept one by one. more: a function to
+    further columns, `width` of them, which are added up by weight and unit like the terms. rows: the actual values and
+    a system's predictions, if they are more than one number or come with further columns.
     """
 
     metrics: tuple[Chosen, ...]
@@ -288,7 +291,7 @@ class Terms:
 
     @staticmethod
     def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int, **more: Any) -> Terms:
-        """heads: some first rows of each system."""
+        """The terms of these metrics. heads: some first rows of each system, from which the centres are computed."""
         every = np.concatenate([head.truth for head in heads])
         own = [(head, i if len(head.said) > 1 else 0) for i, head in enumerate(heads)]
         centres = [(float(every.mean()), float((head.said[at] if len(head) else every).mean())) for head, at in own]
@@ -305,32 +308,32 @@ class Terms:
     def alone(
         metrics: Sequence[Chosen], systems: int, few: int, rows: Callable[[Block, int], Rows] | None = None
     ) -> Terms:
-        """Of losses and ratios, whose terms lie where they are."""
+        """The terms of losses and ratios, without centres."""
         near = {at: np.zeros(2) for at in np.ndindex(len(metrics), systems)}
         return Terms(tuple(metrics), [(0.0, 0.0)] * systems, near, few, rows=rows)  # type: ignore[arg-type]
 
     @property
     def quantile(self) -> bool:
-        """Whether slices have a median."""
+        """True if the metric of the slices is a median."""
         return bool(self.metrics) and isinstance(self.metrics[0].metric.kind, Quantile)
 
     def said(self, block: Block, i: int) -> Rows:
-        """What is, and what a system says of it."""
+        """The actual values and a system's predictions."""
         return self.rows(block, i) if self.rows else Rows(block.truth, block.said[i], beside=block.beside)
 
     def moments(self, block: Block, group: int) -> Moments | Parted:
-        """Of the weight, of the further columns, and of the terms of each system and metric, all by weight."""
+        """The moments of the weight, the further columns, and the terms of each system and metric, all by weight."""
         return summed(block, partial(self._columns, group=group), self.few)
 
     def squares(self, block: Block, group: int) -> dict[tuple[int, int, int], Moments]:
-        """Of the products of two terms of those metrics whose limits ask for fourth powers."""
+        """The moments of the products of two terms, for metrics whose limits use fourth powers."""
         kinds = {m: self.metrics[m].metric.kind for m in ([] if block.parted else self._of(group))}
         asked = [m for m, kind in kinds.items() if isinstance(kind, OfMeans | RatioOfRows)]
         every = [(m, i) for m in asked for i in range(len(block.said))]
         return {(group, *at): Moments.of(block, partial(self._around, at=at), 0, squared=True) for at in every}
 
     def kept(self, block: Block, limits: Limits) -> dict[str, Any]:
-        """The fields of `Kept` but for the sample, of all rows and of each slice."""
+        """The fields of `Kept` except the sample, for all rows and for each slice."""
         moments: dict[int, Any] = {}
         squares: dict[Any, Moments] = {}
         errors: dict[Any, Counts] = {}
@@ -345,7 +348,7 @@ class Terms:
         return {"moments": moments, "squares": squares, "errors": errors}
 
     def place(self, group: int, m: int, i: int) -> slice:
-        """Where the terms of a metric of a system stand among the columns of `moments`."""
+        """The position of a metric's terms for a system among the columns of `moments`."""
         systems, metrics = range(len(self.centres)), self._of(group)
         sizes = [len(self.near.get((own, system), ())) for system in systems for own in metrics]
         at = i * len(metrics) + m
@@ -372,7 +375,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """The metrics of a study whose table was read in blocks, from what was kept of it. layout: of the sample."""
+    """The metrics of a study whose table was read in blocks, from the summary `kept`. layout: of the sample."""
 
     systems: tuple[str, ...]
     terms: Terms
@@ -381,7 +384,7 @@ class Summed:
 
     @property
     def groups(self) -> Collection[int]:
-        """The numbers of the groups of rows, 0 of all."""
+        """The numbers of the groups of rows; 0 stands for all rows."""
         return self.kept.moments.keys()
 
     @property
@@ -407,7 +410,7 @@ class Summed:
 
     @cached
     def middle(self, chosen: Chosen, group: int, i: int) -> Middle:
-        """The median of the sizes of the errors."""
+        """The median of the absolute errors."""
         c, kind = self.kept.errors[group, i], chosen.base.metric.kind
         rows, *sums = c.whole.sums
         weighted = bool(sums)
@@ -419,7 +422,7 @@ class Summed:
         return np.any([column == group for column in columns], axis=0) if group else slice(None)
 
     def refuse_unlike(self) -> None:
-        """Raises ParameterError for a loss of which systems leave out other rows: which they are only rows tell."""
+        """Raise ParameterError for a loss that leaves out other rows for each system: pairing needs the rows."""
         for chosen in self.terms.metrics:
             if isinstance(chosen.metric.kind, Loss):
                 every: Any = [self.measure(chosen, name, slice(None)) for name in self.systems]
@@ -431,7 +434,7 @@ class Summed:
 
 
 def refuse_unsummed(metrics: Sequence[Chosen], rows: int) -> None:
-    """Raises ParameterError for a metric that sums and counted errors do not tell."""
+    """Raise ParameterError for a metric that cannot be computed from sums and counted errors."""
     for chosen in metrics:
         kind = chosen.base.metric.kind
         if not (kind.totalled or isinstance(kind, Quantile)):
