@@ -131,9 +131,10 @@ def codes(keys: ArrayLike) -> tuple[Ints, NDArray]:
     """
     array = np.asarray(keys)
     if array.dtype.kind in "iu" and array.size and array.min() >= 0 and array.max() < SPARSE * array.size:
-        present = np.bincount(array) > 0  # no sort where the numbers are dense
-        code = array if present.all() else (np.cumsum(present) - 1)[array]
-        return code.astype(np.int64, copy=False), np.flatnonzero(present).astype(array.dtype)
+        number = array.astype(np.int64, copy=False)  # NumPy 2.0 counts no unsigned numbers of 64 bits
+        present = np.bincount(number) > 0  # no sort where the numbers are dense
+        code = number if present.all() else (np.cumsum(present) - 1)[number]
+        return code, np.flatnonzero(present).astype(array.dtype)
     if array.dtype == object:
         texts = array.tolist()
         place = {text: i for i, text in enumerate(sorted(set(texts)))}  # only distinct texts are sorted
