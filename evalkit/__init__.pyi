@@ -129,29 +129,29 @@ def classification(
     positive: the positive label, if labels are not 0 and 1, -1 and 1, or booleans
     columns: the column of each role, if its name is not recognised: "{label: bad, score: p}"
     systems: the systems to compare, "a,b"; in a wide table the columns that hold their scores
-    metrics: "roc_auc,average_precision,f1,brier"; the first decides
+    metrics: "roc_auc,average_precision,f1,brier"; the first gives the verdict
     threshold: a number, best_f1, or a cost, precision or recall to reach (see docs); None: 0.5, or best_f1
-    costs: of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve
-    prevalence: base rate expected in production; None: that of ten times as many negatives
-    precision_target: the precision that a class must reach to be decided without review (multi-class)
-    unit: a column such as user_id that clusters the rows: whole users are then the units
+    costs: the costs of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve
+    prevalence: base rate expected in production; None: that with ten times as many negatives
+    precision_target: the precision from which predictions of a class need no review (multi-class)
+    unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
-    note: what a reader should know first, below the heading
+    note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     level: confidence level of all intervals
-    seed: of all random draws
-    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
-    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
-    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
+    seed: the seed of all random numbers
+    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
+    gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
     y_true: instead of preds the labels: one per row, or one column of 0 and 1 per label
-    y_score: the scores: one per row or a column per class as predict_proba has them; of several systems a dict
-    y_pred: the predicted classes, one per row; of several systems a dict
+    y_score: the scores: one per row, or one column per class as from predict_proba; for several systems a dict
+    y_pred: the predicted classes, one per row; for several systems a dict
     sample_weight: the weights, one per row
     """
 
@@ -182,13 +182,13 @@ def diff(
     old: the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample
     new: the later report, as old
     earlier: reports before these two, in their order, for the series over time
-    metrics: the metrics to compare, the first decides; None: those of both reports
+    metrics: the metrics to compare, the first gives the verdict; None: those of both
     title: the heading of the page; None: the report and its first input
-    note: what a reader should know first, below the heading
+    note: a note for the reader, shown below the heading
     margin: differences within plus or minus this value are equivalent
     level: confidence level of all intervals
-    seed: of all random draws
-    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
+    seed: the seed of all random numbers
+    gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     """
 
 def interleaving(
@@ -241,28 +241,28 @@ def interleaving(
     columns: the column of each role, if its name is not recognised: "{outcome: hours, user: member}"
     arms: the arms, "a,b,c"; None: those of the input, in a log two
     neutral: the value of the team column for items that both rankers would have shown
-    preference: "user_share,user_preference,session_wins,credit_share" of the log; the first decides
-    metrics: columns of users, or ratios of two, "orders,revenue/orders"; the first decides
+    preference: "user_share,user_preference,session_wins,credit_share" of the log; the first gives the verdict
+    metrics: columns of users, or ratios of two, "orders,revenue/orders"; the first gives the verdict
     best: whether more (high) or less (low) of the metrics of users is better; None: by name
     before: a column of users from before the experiment: CUPED adjusts the first mean for it
     strata: a column of users from before the experiment, to stratify by
-    cap: the quantile at which heavy users are capped, beside the result without a cap
+    cap: the quantile at which values of heavy users are capped in an additional result
     shares: planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested
     looks: how many times the running A/B test is analysed
     segments: columns with one value per session of the log, or per user of the table, "device,country"
-    world: a world to simulate: cascade or positions, each also as "cascade, even users", or none; None: cascade, beside data of your own none
+    world: how simulated users click: cascade or positions, each also as "cascade, even users", or none (no simulation); None: cascade for the samples, none for your own data
     simulated_users: users of the simulation
     rankers: rankers that the simulation compares with production
     baseline: compare every other arm with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
-    note: what a reader should know first, below the heading
+    note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     level: confidence level of all intervals
-    seed: of all random draws
-    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
-    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
-    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
+    seed: the seed of all random numbers
+    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
+    gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
@@ -314,22 +314,22 @@ def ranking(
     items: a table with one row per item: category, feature_…, popularity, for diversity and novelty
     columns: the column of each role, if its name is not recognised: "{query: topic, item: sku}"
     systems: the systems to compare, "a,b"; in a wide table the columns that hold their scores
-    metrics: "ndcg@10,map,mrr,precision@10,recall@100"; the first decides
+    metrics: "ndcg@10,map,mrr,precision@10,recall@100"; the first gives the verdict
     ks: cut-offs of the curve, "1,3,5,10,20,50,100"
     relevance_level: the lowest grade that counts as relevant
-    unit: a column such as user_id that clusters the queries: whole users are then the units
+    unit: a column such as user_id, if queries are not independent: intervals and tests are clustered by it
     segments: columns with one value per query, "country,device"
-    ranks: of ranked lists without scores: as given, or renumber, which closes gaps
+    ranks: for ranked lists without scores: as given, or renumber to close gaps
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
-    note: what a reader should know first, below the heading
+    note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     level: confidence level of all intervals
-    seed: of all random draws
-    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
-    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
-    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
+    seed: the seed of all random numbers
+    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
+    gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
@@ -374,24 +374,24 @@ def rating(
     preds: actual values and forecasts: a file, a folder or a glob; None: the bundled sample
     columns: the column of each role, if its name is not recognised: "{actual: sales, forecast: p50}"
     systems: the systems to compare, "a,b"; in a wide table the columns that hold their forecasts
-    metrics: "mae,rmse,bias,median_absolute_error,r2"; the first decides
-    unit: a column such as user_id that clusters the rows: whole users are then the units
+    metrics: "mae,rmse,bias,median_absolute_error,r2"; the first gives the verdict
+    unit: a column such as user_id, if rows are not independent: intervals and tests are clustered by it
     segments: columns to slice by, "country,device"
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
-    note: what a reader should know first, below the heading
+    note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     level: confidence level of all intervals
-    seed: of all random draws
-    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
-    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
-    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
+    seed: the seed of all random numbers
+    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
+    gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
     y_true: instead of preds the actual values, one per row
-    y_pred: the forecasts, one per row; of several systems a dict of arrays
+    y_pred: the forecasts, one per row; for several systems a dict of arrays
     sample_weight: the weights, one per row
     """
 
@@ -439,27 +439,27 @@ def significance(
 
     preds: values per unit (wide or long table), trec_eval -q, successes and trials, ranked lists, probabilities, a report's JSON; None: a sample
     qrels: judgements (query, item, grade), where preds are ranked lists
-    unit: the column of clusters, if units are not independent: whole clusters are then the units
+    unit: the column of clusters, if units are not independent: intervals and tests are clustered by it
     columns: the column of each role, if its name is not recognised: "{system: variant, value: clicks}"
     systems: the systems to compare, "a,b"; in a wide table their columns
-    metrics: of a long table or ranked lists the metrics to test, the first decides; of a wide table its name
+    metrics: the metrics to test, the first gives the verdict; for a wide table the name of its metric
     lower_is_better: the metrics for which lower is better, "loss,minutes"
-    ranks: of ranked lists without scores: as given, or renumber, which closes gaps
+    ranks: for ranked lists without scores: as given, or renumber to close gaps
     null: successes and trials: the share to test against, such as 0.5
     alternative: two-sided, greater or less; only with null
-    claim: of evaluations: what varies, questions, whole tasks, or only the draws of each question
+    claim: for evaluations, what varies: questions, whole tasks, or only the draws of each of these questions
     test_to_train: units are folds over the same rows: test rows per training row, 0.1111 for ten folds
     looks: how many times the data were tested as they grew, this one included
     baseline: compare every other system with this one; None: all pairs
     title: the heading of the page; None: the report and its first input
-    note: what a reader should know first, below the heading
+    note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     level: confidence level of all intervals
-    seed: of all random draws
-    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
-    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
-    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
+    seed: the seed of all random numbers
+    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
+    gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder
@@ -512,7 +512,7 @@ def validation(
 
     preds: out-of-fold predictions with the columns label, score and fold; None: the bundled sample
     features: instead of preds: a table of features and a target, on which the estimators are fitted
-    target: the target's column of features; None: label, y_true or target
+    target: the column of features that is the target; None: label, y_true or target
     estimator: import path such as sklearn.svm.SVC; None: logistic or ridge regression
     against: import path of a second estimator, fitted on the same folds
     columns: the column of id, group, time, fold or system, if its name differs: "{group: patient}"
@@ -521,20 +521,20 @@ def validation(
     categorical: columns of features that hold codes, not numbers: "zip,branch"
     task: classes or number: the type of the target, if its values do not show it
     k: number of folds
-    gap: time between training and test rows, in the unit of the time column; of dates in days
-    threshold: scores of preds of at least this mean class 1
-    metrics: "accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides
-    most_rows: of more rows than this, a random sample is used
+    gap: time between training and test rows, in the unit of the time column; for dates in days
+    threshold: scores in preds of at least this value mean class 1
+    metrics: "accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first gives the verdict
+    most_rows: most rows to use; a larger table is sampled at random
     seconds: time for the fits beyond the folds; the report lists what was skipped
     title: the heading of the page; None: the report and its first input
-    note: what a reader should know first, below the heading
+    note: a note for the reader, shown below the heading
     data_date: when the data were collected, such as "October 2026"; below the heading
     margin: differences within plus or minus this value are equivalent
     level: confidence level of all intervals
-    seed: of all random draws
-    header: of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
-    units: whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows
-    gate: what the report must keep: a rule, such as not worse (than the baseline), or a policy file
+    seed: the seed of all random numbers
+    header: for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); None: inferred from the content
+    units: true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows
+    gate: a rule that the report must satisfy, such as not worse (than the baseline), or a policy file
     memory: maximum memory for reading, such as "2GB"; None: half of the machine's
     threads: processors for reading; None: all
     spill: a folder for data that do not fit into memory; None: the system's temporary folder

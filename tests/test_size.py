@@ -23,7 +23,7 @@ LINES = {
     "online": 951,
     "page": 214,
     "pages": 3_698,
-    "parameters": 1_021,
+    "parameters": 1_023,
     "reading": 6_281,
     "statistics": 4_197,
     "studies": 6_328,

@@ -225,7 +225,7 @@ LEAST_MEMORY = 200 * 10**6  # bytes; with less DuckDB cannot sort at all
 NO_HEADER, FIRST_LINE = "none", "first"
 SUCH, TASKS, THESE = "such questions", "such tasks", "these questions"
 ROLES = "the column of each role, if its name is not recognised: "
-UNIT = "a column such as user_id that clusters the rows: whole users are then the units"
+UNIT = "a column such as user_id, if rows are not independent: intervals and tests are clustered by it"
 SEGMENTS = 'columns to slice by, "country,device"'
 SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold their '
 
@@ -235,21 +235,21 @@ class Shared(Parameters):
     """The parameters of every report."""
 
     title: str | None = option(TEXT, "the heading of the page; None: the report and its first input")
-    note: str | None = option(TEXT, "what a reader should know first, below the heading")
+    note: str | None = option(TEXT, "a note for the reader, shown below the heading")
     data_date: str | None = option(TEXT, 'when the data were collected, such as "October 2026"; below the heading')
     margin: float | None = option(a_number(above=0), "differences within plus or minus this value are equivalent")
     level: float = option(a_number(above=0.5, below=1), "confidence level of all intervals", 0.95)
-    seed: int = option(a_whole_number(least=0), "of all random draws", 0)
+    seed: int = option(a_whole_number(least=0), "the seed of all random numbers", 0)
     header: str | None = option(
         one_of(NO_HEADER, FIRST_LINE),
-        "of text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); "
+        "for text tables: none (no header; columns are 1, 2, 3, …) or first (the first line is the header); "
         "None: inferred from the content",
     )
     units: bool | None = option(
-        YES_NO, "whether NAME.units.parquet, the terms of every unit, is written; None: up to 10 million rows"
+        YES_NO, "true: write NAME.units.parquet, the terms of every unit; None: if it has up to 10 million rows"
     )
     gate: Policy | None = option(
-        GATE, "what the report must keep: a rule, such as not worse (than the baseline), or a policy file"
+        GATE, "a rule that the report must satisfy, such as not worse (than the baseline), or a policy file"
     )
 
 
@@ -285,14 +285,14 @@ class Ranking(Compared, Resources):
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{query: topic, item: sku}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
-    metrics: tuple[Any, ...] = option(METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first decides')
+    metrics: tuple[Any, ...] = option(METRICS, '"ndcg@10,map,mrr,precision@10,recall@100"; the first gives the verdict')
     ks: tuple[int, ...] = option(INTEGERS, 'cut-offs of the curve, "1,3,5,10,20,50,100"')
     relevance_level: float = option(a_number(above=0), "the lowest grade that counts as relevant", 1)
     unit: str | None = option(
-        TEXT, "a column such as user_id that clusters the queries: whole users are then the units"
+        TEXT, "a column such as user_id, if queries are not independent: intervals and tests are clustered by it"
     )
     segments: tuple[str, ...] = option(TEXTS, 'columns with one value per query, "country,device"')
-    ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
+    ranks: str = option(RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -307,18 +307,18 @@ class Classification(Compared, Resources):
     positive: str | None = option(TEXT, "the positive label, if labels are not 0 and 1, -1 and 1, or booleans")
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{label: bad, score: p}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}scores")
-    metrics: tuple[Any, ...] = option(METRICS, '"roc_auc,average_precision,f1,brier"; the first decides')
+    metrics: tuple[Any, ...] = option(METRICS, '"roc_auc,average_precision,f1,brier"; the first gives the verdict')
     threshold: Threshold | None = option(
         CUT, "a number, best_f1, or a cost, precision or recall to reach (see docs); None: 0.5, or best_f1"
     )
     costs: Costs | None = option(
-        COST_PAIR, 'of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
+        COST_PAIR, 'the costs of a false positive and a false negative, "{fp: 1, fn: 5}", for the cost curve'
     )
     prevalence: float | None = option(
-        a_number(above=0, below=1), "base rate expected in production; None: that of ten times as many negatives"
+        a_number(above=0, below=1), "base rate expected in production; None: that with ten times as many negatives"
     )
     precision_target: float | None = option(
-        a_number(above=0, below=1), "the precision that a class must reach to be decided without review (multi-class)"
+        a_number(above=0, below=1), "the precision from which predictions of a class need no review (multi-class)"
     )
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
@@ -327,11 +327,11 @@ class Classification(Compared, Resources):
     )
     y_score: Any = option(
         COLUMN_OF_EACH,
-        "the scores: one per row or a column per class as predict_proba has them; of several systems a dict",
+        "the scores: one per row, or one column per class as from predict_proba; for several systems a dict",
         column="score",
     )
     y_pred: Any = option(
-        COLUMN_OF_EACH, "the predicted classes, one per row; of several systems a dict", column="predicted"
+        COLUMN_OF_EACH, "the predicted classes, one per row; for several systems a dict", column="predicted"
     )
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
@@ -343,12 +343,12 @@ class Rating(Compared, Resources):
     preds: Any = option(DATA, "actual values and forecasts: a file, a folder or a glob; None: the bundled sample")
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{actual: sales, forecast: p50}}"')
     systems: tuple[str, ...] = option(TEXTS, f"{SYSTEMS}forecasts")
-    metrics: tuple[Any, ...] = option(METRICS, '"mae,rmse,bias,median_absolute_error,r2"; the first decides')
+    metrics: tuple[Any, ...] = option(METRICS, '"mae,rmse,bias,median_absolute_error,r2"; the first gives the verdict')
     unit: str | None = option(TEXT, UNIT)
     segments: tuple[str, ...] = option(TEXTS, SEGMENTS)
     y_true: Any = option(COLUMN, "instead of preds the actual values, one per row", column="y_true")
     y_pred: Any = option(
-        COLUMN_OF_EACH, "the forecasts, one per row; of several systems a dict of arrays", column="forecast"
+        COLUMN_OF_EACH, "the forecasts, one per row; for several systems a dict of arrays", column="forecast"
     )
     sample_weight: Any = option(COLUMN, "the weights, one per row", column="sample_weight")
 
@@ -364,15 +364,15 @@ class Significance(Compared, Resources):
     )
     qrels: Any = option(DATA, "judgements (query, item, grade), where preds are ranked lists")
     unit: str | None = option(
-        TEXT, "the column of clusters, if units are not independent: whole clusters are then the units"
+        TEXT, "the column of clusters, if units are not independent: intervals and tests are clustered by it"
     )
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{system: variant, value: clicks}}"')
     systems: tuple[str, ...] = option(TEXTS, 'the systems to compare, "a,b"; in a wide table their columns')
     metrics: tuple[Any, ...] = option(
-        METRICS, "of a long table or ranked lists the metrics to test, the first decides; of a wide table its name"
+        METRICS, "the metrics to test, the first gives the verdict; for a wide table the name of its metric"
     )
     lower_is_better: tuple[str, ...] = option(TEXTS, 'the metrics for which lower is better, "loss,minutes"')
-    ranks: str = option(RANKS, "of ranked lists without scores: as given, or renumber, which closes gaps", AS_GIVEN)
+    ranks: str = option(RANKS, "for ranked lists without scores: as given, or renumber to close gaps", AS_GIVEN)
     null: float | None = option(
         a_number(above=0, below=1), "successes and trials: the share to test against, such as 0.5"
     )
@@ -381,7 +381,7 @@ class Significance(Compared, Resources):
     )
     claim: str = option(
         one_of(SUCH, TASKS, THESE),
-        "of evaluations: what varies, questions, whole tasks, or only the draws of each question",
+        "for evaluations, what varies: questions, whole tasks, or only the draws of each of these questions",
         SUCH,
     )
     # Nobody trains on less than a hundredth of what they test.
@@ -404,7 +404,7 @@ class Validation(Shared, Resources):
     features: Any = option(
         DATA, "instead of preds: a table of features and a target, on which the estimators are fitted"
     )
-    target: str | None = option(TEXT, "the target's column of features; None: label, y_true or target")
+    target: str | None = option(TEXT, "the column of features that is the target; None: label, y_true or target")
     estimator: str | None = option(TEXT, "import path such as sklearn.svm.SVC; None: logistic or ridge regression")
     against: str | None = option(TEXT, "import path of a second estimator, fitted on the same folds")
     columns: Mapping[str, str] = option(
@@ -422,11 +422,13 @@ class Validation(Shared, Resources):
     )
     k: int = option(a_whole_number(least=2), "number of folds", 10)
     gap: float | None = option(
-        a_number(least=0), "time between training and test rows, in the unit of the time column; of dates in days"
+        a_number(least=0), "time between training and test rows, in the unit of the time column; for dates in days"
     )
-    threshold: float = option(a_number(), "scores of preds of at least this mean class 1", 0.5)
-    metrics: tuple[Any, ...] = option(METRICS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first decides')
-    most_rows: int = option(a_whole_number(least=20), "of more rows than this, a random sample is used", 50_000)
+    threshold: float = option(a_number(), "scores in preds of at least this value mean class 1", 0.5)
+    metrics: tuple[Any, ...] = option(
+        METRICS, '"accuracy,roc_auc,log_loss,brier" or "mae,rmse"; the first gives the verdict'
+    )
+    most_rows: int = option(a_whole_number(least=20), "most rows to use; a larger table is sampled at random", 50_000)
     seconds: float = option(
         a_number(above=0), "time for the fits beyond the folds; the report lists what was skipped", 60
     )
@@ -444,10 +446,10 @@ class Interleaving(Compared, Resources):
     arms: tuple[str, ...] = option(TEXTS, 'the arms, "a,b,c"; None: those of the input, in a log two')
     neutral: str | None = option(TEXT, "the value of the team column for items that both rankers would have shown")
     preference: tuple[Any, ...] = option(
-        METRICS, '"user_share,user_preference,session_wins,credit_share" of the log; the first decides'
+        METRICS, '"user_share,user_preference,session_wins,credit_share" of the log; the first gives the verdict'
     )
     metrics: tuple[Any, ...] = option(
-        METRICS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first decides'
+        METRICS, 'columns of users, or ratios of two, "orders,revenue/orders"; the first gives the verdict'
     )
     best: str | None = option(
         one_of("high", "low"), "whether more (high) or less (low) of the metrics of users is better; None: by name"
@@ -458,7 +460,7 @@ class Interleaving(Compared, Resources):
     strata: str | None = option(TEXT, "a column of users from before the experiment, to stratify by")
     cap: float = option(
         a_number(above=0, below=1),
-        "the quantile at which heavy users are capped, beside the result without a cap",
+        "the quantile at which values of heavy users are capped in an additional result",
         0.99,
     )
     shares: Mapping[str, float] | str | None = option(
@@ -470,8 +472,8 @@ class Interleaving(Compared, Resources):
     )
     world: str | None = option(
         one_of("cascade", "cascade, even users", "positions", "positions, even users", "none"),
-        'a world to simulate: cascade or positions, each also as "cascade, even users", or none; None: cascade, beside '
-        "data of your own none",
+        'how simulated users click: cascade or positions, each also as "cascade, even users", or none (no simulation); '
+        "None: cascade for the samples, none for your own data",
     )
     simulated_users: int = option(a_whole_number(least=1000), "users of the simulation", 100_000)
     rankers: int = option(a_whole_number(least=3), "rankers that the simulation compares with production", 12)
@@ -485,7 +487,7 @@ class Diff(Compared):
     old: Any = option(DATA, "the earlier report: its NAME.units.parquet, NAME.json or NAME.html; None: the sample")
     new: Any = option(DATA, "the later report, as old")
     earlier: Any = option(DATA, "reports before these two, in their order, for the series over time")
-    metrics: tuple[Any, ...] = option(TEXTS, "the metrics to compare, the first decides; None: those of both reports")
+    metrics: tuple[Any, ...] = option(TEXTS, "the metrics to compare, the first gives the verdict; None: those of both")
     baseline: str | None = None  # the old report; these four are no parameters of a diff
     data_date: str | None = None
     header: str | None = None
