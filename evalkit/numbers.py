@@ -104,7 +104,7 @@ def signed_percent(value: float, places: int | None = None) -> str:
 
 
 def interval(low: float, high: float, show: Show = number, places: int | None = None) -> str:
-    """[low, high], to two digits of its width; nothing where both are undefined.
+    """[low, high], to two digits of its width; nothing if both are undefined.
 
     >>> interval(0.7539, 0.8061), interval(-0.0213, 0.0004)
     ('[0.754, 0.806]', '[−0.0213, 0.0004]')
@@ -269,8 +269,8 @@ def column(values: np.ndarray) -> Any:
 def packed(values: np.ndarray) -> dict[str, str]:
     """Numbers as they lie in memory, little-endian, compressed by zlib, in base64: every bit of finite ones is kept.
 
-    type: numpy's name of the numbers, the shortest in which whole numbers fit. NaN where undefined or infinite, as a
-    list has null.
+    type: numpy's name of the numbers, the shortest in which whole numbers fit. NaN if undefined or infinite, as a list
+    has null.
 
     >>> column = packed(np.array([1, 2, 200]))
     >>> column["type"], np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()

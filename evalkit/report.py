@@ -33,7 +33,7 @@ class Failure:
 class Run:
     """An executed notebook, the results that it published, and its failure if it stopped early.
 
-    units: the temporary file of the units, None where it left none.
+    units: the temporary file of the units, None if it left none.
     """
 
     notebook: Any

@@ -184,7 +184,7 @@ def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
 
 
 def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell>") -> Any:
-    """Run the statements of a cell and return the value of the last one, None where that is no expression."""
+    """Run the statements of a cell and return the value of the last one, None if that is no expression."""
     *body, last = body or [ast.Pass()]
     if not isinstance(last, ast.Expr):
         body, last = [*body, last], ast.Expr(ast.Constant(None))

@@ -235,7 +235,7 @@ def bar(done: int, total: int) -> str:
 
 
 def _display(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
-    """The functions that show and erase a line here; they do nothing where nobody watches."""
+    """The functions that show and erase a line here; they do nothing if nobody watches."""
     if sys.stderr.isatty():
 
         def write(text: str) -> None:

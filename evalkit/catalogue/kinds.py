@@ -52,12 +52,12 @@ class Kind(ABC):
 
     @property
     def picks(self) -> bool:
-        """Whether two systems differ in the rows that count."""
+        """True if two systems differ in the rows that count."""
         return False
 
     @property
     def thresholded(self) -> bool:
-        """Whether another threshold can change the metric."""
+        """True if another threshold can change the metric."""
         return self.decided
 
     @property
@@ -148,7 +148,7 @@ class Ratio(Termed):
 
     @property
     def termed(self) -> bool:  # type: ignore[override]
-        """Whether some of the rows have the same terms."""
+        """True if some of the rows have the same terms."""
         return not self.within
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
@@ -241,7 +241,7 @@ class Share(Termed, OfTable):
 
     @property
     def thresholded(self) -> bool:
-        """Whether it is more than a share of labels."""
+        """True if it is more than a share of labels."""
         cells = np.array(self.cells())
         return bool((cells[:, [0, 2]] != cells[:, [1, 3]]).any())
 

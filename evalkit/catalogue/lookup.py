@@ -103,7 +103,7 @@ def of_catalogue(name: Any) -> bool:
 
 
 def _cut(text: str | None, name: str, metric: Metric | None = None) -> float | None:
-    """The cut-off behind the @, or the number of a metric that has one; NaN where it is none."""
+    """The cut-off behind the @, or the number of a metric that has one; NaN if it is none."""
     if text and metric is not None and metric.kind_at is not None:
         number = float(text) if NUMBER.fullmatch(text) else math.nan
         return int(number) if number.is_integer() else number

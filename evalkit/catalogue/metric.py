@@ -23,12 +23,12 @@ class Metric:
 
     kind: computes it and gives inference what it needs. cut: "may", "must" or "never" carry @k; most: the greatest k.
     best: "high", "low" or "neither". equals: the public tool's name for the same number. tie_range: the best grade
-    first among equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or
-    "scores of units". columns: further columns of the input that it is computed from. plain: what it measures in plain
-    words, with {k} or {top} for the cut-off; empty where the formula says it. unit: of measurement: "1" for a pure
-    number, "actual" for that of the actual values, "nats", a column; empty where it is not known. assumed: nothing says
-    which values are better. kind_at: the kind at the number above 0 behind the @, such as 0.5, of a metric that has one
-    instead of a cut-off.
+    first among equal scores gives the metric's highest value. needs: "", "scores", "probabilities" or "scores of
+    units". columns: further columns of the input that it is computed from. plain: what it measures in plain words, with
+    {k} or {top} for the cut-off; empty if the formula says it. unit: of measurement: "1" for a pure number, "actual"
+    for that of the actual values, "nats", a column; empty if it is not known. assumed: nothing says which values are
+    better. kind_at: the kind at the number above 0 behind the @, such as 0.5, of a metric that has one instead of a
+    cut-off.
     """
 
     name: str
@@ -185,12 +185,12 @@ class Combined(Kind):
 
     @property
     def decided(self) -> bool:  # type: ignore[override]
-        """Whether it follows from what is decided."""
+        """True if it follows from what is decided."""
         return self.of.kind.decided
 
     @property
     def summed(self) -> bool:  # type: ignore[override]
-        """Whether sums over rows tell it."""
+        """True if sums over rows tell it."""
         return self.whole and self.of.kind.summed
 
     def strata(self, rows: Rows) -> Any:
@@ -207,7 +207,7 @@ class Combined(Kind):
 
     @property
     def picks(self) -> bool:
-        """Whether two systems differ in the rows that count for the metric of the parts."""
+        """True if two systems differ in the rows that count for the metric of the parts."""
         return self.of.kind.picks
 
     def value(self, rows: Rows, k: int | None) -> float:
@@ -290,12 +290,12 @@ class Harmonic(Kind):
 
     @property
     def decided(self) -> bool:  # type: ignore[override]
-        """Whether it follows from what is decided."""
+        """True if it follows from what is decided."""
         return all(of.kind.decided for of in self.pair)
 
     @property
     def summed(self) -> bool:  # type: ignore[override]
-        """Whether sums over rows tell it."""
+        """True if sums over rows tell it."""
         return all(of.kind.summed for of in self.pair)
 
     def strata(self, rows: Rows) -> Any:
@@ -304,7 +304,7 @@ class Harmonic(Kind):
 
     @property
     def picks(self) -> bool:
-        """Whether two systems differ in the rows that count for either metric."""
+        """True if two systems differ in the rows that count for either metric."""
         return any(of.kind.picks for of in self.pair)
 
     def of(self, first: float, second: float) -> float:

@@ -223,7 +223,7 @@ def _rule(function: Function) -> Callable[[np.ndarray, np.ndarray], tuple[Bools,
 
 
 def _rate(function: Function, c: Counts) -> float:
-    """The function of the counts. Raises ParameterError where it changes with the number of rows."""
+    """The function of the counts. Raises ParameterError if it changes with the number of rows."""
     value, doubled = (
         function.number(function({name: np.float64(times * getattr(c, name)) for name in COUNTS}), "of the counts")
         for times in (1, 2)

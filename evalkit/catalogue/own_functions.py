@@ -40,7 +40,7 @@ class Function:
     undefined: str
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
-        """What the function returns for these arguments. Raises ParameterError where it raises."""
+        """What the function returns for these arguments. Raises ParameterError if it raises."""
         try:
             with np.errstate(all="ignore"):
                 return self.call(**{name: _read_only(values[name]) for name in self.arguments})
@@ -174,7 +174,7 @@ class Input(ABC):
         return {name: self.reads[name](structure) for name in function.arguments}
 
     def further(self, name: str) -> bool:
-        """Whether an argument can be a further column of the input."""
+        """True if an argument can be a further column of the input."""
         return False
 
     @abstractmethod
@@ -204,7 +204,7 @@ class OfRows(Input):
     }
 
     def further(self, name: str) -> bool:
-        """Whether a column can have this name."""
+        """True if a column can have this name."""
         return name.isidentifier()
 
     def values(self, structure: Rows, function: Function) -> dict[str, Any]:
@@ -246,7 +246,7 @@ class OfTable(Input):
     reads: ClassVar = {}
 
     def further(self, name: str) -> bool:
-        """Whether a column can have this name."""
+        """True if a column can have this name."""
         return name.isidentifier()
 
     def sides(
@@ -258,7 +258,7 @@ class OfTable(Input):
 class RankedList(NamedTuple):
     """One ranked list, as far as the cut-off k.
 
-    grades: of the items returned, best rank first, NaN where not judged; ranks: of the same items. ideal: all judged
+    grades: of the items returned, best rank first, NaN if not judged; ranks: of the same items. ideal: all judged
     grades of the query, highest first. k: None for the whole list. level: the lowest grade that counts as relevant.
     """
 

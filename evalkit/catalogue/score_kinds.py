@@ -41,7 +41,7 @@ class Curve(OfTable):
 
     of: the metric of a table. terms: what a positive (first row) and a negative (second) at each threshold adds to it
     to first order, in closed form; None for numerical derivatives. moves: the same for a run of thresholds at a time,
-    the lowest first, of a table whose value is known; None where nothing is saved by it. rises: whether it never falls
+    the lowest first, of a table whose value is known; None if nothing is saved by it. rises: True if it never falls
     where a positive's score goes up or a negative's down.
     """
 
@@ -114,7 +114,7 @@ class AtRate(Order):
     rate: float = 0.5
 
     def positives_of(self, c: Counts) -> float:
-        """Positives that would come with the negatives at hand at that rate."""
+        """Positives that would come with the negatives in memory at that rate."""
         return float(c.negatives * ratio(self.rate, 1 - self.rate))
 
 

@@ -122,7 +122,7 @@ class Side:
 
 
 def user_share(side: Side) -> Floats:
-    """The arm's share of the user's credit. NaN where the user gave none.
+    """The arm's share of the user's credit. NaN if the user gave none.
 
     >>> user_share(Side(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))).round(3)
     array([0.667,   nan])
@@ -131,7 +131,7 @@ def user_share(side: Side) -> Floats:
 
 
 def user_preference(side: Side) -> Floats:
-    """1 where the user gave the arm more credit than the other, ½ where as much, 0 where less. NaN where none.
+    """1 where the user gave the arm more credit than the other, ½ where as much, 0 where less. NaN if none.
 
     Of several other arms the mean.
 

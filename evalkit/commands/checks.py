@@ -67,7 +67,7 @@ def _packages() -> Iterator[Check]:
 
 
 def _kernel() -> Iterator[Check]:
-    """Whether the kernel of the reports is installed."""
+    """True if the kernel of the reports is installed."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
     try:
@@ -77,7 +77,7 @@ def _kernel() -> Iterator[Check]:
 
 
 def _folders() -> Iterator[Check]:
-    """Whether reports can be written here, and tables spilled."""
+    """True if reports can be written here, and tables spilled."""
     here, spill = system.nearest(Path("reports")), Path(tempfile.gettempdir())
     yield Check(_needed(os.access(here, os.W_OK)), "folder of reports", str(here.resolve()))
     free = shutil.disk_usage(spill).free

@@ -58,7 +58,7 @@ def find(notebook: str, folder: Path) -> Path:
 
 
 def unquoted(name: str) -> str:
-    """What to do where a shell has replaced a pattern by the names of files, nothing where this is no file.
+    """What to do where a shell has replaced a pattern by the names of files, nothing if this is no file.
 
     >>> unquoted("ranking")
     ''
@@ -108,7 +108,7 @@ def report_of(path: Path) -> type[Parameters] | None:
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of a file of settings. origin: its name and SHA-256, "" where there is no file."""
+    """The parameters of a file of settings. origin: its name and SHA-256, "" if there is no file."""
 
     values: Mapping[str, Any]
     origin: str = ""
@@ -208,7 +208,7 @@ UNITS = "units.parquet"  # what a run leaves on its desk
 class Job:
     """A report to make: the notebook, its parameters, and the name and the folder of its files.
 
-    origin: the file of settings that parameters came from, "" where none did. bundled: the notebook is evalkit's own.
+    origin: the file of settings that parameters came from, "" if none did. bundled: the notebook is evalkit's own.
     """
 
     notebook: Any

@@ -121,7 +121,7 @@ def matrices(tables: Mapping[str, Any], axes: Any, **labels: Any) -> Any:
 
 
 def tenths(frame: pd.DataFrame, axes: Any, *, ylabel: str) -> Any:
-    """One panel a system: a value by tenths with its interval, around 0."""
+    """One panel per system: a value by tenths with its interval, around 0."""
     for name, part, ax in _each(frame, axes, "decile of the forecast", ylabel):
         ax.axhline(0, color="#444", linewidth=0.9)
         marks.band(ax.vlines(part["tenth"], part["low"], part["high"], color=COLOURS[0], linewidth=1.6), name)
@@ -147,7 +147,7 @@ def reliability(
     ylabel: str,
     words: Mapping[str, Sequence[str]],
 ) -> Any:
-    """One square a system: the isotonic curve, the band around the diagonal, the histogram of scores beneath.
+    """One square per system: the isotonic curve, the band around the diagonal, the histogram of scores beneath.
 
     curve: system, x, y. bands: system, x, low, high. spread: system, low, high, rows. words: lines in the corner.
     """
@@ -187,7 +187,7 @@ def _corner(line: pd.DataFrame, words: Sequence[str], ax: Any) -> None:
 def histograms(
     frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str, sides: Sequence[str] = tuple(CLASSES)
 ) -> Any:
-    """One square a system: the share of each class in bins, `low`, `high`, `positive`, `negative`.
+    """One square per system: the share of each class in bins, `low`, `high`, `positive`, `negative`.
 
     sides: what the two are called.
     """
@@ -212,7 +212,7 @@ def distributions(
     ylabel: str,
     sides: Sequence[str] = tuple(CLASSES),
 ) -> Any:
-    """One square a system: the distribution function of each class in steps, and where they are farthest apart."""
+    """One square per system: the distribution function of each class in steps, and where they are farthest apart."""
     of_system = distances.set_index("system")
     for name, part, ax in _each(frame, axes, xlabel, ylabel):
         drawn = []
@@ -238,7 +238,7 @@ BULK = (0.05, 0.95)  # shares of rows between which a line always lies inside th
 
 
 def cells(frame: pd.DataFrame, axes: Any, *, xlabel: str, ylabel: str) -> Any:
-    """One square a system: cells `x`, `y`, `width`, `height`, the darker the more `rows`, and the diagonal."""
+    """One square per system: cells `x`, `y`, `width`, `height`, the darker the more `rows`, and the diagonal."""
     most = frame["rows"].max()
     low, high = frame[["x", "y"]].min(), (frame[["x", "y"]] + frame[["width", "height"]].to_numpy()).max()
     ends = [min(low["x"], low["y"]), max(high["x"], high["y"])]
@@ -287,7 +287,7 @@ def _filled(part: pd.DataFrame, ax: Any, *, alpha: float) -> None:
 
 
 def errors(frame: pd.DataFrame, means: Mapping[str, float], axes: Any, *, xlabel: str, ylabel: str) -> Any:
-    """One square a system: the share of rows in bins of the error, `low`, `high`, `share`; means: a line of each."""
+    """One square per system: the share of rows in bins of the error, `low`, `high`, `share`; means: a line of each."""
     places = decimals(frame["high"] - frame["low"])
     for name, part, ax in _each(frame, axes, xlabel, ylabel):
         edges = _edges(part)
@@ -312,7 +312,7 @@ def means(
     *,
     words: Mapping[str, Sequence[str]],
 ) -> Any:
-    """One square a system: the isotonic mean, the band around the diagonal, the histogram of forecasts beneath.
+    """One square per system: the isotonic mean, the band around the diagonal, the histogram of forecasts beneath.
 
     curve: system, x, y. bands: system, x, low, high, or none. spread: system, low, high, rows. words: in the corner.
     """
@@ -362,7 +362,7 @@ def _edges(bins: pd.DataFrame) -> np.ndarray:
 
 
 def draw_map(frame: pd.DataFrame, ax: Any, *, xlabel: str, dated: bool = False) -> Any:
-    """One bar a fold, its stretches coloured by what they do: `fold`, `kind`, `start`, `width`."""
+    """One bar per fold, its stretches coloured by what they do: `fold`, `kind`, `start`, `width`."""
     folds, drawn = list(dict.fromkeys(frame["fold"])), []
     for kind, colour in KINDS.items():
         some = frame[frame["kind"] == kind]

@@ -128,7 +128,7 @@ def curves(frame: pd.DataFrame, ax: Any, *, x: str, y: str, xlabel: str, ylabel:
 
 
 def bars(values: Sequence[float], ax: Any, *, xlabel: str, ylabel: str, colours: Sequence[str] = COLOURS) -> Any:
-    """Sorted numbers, one bar a unit: above 0 in the first colour, below in the second; the mean as a line."""
+    """Sorted numbers, one bar per unit: above 0 in the first colour, below in the second; the mean as a line."""
     every = np.sort(np.asarray(values, float))
     if not len(every):
         return ax

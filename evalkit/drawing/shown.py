@@ -100,7 +100,7 @@ class Shown:
         """Write the page of the report, .html, its executed notebook, .ipynb, its results, .json, or .units.parquet.
 
         A missing folder is made. notebook: a copy that was adapted; None: the bundled one. Raises ParameterError for
-        another suffix, where the folder cannot be, and where the units are not at hand.
+        another suffix, where the folder cannot be, and where the units are not in memory.
         """
         if Path(path).name.endswith(report.UNITS):
             running.save_units(Path(path), self.write_units)

@@ -439,7 +439,7 @@ Numbers = Callable[[Rows], list[Cell]]  # the same of numbers
 def of_rows(
     caption: str, rows: pd.DataFrame | None, columns: "Mapping[str, Column] | str", note: str = "", place: str = ""
 ) -> Html:
-    """A table of a frame; nothing where it has none. columns: each head and what makes its cells; see `named`."""
+    """A table of a frame; nothing if it has none. columns: each head and what makes its cells; see `named`."""
     if rows is None or not len(rows):
         return Html("")
     records, makers = rows.head(LISTED).to_dict("records"), named(columns) if isinstance(columns, str) else columns

@@ -325,7 +325,7 @@ def _logit(c: Counts) -> Floats:
 
 
 def _separated(c: Counts) -> bool:
-    """Whether a threshold separates the classes, but for ties at it, or a class is absent: no slope is the largest."""
+    """True if a threshold separates the classes, but for ties at it, or a class is absent: no slope is the largest."""
     positive, negative = (c.threshold[rows > 0] for rows in (c.positive, c.negative))
     if not (len(positive) and len(negative)):
         return True

@@ -169,7 +169,7 @@ def predicted_rate(c: Counts) -> Floats:
 
 
 def precision(c: Counts) -> Floats:
-    """TP / (TP + FP); also positive predictive value. Undefined where nothing is predicted positive."""
+    """TP / (TP + FP); also positive predictive value. Undefined if nothing is predicted positive."""
     return ratio(c.tp, c.tp + c.fp)
 
 

@@ -301,7 +301,7 @@ WORST = 100  # one in so many rows
 class Counted:
     """How numbers are distributed: the distinct ones, or the middles of bins, rising; the rows and the weight of each.
 
-    whole: whether all are whole numbers. low, high: the smallest and the largest.
+    whole: True if all are whole numbers. low, high: the smallest and the largest.
     """
 
     values: Floats

@@ -241,7 +241,7 @@ def _begins(c: Counts) -> Bools:
 
 
 def pool(c: Counts, cell: Ints) -> Counts:
-    """The table with one threshold a cell, the mean score of its rows.
+    """The table with one threshold per cell, the mean score of its rows.
 
     >>> from evalkit.metrics.counts import count
     >>> pool(count([4, 3, 2, 1], [1, 0, 1, 0]), np.array([0, 0, 1, 1])).threshold

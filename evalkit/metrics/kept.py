@@ -83,7 +83,7 @@ class Block:
         )
 
     def rows(self, system: int) -> Rows:
-        """What is, and what a system says of it."""
+        """The actual values and a system's predictions."""
         unit = self.key if self.clustered else None
         return Rows(self.truth, self.said[system], weight=self.weight, unit=unit, beside=self.beside)
 
@@ -378,7 +378,7 @@ class Counts(Tally):
     """Rows by value, lowest first, with the sums of further columns: exact, or in bins if they are more.
 
     most: bins; a quarter of them where there are more than two further columns and more rows than bins: these are for
-    sums along the values, not for quantiles. integers: whether all are whole numbers.
+    sums along the values, not for quantiles. integers: True if all are whole numbers.
     """
 
     integers: bool = True
@@ -410,7 +410,7 @@ class Counts(Tally):
         return replace(super().__add__(other), integers=self.integers and other.integers)
 
     def counted(self, *, weighted: bool) -> Counted:
-        """How the values are distributed. weighted: whether the first of the further columns is their weight."""
+        """How the values are distributed. weighted: True if the first of the further columns is their weight."""
         c = self.whole
         low = high = middle = grid.scores(c.low)
         half: Floats = np.broadcast_to(np.float64(0), len(low))
@@ -483,7 +483,7 @@ class Sample:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has every row, each for itself."""
+        """True if it has every row, each for itself."""
         return len(self.rows) == self.whole
 
     def square(self, moved: Floats) -> tuple[float, float]:
@@ -566,7 +566,7 @@ class Distinct:
 
     @cached_property
     def repeated(self) -> int | None:
-        """Rows whose key an earlier row has; None where there were too many to tell, and none was seen."""
+        """Rows whose key an earlier row has; None if there were too many to tell, and none was seen."""
         if not self.parts:
             return self.again or None
         every = np.concatenate(self.parts)

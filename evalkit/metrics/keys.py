@@ -24,8 +24,8 @@ def exponent(score: Floats) -> int:
 def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | None:
     """Whole numbers in the order of finite scores, -0.0 being 0.0, with the label as last bit: one sort orders both.
 
-    exponent: the power of two by which scores are divided first. None where a score is then not below 2 in size, or
-    where the division would not give it back.
+    exponent: the power of two by which scores are divided first. None if a score is then not below 2 in size, or where
+    the division would not give it back.
 
     >>> with_label(np.array([0.5, 0.5, -0.0]), np.array([1, 0, 1], np.int8)).argsort()
     array([2, 1, 0])

@@ -142,7 +142,7 @@ def exact_match(actual: Bools, predicted: Bools) -> Floats:
 
 
 def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
-    """2 |true and predicted| / (|true| + |predicted|) of each row's labels; NaN where it has neither.
+    """2 |true and predicted| / (|true| + |predicted|) of each row's labels; NaN if it has neither.
 
     >>> f1_by_row(np.array([[1, 1, 0], [0, 0, 0]]) == 1, np.array([[1, 0, 1], [0, 0, 0]]) == 1)
     array([0.5, nan])
@@ -151,7 +151,7 @@ def f1_by_row(actual: Bools, predicted: Bools) -> Floats:
 
 
 def jaccard_by_row(actual: Bools, predicted: Bools) -> Floats:
-    """|true and predicted| / |true or predicted| of each row's labels; NaN where it has neither.
+    """|true and predicted| / |true or predicted| of each row's labels; NaN if it has neither.
 
     >>> jaccard_by_row(np.array([[1, 1, 0]]) == 1, np.array([[1, 0, 1]]) == 1).round(4)
     array([0.3333])

@@ -20,12 +20,12 @@ from evalkit.metrics.labels import Confusion
 class Rows:
     """The rows of one system.
 
-    actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers.
-    score: of class 1, one column per class or label, or the forecast; None where only classes are predicted.
-    decision: the predicted class, if no threshold decides. threshold: one for all labels, or one per label.
-    weight: None if rows are unweighted. unit: the cluster of each row; None if rows are independent. beside: further
-    columns by name, for own metrics. redraw: if the threshold was chosen on these rows, a function that returns the
-    counts on bootstrap samples with the threshold chosen anew on each; else None.
+    actual: 0 and 1, class numbers below `classes`, one column of booleans per label, or numbers. score: of class 1, one
+    column per class or label, or the forecast; None if only classes are predicted. decision: the predicted class, if no
+    threshold decides. threshold: one for all labels, or one per label. weight: None if rows are unweighted. unit: the
+    cluster of each row; None if rows are independent. beside: further columns by name, for own metrics. redraw: if the
+    threshold was chosen on these rows, a function that returns the counts on bootstrap samples with the threshold
+    chosen anew on each; else None.
     """
 
     actual: np.ndarray
@@ -136,7 +136,7 @@ class Rows:
 
 
 def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """The columns of all parts one after another; None where a part has none."""
+    """The columns of all parts one after another; None if a part has none."""
     there = [side for side in sides if side is not None]
     return np.concatenate(there) if len(there) == len(sides) else None
 
@@ -148,7 +148,7 @@ def _joined(sides: Sequence[np.ndarray | None]) -> np.ndarray | None:
 class Sums:
     """Σ numerator / Σ denominator over units, kept unit by unit; a unit without a value has NaN.
 
-    denominator: None where each unit counts once, so that the ratio is the mean of the units.
+    denominator: None if each unit counts once, so that the ratio is the mean of the units.
 
     >>> Sums(np.array([2.0, 1.0]), np.array([4.0, 2.0])).value, Sums(np.array([1.0, np.nan])).value
     (0.5, 1.0)
@@ -174,7 +174,7 @@ class Sums:
 
     @property
     def value(self) -> float:
-        """The ratio of the sums over the units that have a value; NaN where none has."""
+        """The ratio of the sums over the units that have a value; NaN if none has."""
         top, bottom = self.by_unit(self.defined, None)
         return float(ratio(top.sum(), bottom.sum()))
 

@@ -294,7 +294,7 @@ def audit(
     time: ArrayLike | None = None,
     ids: ArrayLike | None = None,
 ) -> tuple[Finding, ...]:
-    """Run every check that the columns at hand allow; return the findings, severe ones first."""
+    """Run every check that the columns in memory allow; return the findings, severe ones first."""
     findings = [retested(folds)]
     findings += [crossing(folds, key, name) for name, key in (("id", ids), ("group", group)) if key is not None]
     if time is not None:

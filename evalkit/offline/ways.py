@@ -138,5 +138,5 @@ class Setting:
         return replace(drawn, pairs=tuple(pair for pair in drawn.pairs if self.varied(pair[0])))
 
     def varied(self, rows: Ints) -> bool:
-        """Whether rows are enough to be learned from: of classes more than one."""
+        """True if rows are enough to be learned from: of classes more than one."""
         return not self.examples.classes or np.unique(self.examples.label[rows]).size > 1

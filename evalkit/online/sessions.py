@@ -151,7 +151,7 @@ class Log:
 
 
 def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
-    """Raises InputError for the first arm that no row has."""
+    """Raise InputError for the first arm that no row has."""
     for arm in arms:
         if arm not in there:
             raise InputError(f"team must hold every arm, got no row of {arm}")

@@ -101,7 +101,7 @@ def check() -> None:
 
 
 def settings() -> str:
-    """The file of settings that parameters of this notebook came from, with its SHA-256; "" where there is none."""
+    """The file of settings that parameters of this notebook came from, with its SHA-256; "" if there is none."""
     lines = [source.splitlines()[-1] for source in _history() if source.startswith(INJECTED)]
     return next((line.removeprefix(SETTINGS) for line in lines if line.startswith(SETTINGS)), "")
 

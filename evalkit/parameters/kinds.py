@@ -533,7 +533,7 @@ def _planned_shares(name: str, value: Any) -> Mapping[str, float] | str | None:
 
 
 def required(name: str, value: Any) -> Any:
-    """The value. Raises ParameterError where it is None."""
+    """The value. Raises ParameterError if it is None."""
     if value is None:
         raise ParameterError(f"{name} must have a value, got None")
     return value

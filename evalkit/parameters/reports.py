@@ -167,7 +167,7 @@ class Arrays:
         beside: Mapping[str, Any],
         positive: str | None = None,
     ) -> "Arrays":
-        """From the arguments that were given. Raises ParameterError where the labels or all predictions lack.
+        """From the arguments that were given. Raises ParameterError if the labels or all predictions lack.
 
         beside: further columns that all systems share.
         """

@@ -24,9 +24,9 @@ TINY = 1e-12  # where the acceleration would turn an extreme quantile around, it
 def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: int) -> Floats:
     """Column sums of `resamples` bootstrap samples of the rows: (n, m) in, (resamples, m) out.
 
-    Where rows repeat (hit or miss) the distinct rows are drawn by their multinomial counts, otherwise blocks
-    of row weights, one matrix product a block; no index matrix is kept. The weights are exactly multinomial. The
-    order of the rows changes nothing.
+    Where rows repeat (hit or miss) the distinct rows are drawn by their multinomial counts, otherwise blocks of row
+    weights, one matrix product per block; no index matrix is kept. The weights are exactly multinomial. The order of
+    the rows changes nothing.
 
     >>> resampled_sums([[1, 2], [1, 2]], rng=np.random.default_rng(1), resamples=2)
     array([[2., 4.],
@@ -109,7 +109,7 @@ def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: Arr
 def bca_p_value(value: float, replicates: ArrayLike, effect: ArrayLike, *, null: float = 0.0) -> float:
     """The smallest 1 − level at which the BCa interval leaves `null` outside, two-sided.
 
-    At least 1 / (resamples + 1). NaN where no replicate is defined.
+    At least 1 / (resamples + 1). NaN if no replicate is defined.
 
     >>> bca_p_value(2, [1, 2, 3], [-1, 0, 1], null=2)
     1.0

@@ -212,7 +212,7 @@ def key_of(chosen: Chosen) -> str:
 
 
 def _form(moments: Moments | None, of: Mapping[int, float]) -> Floats:
-    """The multiples of the columns; nothing where these were not added up."""
+    """The multiples of the columns; nothing if these were not added up."""
     form = np.zeros(0 if moments is None else len(moments.mean))
     for column, times in of.items() if len(form) else ():
         form[column] = times

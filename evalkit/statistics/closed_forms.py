@@ -231,8 +231,8 @@ FEW = 50  # below this many of either class the logit interval covers too little
 def auc_interval(area: float, error: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
     """The area with a normal interval of DeLong's error on the logit scale, or Newcombe's for small classes.
 
-    Newcombe's where a class has fewer than 50 or the area is 0 or 1; the result names the method. NaN where a class
-    is empty.
+    Newcombe's where a class has fewer than 50 or the area is 0 or 1; the result names the method. NaN if a class is
+    empty.
 
     >>> auc_interval(0.9, 0.02, 200, 800).method, auc_interval(1.0, 0.0, 200, 800).method
     ('logit DeLong', 'Newcombe 5')
@@ -248,8 +248,8 @@ def auc_interval(area: float, error: float, positives: int, negatives: int, *, l
 def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
     """The area with Newcombe's method 5: every θ with |A − θ| ≤ z σ(θ).
 
-    σ² is Hanley and McNeil's variance at θ itself, with N* = (m + n) / 2 − 1. Never without width, also at A = 1.
-    NaN where a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in Medicine 2006, doi:10.1002/sim.2324.
+    σ² is Hanley and McNeil's variance at θ itself, with N* = (m + n) / 2 − 1. Never without width, also at A = 1. NaN
+    if a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in Medicine 2006, doi:10.1002/sim.2324.
 
     >>> e = auc_newcombe(1.0, 10, 10)
     >>> round(e.low, 4), e.high

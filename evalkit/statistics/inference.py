@@ -299,7 +299,7 @@ def _first(kind: type[Kind], layout: Layout, *, held: bool) -> Method:
 
 
 def _method(kind: Kind, layout: Layout, *, held: bool, rechosen: bool) -> Method:
-    """rechosen: whether samples choose their own thresholds."""
+    """rechosen: True if samples choose their own thresholds."""
     return RECHOSEN if rechosen and kind.thresholded else _first(type(kind), layout, held=held)
 
 

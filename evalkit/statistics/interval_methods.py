@@ -321,7 +321,7 @@ def at_rate_of_units(statistic: Any, o: Options) -> Estimate:
 
 
 def _resolved(statistic: Any) -> bool:
-    """Whether enough negatives are there: at a low base rate the few that score highest decide, and no limits hold."""
+    """True if enough negatives are there: at a low base rate the few that score highest decide, and no limits hold."""
     c = statistic.tables.counts
     return bool(statistic.chosen.metric.kind.positives_of(c) >= min(RESOLVED, c.positives))
 

@@ -102,9 +102,8 @@ def mean_t(values: ArrayLike, *, level: float = 0.95) -> Estimate:
 def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Σ numerator / Σ denominator with the delta method's interval; one element per unit, t quantile on n − 1.
 
-    With (sums, counts) of `by_unit` it is the mean over rows with an interval robust to clusters.
-    Undefined where the denominators add up to 0, limits NaN below two units.
-    Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
+    With (sums, counts) of `by_unit` it is the mean over rows with an interval robust to clusters. Undefined if the
+    denominators add up to 0, limits NaN below two units. Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
 
     >>> e = ratio_delta([2, 0, 1], [4, 1, 1])
     >>> round(e.value, 6), round(e.low, 4), round(e.high, 4)
@@ -120,7 +119,7 @@ def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 
 def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
     """The sum and the number of the rows of each unit, in the order of the sorted unit keys.
 
-    Raises InputError where a value is not finite or the columns differ in length.
+    Raises InputError if a value is not finite or the columns differ in length.
 
     >>> by_unit([1, 0, 1], ["b", "a", "b"])
     (array([0., 2.]), array([1., 2.]))
@@ -138,8 +137,7 @@ def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
 def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     """Successes / n with Wilson's score interval, which inverts the score test of a proportion.
 
-    NaN where n is 0. Raises InputError unless 0 ≤ successes ≤ n.
-    Wilson, JASA 1927, doi:10.1080/01621459.1927.10502953.
+    NaN if n is 0. Raises InputError unless 0 ≤ successes ≤ n. Wilson, JASA 1927, doi:10.1080/01621459.1927.10502953.
 
     >>> e = wilson(8, 10)
     >>> round(e.low, 5), round(e.high, 5)
@@ -154,8 +152,8 @@ def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
 def clopper_pearson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     """Successes / n with the interval that inverts the two one-sided exact binomial tests.
 
-    It covers at least `level`, often more. NaN where n is 0. Raises InputError unless 0 ≤ successes ≤ n.
-    Clopper and Pearson, Biometrika 1934, doi:10.1093/biomet/26.4.404.
+    It covers at least `level`, often more. NaN if n is 0. Raises InputError unless 0 ≤ successes ≤ n. Clopper and
+    Pearson, Biometrika 1934, doi:10.1093/biomet/26.4.404.
 
     >>> e = clopper_pearson(8, 10)
     >>> round(e.low, 5), round(e.high, 5)
@@ -173,7 +171,7 @@ def clopper_pearson(successes: float, n: float, *, level: float = 0.95) -> Estim
 def newcombe(successes_a: float, n_a: float, successes_b: float, n_b: float, *, level: float = 0.95) -> Estimate:
     """The difference a − b of two independent proportions with Newcombe's hybrid score interval.
 
-    NaN where n_a or n_b is 0. Statistics in Medicine 1998,
+    NaN if n_a or n_b is 0. Statistics in Medicine 1998,
     doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
 
     >>> e = newcombe(56, 70, 48, 80)
@@ -187,8 +185,8 @@ def newcombe(successes_a: float, n_a: float, successes_b: float, n_b: float, *, 
 def tango(first_only: float, second_only: float, n: float, *, level: float = 0.95) -> Estimate:
     """(first_only − second_only) / n, two proportions on the same n units, with Tango's score interval.
 
-    `first_only` counts the units that only the first has right. The interval holds 0 exactly when McNemar's
-    asymptotic test does not reject. NaN where n is 0. Statistics in Medicine 1998,
+    `first_only` counts the units that only the first has right. The interval holds 0 exactly when McNemar's asymptotic
+    test does not reject. NaN if n is 0. Statistics in Medicine 1998,
     doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
 
     >>> e = tango(12, 2, 50)
@@ -246,7 +244,7 @@ def normal_quantile(level: float) -> float:
 
 
 def check_level(level: float) -> None:
-    """Raises ParameterError unless 0 < level < 1."""
+    """Raise ParameterError unless 0 < level < 1."""
     if not 0 < level < 1:
         raise ParameterError(f"level must lie between 0 and 1, got {level}")
 
@@ -256,7 +254,7 @@ def t_interval(
 ) -> Estimate:
     """value ± t error, on n − 1 degrees of freedom or those given: infinite for an error that is known.
 
-    The limits are NaN where the value or the error is.
+    The limits are NaN if the value or the error is.
 
     >>> round(t_interval(0, 1, n=9, level=0.95, method="z", freedom=np.inf).high, 4)
     1.96
@@ -286,7 +284,7 @@ def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: i
 
 
 def check_proportion(successes: float, n: float) -> None:
-    """Raises InputError unless 0 ≤ successes ≤ n."""
+    """Raise InputError unless 0 ≤ successes ≤ n."""
     if not 0 <= successes <= n:
         raise InputError(f"successes must lie between 0 and n = {n}, got {successes}")
 

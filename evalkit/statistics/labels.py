@@ -324,7 +324,7 @@ def second(measured: SummedLabels, metrics: Sequence[Chosen], leader: str, *, su
 
 
 def _leaves_out(measured: SummedLabels, chosen: Chosen, group: int) -> bool:
-    """Whether any of several systems leaves rows out."""
+    """True if any of several systems leaves rows out."""
     every = [measured.loss(chosen, group, i) for i in range(len(measured.systems))]
     return len(every) > 1 and min(float(one.totals[1]) for one in every) < every[0].moments.totals[0]
 

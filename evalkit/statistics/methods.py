@@ -105,7 +105,7 @@ def flips_of_sums(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def _one_denominator(a: Any, b: Any) -> bool:
-    """Whether each unit counts as much in both sums, and none that counts nothing tells them apart."""
+    """True if each unit counts as much in both sums, and none that counts nothing tells them apart."""
     difference = a.minus(b)
     total, size = difference.by_unit(difference.defined, a.unit)
     return np.array_equal(a.sums.size, b.sums.size, equal_nan=True) and not total[size == 0].any()

@@ -220,9 +220,9 @@ class Pairs:
     ) -> Pairs:
         """The pairs of columns of a table, (rows, columns).
 
-        metric: the number of each column's metric, None where all have one: a pair has one metric, and what its systems
-        have in common goes. added: (rows, k) -> (n, k), adds the rows of units up, where units have several.
-        Raises InputError for a value that is not finite.
+        metric: the number of each column's metric, None if all have one: a pair has one metric, and what its systems
+        have in common goes. added: (rows, k) -> (n, k), adds the rows of units up, where units have several. Raises
+        InputError for a value that is not finite.
 
         >>> pairs = Pairs.of(np.array([[1.0, 4.0], [3.0, 3.0]]), np.array([0]), np.array([1]))
         >>> pairs.differences(np.array([0])).tolist()
@@ -495,9 +495,9 @@ def wilcoxon(differences: ArrayLike) -> float:
 def ranked(values: ArrayLike) -> Ranked:
     """Mean ranks of three systems or more, and two tests that all rank alike: units × systems in, the largest best.
 
-    Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and by Iman and Davenport's
-    F, (n − 1) χ² / (n (k − 1) − χ²), which is less conservative, doi:10.1080/03610928008827904. NaN where every unit is
-    tied. Raises InputError below three systems.
+    Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and by Iman and Davenport's F, (n
+    − 1) χ² / (n (k − 1) − χ²), which is less conservative, doi:10.1080/03610928008827904. NaN if every unit is tied.
+    Raises InputError below three systems.
 
     >>> ranked([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).means
     array([1.  , 2.25, 2.75])

@@ -82,8 +82,8 @@ def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, po
 def detectable_lift(mean: float, sd: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
     """The minimum detectable difference from a mean above 0 if the effect multiplies every value of n units.
 
-    mean, sd: of the m units that it is compared with. The spread grows with the mean, so d is the root of
-    d² = z² sd² ((1 + d / mean)² / n + 1 / m); NaN where even the largest would not show.
+    mean, sd: of the m units that it is compared with. The spread grows with the mean, so d is the root of d² = z² sd²
+    ((1 + d / mean)² / n + 1 / m); NaN if even the largest would not show.
 
     >>> round(detectable_lift(1.0, 2.0, 1000, 1000), 4)  # 0.2506 if the spread stayed
     0.2891
@@ -167,7 +167,7 @@ class Effect:
 
 
 def effect(first: ArrayLike, second: ArrayLike) -> Effect:
-    """The sizes of the difference of two systems on the same units; NaN where a denominator is 0 or there is no unit.
+    """The sizes of the difference of two systems on the same units; NaN if a denominator is 0 or there is no unit.
 
     >>> e = effect([0.5, 0.7, 0.9], [0.4, 0.7, 0.7])
     >>> round(e.relative, 4), round(e.standardised, 4), round(e.superiority, 4), (e.wins, e.ties, e.losses)

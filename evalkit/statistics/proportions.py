@@ -86,7 +86,7 @@ def two_proportions(
 ) -> Comparison:
     """The difference of two independent proportions: pooled score test, and the interval that inverts it (Mee).
 
-    Raises InputError where an arm has no data.
+    Raises InputError if an arm has no data.
 
     >>> round(two_proportions(56, 70, 48, 80).p_value, 7)
     0.0080451
@@ -300,7 +300,7 @@ def difference_score(
     """The difference a − b of two independent proportions with Mee's score interval.
 
     Its variance is that at the likeliest proportions that differ by so much, as Miettinen and Nurminen's without their
-    factor N / (N − 1). NaN where n_a or n_b is 0. Mee 1984, Biometrics 40:1175; Newcombe 1998 (his method 5),
+    factor N / (N − 1). NaN if n_a or n_b is 0. Mee 1984, Biometrics 40:1175; Newcombe 1998 (his method 5),
     doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
 
     >>> e = difference_score(56, 70, 48, 80)
@@ -324,8 +324,7 @@ def difference_score(
 def ratio_score(successes_a: float, n_a: float, successes_b: float, n_b: float, *, level: float = 0.95) -> Estimate:
     """The ratio a / b of two independent proportions with Koopman's score interval.
 
-    The upper limit is infinite where successes_b is 0, and all is NaN where both are. Koopman 1984,
-    doi:10.2307/2531405.
+    The upper limit is infinite where successes_b is 0, and all is NaN if both are. Koopman 1984, doi:10.2307/2531405.
 
     >>> e = ratio_score(36, 40, 16, 80)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)

@@ -286,7 +286,7 @@ def class_rows(block: Block, system: int) -> Rows:
 
 
 def highest(score: Floats, predicted: Ints) -> Floats:
-    """The score of the predicted class. score: one column a class."""
+    """The score of the predicted class. score: one column per class."""
     return np.take_along_axis(score, predicted[:, None], axis=1)[:, 0]
 
 

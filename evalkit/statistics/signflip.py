@@ -172,10 +172,10 @@ def _hadamard(points: int) -> Floats:
 
 
 def exact_p(differences: Floats) -> tuple[float, str] | None:
-    """The exact two-sided p-value of a mean of 0 and how it was found; None where only draws are left.
+    """The exact two-sided p-value of a mean of 0 and how it was found; None if only draws are left.
 
-    Differences of 0 change nothing. Differences of one size make it the binomial (sign, McNemar) test; at most
-    20 others are enumerated; integer multiples of a common step (precision at k) take one Fourier transform.
+    Differences of 0 change nothing. Differences of one size make it the binomial (sign, McNemar) test; at most 20
+    others are enumerated; integer multiples of a common step (precision at k) take one Fourier transform.
 
     >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
     (0.125, 'exact enumeration')

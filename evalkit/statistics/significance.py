@@ -224,7 +224,7 @@ def adjust(comparisons: Sequence[Comparison], method: Adjustment = holm) -> list
 
 
 def rejected(p: float, level: float) -> bool:
-    """Whether p < 1 − level; False for NaN.
+    """True if p < 1 − level; False for NaN.
 
     >>> rejected(0.04, 0.95), rejected(float("nan"), 0.95)
     (True, False)
@@ -274,7 +274,7 @@ def equivalence_level(level: float) -> float:
 
 
 def check_comparison_level(level: float) -> None:
-    """Raises ParameterError unless 0.5 < level < 1: below, the interval of two one-sided tests does not exist."""
+    """Raise ParameterError unless 0.5 < level < 1: below, the interval of two one-sided tests does not exist."""
     if not 0.5 < level < 1:
         raise ParameterError(f"level must lie between 0.5 and 1, got {level}")
 

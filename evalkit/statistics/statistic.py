@@ -64,7 +64,7 @@ class Statistic:
         return this.value - other.value, this.spread_from(other).error, this.n
 
     def minus(self, other: Any) -> Sums:
-        """The differences of two statistics' terms over a common denominator, NaN where either is undefined."""
+        """The differences of two statistics' terms over a common denominator, NaN if either is undefined."""
         this: Any = self
         return Sums(this.sums.numerator - other.sums.numerator, this.sums.denominator)
 
@@ -203,7 +203,7 @@ class OfRows(Statistic):
 
     @property
     def layout(self) -> Layout:
-        """Whether rows are independent and unweighted."""
+        """True if rows are independent and unweighted."""
         return layout_of(units=self.unit is not None, weights=self.rows.weight is not None)
 
     @property
@@ -405,7 +405,7 @@ class HeldRows:
 
     @property
     def layout(self) -> Layout:
-        """Whether rows are independent and unweighted."""
+        """True if rows are independent and unweighted."""
         rows = next(iter(self.rows.values()))
         return layout_of(units=rows.unit is not None, weights=rows.weight is not None)
 

@@ -29,8 +29,8 @@ def bounds(study: Ranking) -> pd.DataFrame:
     """The limits of the metrics of each system with unjudged items in its first `study.depth` ranks: `BOUNDS`.
 
     Each of these items may be relevant, with the highest grade of the judgements, or not relevant. unjudged: how many
-    there are in all lists. value, low, high: means over the n queries on which the metric is defined now. Empty where
-    all items are judged, and where the lists are not at hand or there are too many.
+    there are in all lists. value, low, high: means over the n queries on which the metric is defined now. Empty if all
+    items are judged, and where the lists are not in memory or there are too many.
     """
     if not study.runs.rankings:
         return pd.DataFrame(columns=BOUNDS)
@@ -122,7 +122,7 @@ MEASURES = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
 
 @cached
 def measures(study: Ranking) -> pd.DataFrame:
-    """Every measure of every system at `study.depth`: `MEASURES`; empty without `items` and without lists at hand.
+    """Every measure of every system at `study.depth`: `MEASURES`; empty without `items` and without lists in memory.
 
     n: lists with a value. left_out: items among the first k that the table lacks, or that lack what the measure needs.
     """
@@ -180,7 +180,7 @@ class _Measure:
 
 @cached
 def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
-    """Every measure of every system; nothing without `items` and without lists at hand."""
+    """Every measure of every system; nothing without `items` and without lists in memory."""
     if study.catalogue is None or study.runs.retrieved is None:
         return {}
     stock, lists = study.catalogue, study.catalogue.listed(study.runs.retrieved)

@@ -132,7 +132,7 @@ class BinaryStudy(RowStudy):
 
     @property
     def rechosen(self) -> bool:  # type: ignore[override]
-        """Whether a rule chooses the threshold, and again on bootstrap samples of the rows."""
+        """True if a rule chooses the threshold, and again on bootstrap samples of the rows."""
         return self.data is not None and self.rule.fixed is None
 
     def rows_in(self, block: Block, system: int) -> Rows:
@@ -180,7 +180,7 @@ class BinaryStudy(RowStudy):
 
     @cached_property
     def repeated(self) -> int | None:
-        """Rows whose label and scores another row has too; None where that is not known."""
+        """Rows whose label and scores another row has too; None if that is not known."""
         if len(self.systems) == 1 and not self.weighted and not self.binned:
             c = self.table(self.systems[0])  # which counts them already
             return len(self.account) - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
@@ -191,7 +191,7 @@ class BinaryStudy(RowStudy):
         return int((columns[order][1:] == columns[order][:-1]).all(axis=1).sum())
 
     def one_class(self, part: Slice) -> bool:
-        """Whether the rows of a slice are all positive or all negative."""
+        """True if the rows of a slice are all positive or all negative."""
         if self.data:
             return len(np.unique(self.data.actual[part.member])) < 2
         c = self._tables(self.systems[0], part.member).counts
@@ -208,7 +208,7 @@ class BinaryStudy(RowStudy):
 
     @property
     def banded(self) -> bool:
-        """Whether curves have bands: a table says how rows vary, not how units or weighted rows do."""
+        """True if curves have bands: a table says how rows vary, not how units or weighted rows do."""
         return self.plain or self.data is not None
 
     @property
@@ -222,7 +222,7 @@ class BinaryStudy(RowStudy):
 
     @property
     def probabilities(self) -> bool:
-        """Whether every score of every system lies in 0..1."""
+        """True if every score of every system lies in 0..1."""
         return not any(self.outside.values())
 
     # Decisions
@@ -303,13 +303,13 @@ class BinaryStudy(RowStudy):
 
     @cached
     def _bands_of(self, name: str) -> dict[str, pd.DataFrame]:
-        """The bands of one system by kind, none where nothing was resampled; nothing else is kept of the samples."""
+        """The bands of one system by kind, none if nothing was resampled; nothing else is kept of the samples."""
         drawn, level = self.resample(name), self.settings.level
         kinds = score_curves.READ if drawn else ()
         return {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
-        """A number of the page that is no metric of the table, with its limits; NaN where sums do not tell them."""
+        """A number of the page that is no metric of the table, with its limits; NaN if sums do not tell them."""
         statistic: Any = self.measure(Chosen(metric), system)
         if not self.banded:
             return {"value": statistic.value, "low": np.nan, "high": np.nan}
@@ -317,7 +317,7 @@ class BinaryStudy(RowStudy):
 
     @property
     def both_classes(self) -> bool:
-        """Whether there is a curve to draw."""
+        """True if there is a curve to draw."""
         return 0 < self.positives < len(self.account)
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
@@ -330,7 +330,7 @@ class BinaryStudy(RowStudy):
         return score_curves.curve(self.counts_by_system, kind, score_curves.RECORDED)
 
     def bands(self, kind: str, systems: Sequence[str] | None = None) -> pd.DataFrame | None:
-        """Pointwise limits of a kind of curve of systems on a grid; None where nothing was resampled.
+        """Pointwise limits of a kind of curve of systems on a grid; None if nothing was resampled.
 
         systems: None: all, best first.
         """

@@ -223,7 +223,7 @@ class ClassesStudy(EachStudy):
     # Pictures' data
 
     def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of these curves; none where rows cluster or carry weights, or there is no curve."""
+        """Pointwise limits of these curves; none if rows cluster or carry weights, or there is no curve."""
         if not self.plain or not self.drawn:
             return None
         frames = []
@@ -362,7 +362,7 @@ def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> Cla
 
 
 def _seen(measured: SummedClasses, c: int) -> bool:
-    """Whether any row has a class, or any system predicts it."""
+    """True if any row has a class, or any system predicts it."""
     return bool(measured.sizes()[c] or any(measured.said(name)[c] for name in measured.systems))
 
 
@@ -414,7 +414,7 @@ def _first(of: Predictions, settings: Settings) -> ByClass:
 
 
 def _second(of: Predictions, measured: SummedClasses, settings: Settings) -> ByMoves | None:
-    """What the second reading needs to know of the first; None where all is known."""
+    """What the second reading needs to know of the first; None if all is known."""
     systems, k, means = range(len(of.table.systems)), len(of.names), {}
     for group in measured.groups:
         for chosen in _areas(settings.metrics, group, each=of.scored and not measured.plain):

@@ -167,7 +167,7 @@ def _first(of: Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) 
 
 
 def _second(of: Predictions, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
-    """The second reading; None where tables and losses tell everything."""
+    """The second reading; None if tables and losses tell everything."""
     systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
     if measured.plain and len(systems) == 1:
         return None
@@ -254,7 +254,7 @@ NORMAL = 1e-3  # how far the probabilities of a row may be from adding up to 1
 
 
 def rarely_positive(study: BinaryStudy) -> bool:
-    """Whether positive rows are so few and so rare that intervals of average precision are too narrow."""
+    """True if positive rows are so few and so rare that intervals of average precision are too narrow."""
     few = study.positives < RARE and study.base_rate < RARELY
     return few and AVERAGE_PRECISION in study.settings.metrics
 
@@ -289,7 +289,7 @@ def reversed_scores(study: BinaryStudy) -> dict[str, float]:
 
 
 def within_units(study: BinaryStudy) -> Comparison | None:
-    """The leader's AUC of all rows − that within units (GAUC), the rows in units; None where these are not at hand."""
+    """The leader's AUC of all rows − that within units (GAUC), the rows in units; None if these are not in memory."""
     if study.settings.unit is None or study.blocks is not None:
         return None
     pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (ROC_AUC, GAUC))
@@ -303,7 +303,7 @@ def area_within_units(study: BinaryStudy) -> float:
 
 
 def clipped(study: BinaryStudy) -> dict[str, int]:
-    """The rows of each system whose probability log loss clips, without zeros; none where it is not asked for."""
+    """The rows of each system whose probability log loss clips, without zeros; none if it is not asked for."""
     if LOG_LOSS not in study.settings.metrics:
         return {}
     return {name: n for name in study.order if (n := study.clipped(name))}
@@ -337,7 +337,7 @@ def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
 
 
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
-    """Of systems whose scores are counted in bins, the most that this changes each metric; NaN where nothing bounds it.
+    """Of systems whose scores are counted in bins, the most that this changes each metric; NaN if nothing bounds it.
 
     Left out are metrics that a threshold decides and means of losses, which are exact.
     """

@@ -79,7 +79,7 @@ def best_value(study: Study, label: str) -> float:
 
 @cached
 def constant(study: Study, chosen: Chosen) -> float:
-    """The best value of a metric that a prediction equal for every row reaches; NaN where nothing is predicted."""
+    """The best value of a metric that a prediction equal for every row reaches; NaN if nothing is predicted."""
     sign = 1 if chosen.metric.best == "high" else -1
     return max((of(chosen) for of in study.constants), key=lambda value: sign * value)
 
@@ -140,7 +140,7 @@ class Skew:
 
     @property
     def far(self) -> bool:
-        """Whether the units are much too few."""
+        """True if the units are much too few."""
         return self.units < FAR * self.skewness**2
 
 
@@ -274,9 +274,9 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
 def relative(study: Study, row: Mapping[str, Any]) -> float:
     """The first value of a comparison over the second, less 1; of arms their lift.
 
-    NaN where the metric can be negative, a constant reaches a value above 0 where higher is better (AUC: 0.5), the
-    second value is not above 0, or the interval of the lift has no end; and
-    where two systems divide units between them, for there a gain of the one is a loss of the other.
+    NaN if the metric can be negative, a constant reaches a value above 0 where higher is better (AUC: 0.5), the second
+    value is not above 0, or the interval of the lift has no end; and where two systems divide units between them, for
+    there a gain of the one is a loss of the other.
     """
     first: Any = study.measure(study.primary, row["first"])
     if first.layout is Layout.DIVIDED:
@@ -304,7 +304,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
 
     needed: the units with which a paired t-test would tell the system from the next one with 80% power, if the true
     difference is the observed one, at the level of the first step of all pairs; NaN for the last and for equal ones.
-    Empty where units are not shared, the metric has no better direction or is a ratio of sums, or there are too many.
+    Empty if units are not shared, the metric has no better direction or is a ratio of sums, or there are too many.
     """
     columns = ["system", "value", "rank_low", "rank_high", "tier", "needed"]
     pairs = len(study.order) * (len(study.order) - 1) // 2

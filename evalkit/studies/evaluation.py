@@ -190,7 +190,7 @@ def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
 
 
 def _why(stated: Stated, row: Row, rows: float) -> str:
-    """Why a log's mean or standard error is not that of its rows; "" where they are."""
+    """Why a log's mean or standard error is not that of its rows; "" if they are."""
     held, error = row["questions"], row["error"]
     same = abs(stated.mean - row["mean"]) <= EQUAL
     reasons = (

@@ -146,7 +146,7 @@ class Experiment(Study):
 
     @cached_property
     def sample_ratio(self) -> float | None:
-        """p that the users fell into the arms as planned; None where the plan is unknown."""
+        """p that the users fell into the arms as planned; None if the plan is unknown."""
         if self.p.shares == UNKNOWN:
             return None
         shares = self.p.shares
@@ -289,7 +289,7 @@ class Experiment(Study):
 
     @cached_property
     def control(self) -> Control | None:
-        """The second arm of the headline; None where it does not vary."""
+        """The second arm of the headline; None if it does not vary."""
         values = self._sides(self._values)[1]
         if values.size < 2 or np.ptp(values) == 0:
             return None

@@ -35,7 +35,7 @@ SMALL = 300_000  # rows that are read in about a second
 
 @dataclass(frozen=True)
 class Inspection:
-    """An input as a report reads it. columns: role -> column. size: how many units, "" where rows were not read."""
+    """An input as a report reads it. columns: role -> column. size: how many units, "" if rows were not read."""
 
     what: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def parameter_of(p: Parameters, columns: Sequence[str]) -> str:
 
 
 def small(parts: Sequence[Part]) -> bool:
-    """Whether the rows can be read too."""
+    """True if the rows can be read too."""
     return sum(part.rows for part in parts) <= SMALL
 
 

@@ -66,7 +66,7 @@ class Interleaving(Study):
 
     @property
     def clustered(self) -> bool:
-        """Whether a user column was there."""
+        """True if a user column was there."""
         return "user" in self.table.columns
 
     @property
@@ -310,7 +310,7 @@ class Online(Shown):
 
     @cached_property
     def gate(self) -> Judged | None:
-        """The rules that were set, over the log and the table; None where none is set."""
+        """The rules that were set, over the log and the table; None if none is set."""
         rules = self.p.gate
         return policy.judge(rules, self.studies, lambda: self.findings.to_dict("records")) if rules else None
 
@@ -350,7 +350,7 @@ read = parameters.reader(parameters.Interleaving)(study_of)
 
 
 def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
-    """Raises ParameterError for a parameter of an input that is not there, and for arms that cannot be told apart."""
+    """Raise ParameterError for a parameter of an input that is not there, and for arms that cannot be told apart."""
     for of, names in OWN.items():
         for name in names if of not in asked else ():
             if name in p.given:

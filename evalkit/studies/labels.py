@@ -72,7 +72,7 @@ class LabelsStudy(EachStudy):
         return float(self.shares.mean())
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of scoring every row by how often each label is true; NaN where labels are not known together."""
+        """The metric of scoring every row by how often each label is true; NaN if labels are not known together."""
         return chosen.value(self.measured.constant(self.leader)) if self.measured.together else float("nan")
 
     @frame
@@ -156,7 +156,7 @@ def asked(p: Classification, systems: tuple[str, ...], limits: Limits) -> Settin
 
 
 def threshold_of(p: Classification, *, probabilities: bool) -> float:
-    """The one threshold of all labels; raises ParameterError where it is not a number, or none is usual."""
+    """The one threshold of all labels; raises ParameterError if it is not a number, or none is usual."""
     if isinstance(p.threshold, float):
         return p.threshold
     if p.threshold is not None:
@@ -227,7 +227,7 @@ def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> Lab
 
 
 def _summed(chosen: Chosen) -> bool:
-    """Whether sums over rows tell a metric."""
+    """True if sums over rows tell a metric."""
     metric = chosen.base.metric
     known = metric.kind.totalled or isinstance(metric.kind, (Combined, Share))
     return known and not metric.columns and not (isinstance(metric.kind, Share) and metric.kind.picks)

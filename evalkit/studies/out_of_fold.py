@@ -201,7 +201,7 @@ class Validation(Shown, Study):
 
     @frame
     def by_fold(self) -> Iterator[Row]:
-        """One row a system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
+        """One row per system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
         train, done = self.folds.sizes[0], count()
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
@@ -283,7 +283,7 @@ class Validation(Shown, Study):
 
     @property
     def folds_differ(self) -> bool:
-        """Whether the folds differ by clearly more than chance makes them."""
+        """True if the folds differ by clearly more than chance makes them."""
         return self.unlike["p"] < UNLIKE
 
     @frame
@@ -313,7 +313,7 @@ class Validation(Shown, Study):
 
     @property
     def few_pooled(self) -> bool:
-        """Whether so few rows are predicted by several folds' models that the folds decide, and not the rows."""
+        """True if so few rows are predicted by several folds' models that the folds decide, and not the rows."""
         return not self.holdout and self.distinct < FEW_POOLED
 
     @property
@@ -347,7 +347,7 @@ class Validation(Shown, Study):
 
     @property
     def pooled_of_folds(self) -> bool:
-        """Whether rows are pooled over several folds' models, and not so many that pooled tests hold all the same."""
+        """True if rows are pooled over several folds' models, and not so many that pooled tests hold all the same."""
         return not self.holdout and self.distinct < 10 * FEW_POOLED
 
     def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Significance(Shown, Study):
 
     @cached_property
     def unit(self) -> Ints | None:
-        """The number of the cluster of each unit; None where units vary by themselves."""
+        """The number of the cluster of each unit; None if units vary by themselves."""
         return None if self.data.cluster is None else self.data.cluster[0]
 
     @property
@@ -91,12 +91,12 @@ class Significance(Shown, Study):
 
     @property
     def vary(self) -> bool:
-        """Whether units are a sample: neither folds, which share training rows, nor the very questions of a claim."""
+        """True if units are a sample: neither folds, which share training rows, nor the very questions of a claim."""
         return not self.p.test_to_train and self.p.claim != THESE
 
     @property
     def many(self) -> bool:
-        """Whether units are too many to list each, and to resample or flip them all: normal draws take their place."""
+        """True if units are too many to list each, and to resample or flip them all: normal draws take their place."""
         return self.unit_count > self.settings.limits.reading.listed
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
@@ -128,7 +128,7 @@ class Significance(Shown, Study):
         return self.values(chosen, pair[0]), self.values(chosen, pair[1])
 
     def is_ratio(self, chosen: Chosen) -> bool:
-        """Whether the metric is a ratio of sums."""
+        """True if the metric is a ratio of sums."""
         return any(self.values(chosen, name).denominator is not None for name in self.systems)
 
     @once
@@ -289,7 +289,7 @@ class Significance(Shown, Study):
 
     @property
     def flips(self) -> bool:
-        """Whether sign flips fit the headline: neither a ratio of sums nor folds, and units vary."""
+        """True if sign flips fit the headline: neither a ratio of sums nor folds, and units vary."""
         return self.vary and not self.is_ratio(self.primary)
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
@@ -540,7 +540,7 @@ RANKED = ("wilcoxon", "sign")
 def other_means(study: Significance) -> tuple[float, float] | None:
     """The mean of the differences, and the difference of the two values, which may be means over something else.
 
-    None where the two are the same.
+    None if the two are the same.
     """
     values = [study.estimate(study.primary, name).value for name in study.opponents]
     of_differences, between_values = study.distribution().mean, values[0] - values[1]
@@ -590,7 +590,7 @@ def agreement(study: Significance) -> Agreement | None:
 
 
 def within_margin(study: Significance, row: Mapping[str, float]) -> tuple[bool, bool]:
-    """Whether the interval of the two one-sided tests lies within the margin, and above its worse end."""
+    """True if the interval of the two one-sided tests lies within the margin, and above its worse end."""
     margin, low, high = study.settings.margin or 0.0, row["equivalence_low"], row["equivalence_high"]
     worst = low if study.primary.metric.best == "high" else -high
     return -margin < low and high < margin, worst > -margin

@@ -37,7 +37,7 @@ LEAST_USERS = 1000
 
 
 def read(world: str, users: int, rankers: int, *, seed: int) -> "Planning | None":
-    """The planning study of a named world; None where none is asked for."""
+    """The planning study of a named world; None if none is asked for."""
     return None if world == NONE else Planning(world, users, rankers, seed)
 
 

@@ -100,7 +100,7 @@ def _curve_metric(primary: Chosen) -> Any:
 
 
 def _check_defined(ranking: "Ranking") -> "Ranking":
-    """Raises InputError where the metric that decides has no value at all."""
+    """Raise InputError if the metric that decides has no value at all."""
     primary, runs, estimates = ranking.primary, ranking.runs, ranking.estimates
     if (estimates["n"][estimates["metric"] == primary.label] == 0).all():
         top, level = runs.top_grade, ranking.relevance_level
@@ -135,7 +135,7 @@ class Ranking(Shown, Study):
 
     @cached_property
     def per_query(self) -> Mapping[tuple[str, str], Sums]:
-        """(metric label, system) -> one value a query, in the order of `runs.query`."""
+        """(metric label, system) -> one value per query, in the order of `runs.query`."""
         return {
             (chosen.label, name): self.runs.measure(name, PerQuery(chosen, self.relevance_level))
             for chosen in self.settings.metrics
@@ -144,7 +144,7 @@ class Ranking(Shown, Study):
 
     @once
     def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> OfUnits:
-        """One value a query, clustered where a unit was named."""
+        """One value per query, clustered where a unit was named."""
         unit = None if self.unit is None else self.unit[member]
         return OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
 
@@ -239,7 +239,7 @@ class Ranking(Shown, Study):
     def likeness(self) -> pd.DataFrame:
         """How alike the lists of the headline's two systems are, by query: `overlap` of the first `depth`, and `rbo`.
 
-        Empty where there is one system or the items are not at hand. RBO sees the rows that are kept: 100 at most.
+        Empty if there is one system or the items are not in memory. RBO sees the rows that are kept: 100 at most.
         """
         if len(self.shown) < 2 or self.runs.retrieved is None:
             return pd.DataFrame(columns=["query", "overlap", "rbo"])

@@ -375,7 +375,7 @@ class Rating(RowStudy):
 
     @property
     def banded(self) -> bool:
-        """Whether reliability diagrams have bands: sums tell how rows vary, not how units do."""
+        """True if reliability diagrams have bands: sums tell how rows vary, not how units do."""
         return self.settings.unit is None or self.kept.sample.is_whole
 
     @cached_property

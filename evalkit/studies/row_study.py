@@ -53,7 +53,7 @@ class Account:
 
     @classmethod
     def of_rows(cls, rows: Aligned) -> Account:
-        """The account of rows at hand."""
+        """The account of rows in memory."""
         return cls(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others)
 
     @classmethod
@@ -64,7 +64,7 @@ class Account:
 
 
 def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What every study of rows at hand has, and what the rows of all its systems share."""
+    """What every study of rows in memory has, and what the rows of all its systems share."""
     rows = data.rows
     attributes = {name: rows.shared[f"attribute {name}"].texts for name in settings.attributes}
     unit = attributes[settings.unit] if settings.unit else None
@@ -93,7 +93,7 @@ def counted(t: Blocks, first: Callable[[Block], Any]) -> Any:
 
 
 def few_units(t: Blocks, limits: Limits) -> int:
-    """Units whose sums are kept side by side, as methods of few units ask for every one; none where rows vary alone."""
+    """Units whose sums are kept side by side, as methods of few units ask for every one; none if rows vary alone."""
     return limits.flipped if t.schema.unit else 0
 
 
@@ -118,7 +118,7 @@ class RowStudy(Shown, Study):
 
     @property
     def design(self) -> Any:
-        """What says how the rows lie, and whether they are at hand."""
+        """What says how the rows lie, and whether they are in memory."""
         return self.measured
 
     @cached_property

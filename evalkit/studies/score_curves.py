@@ -189,7 +189,7 @@ def decision_curves(tables: Mapping[str, Counts], cells: int = SIDE) -> pd.DataF
 
 
 def _seen(x: Floats, y: Floats, lowest: float, cells: int) -> pd.DataFrame:
-    """The points of a line that a picture needs, down to a height; NaN where the line breaks."""
+    """The points of a line that a picture needs, down to a height; NaN if the line breaks."""
     turn = np.flatnonzero(np.diff(y < lowest)) + 1  # where the line comes from the other side of that height
     share = (lowest - y[turn - 1]) / (y[turn] - y[turn - 1])
     x = np.insert(x, turn, x[turn - 1] + share * (x[turn] - x[turn - 1]))
@@ -212,7 +212,7 @@ def at_costs(study: BinaryStudy) -> pd.DataFrame:
 def apart(study: BinaryStudy) -> pd.DataFrame:
     """Differences in net benefit of the first pairs of the first screen: first, second, x, value, low, high.
 
-    Limits are NaN where the rows are not at hand.
+    Limits are NaN if the rows are not in memory.
     """
     pairs = list(study.headline[["first", "second"]].itertuples(index=False))[:PAIRS] if len(study.headline) else []
     columns = ["first", "second", "x", "value", "low", "high"]

@@ -80,7 +80,7 @@ def settings(
 
 
 def check_columns(metrics: Iterable[Any], parts: Iterable[Part]) -> None:
-    """Raises ParameterError for a column of an own metric that a part lacks."""
+    """Raise ParameterError for a column of an own metric that a part lacks."""
     columns = lookup.columns(metrics)
     for part in parts:
         for column, parameter in columns.items():
@@ -240,7 +240,7 @@ class Study(ABC):
 
     @once
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """first − second; raises InputError where units have their own values and none has both."""
+        """first − second; raises InputError if units have their own values and none has both."""
         first, second = self.compared(chosen, pair, member)
         if not first.meets(second):
             where = roles_of.listed(dict.fromkeys(source.name for source in self.sources), sources.SHOWN)
@@ -302,7 +302,7 @@ class Study(ABC):
         return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of a prediction that is the same for every row; NaN where nothing is predicted."""
+        """The metric of a prediction that is the same for every row; NaN if nothing is predicted."""
         return float("nan")
 
     @property
@@ -311,7 +311,7 @@ class Study(ABC):
         return (self.constant,)
 
     def adjusted_for(self, chosen: Chosen) -> str:
-        """What was measured before, for which differences in a metric are adjusted; empty where nothing was."""
+        """What was measured before, for which differences in a metric are adjusted; empty if nothing was."""
         return ""
 
     @property
@@ -342,7 +342,7 @@ class Study(ABC):
 
     @cached_property
     def unit(self) -> np.ndarray | None:
-        """The cluster of each unit as its place among the sorted names, None where no column was named."""
+        """The cluster of each unit as its place among the sorted names, None if no column was named."""
         return codes(self.attributes[self.settings.unit])[0] if self.settings.unit else None
 
     @cached_property
@@ -466,7 +466,7 @@ class Study(ABC):
         return place | estimate_columns(self.estimate(self.primary, name, part.member))
 
     def _slice_test(self, part: Slice) -> dict[str, Any]:
-        """The headline pair in one slice; nothing where too few units are there to test."""
+        """The headline pair in one slice; nothing if too few units are there to test."""
         if not len(self.headline):
             return {}
         try:
@@ -511,13 +511,13 @@ class Study(ABC):
 
     @cached_property
     def gate(self) -> Judged | None:
-        """The rules that were set, and whether they are kept; None where none is set."""
+        """The rules that were set, and whether they are kept; None if none is set."""
         rules, of = self.settings.gate, cast(Any, self)
         return policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None
 
     @property
     def word(self) -> str | None:
-        """The verdict on the evaluation itself, None where the report gives none."""
+        """The verdict on the evaluation itself, None if the report gives none."""
         return None
 
     def at_level(self, level: float) -> Self:
@@ -539,7 +539,7 @@ class Study(ABC):
     def against(self, chosen: Chosen, second: str | None) -> list[tuple[str, str]]:
         """The pairs that a rule on a metric is about: every other system against the second or else the baseline.
 
-        Raises ParameterError where neither is given, or the second is unknown.
+        Raises ParameterError if neither is given, or the second is unknown.
         """
         if len(self.systems) < 2:
             raise ParameterError(f"a comparison needs two systems, the input has one, {self.systems[0]!r}")

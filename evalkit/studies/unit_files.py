@@ -48,7 +48,7 @@ class UnitFile:
 
     @cached_property
     def number(self) -> dict[str, Floats]:
-        """The columns of numbers, NaN where empty."""
+        """The columns of numbers, NaN if empty."""
         floating = [field.name for field in self.table.schema if pa.types.is_floating(field.type)]
         return {name: self.table[name].to_numpy() for name in floating}
 
@@ -72,7 +72,7 @@ class UnitFile:
         return {name.removeprefix(prefix): name for name in self.words if name.startswith(prefix)}
 
     def side(self, label: str, system: str) -> Side | None:
-        """A metric of a system; None where the file does not tell it."""
+        """A metric of a system; None if the file does not tell it."""
         of = self.metrics[label]
         own = self.has("table", of["table"] or None) & self.has("system", system)
         if (terms := np.flatnonzero(own & self.has("metric", label))).size:
@@ -81,7 +81,7 @@ class UnitFile:
         return self.of_rows(label, system)
 
     def of_rows(self, label: str, system: str) -> Side | None:
-        """The same from the rows, which the file has if a metric needs them; None where it has none."""
+        """The same from the rows, which the file has if a metric needs them; None if it has none."""
         of = self.metrics[label]
         own = self.has("table", of["table"] or None) & self.has("system", system)
         rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
@@ -97,7 +97,7 @@ class UnitFile:
         return self.code[column] == (words.index(word) if word in words else -1 if word is None else -2)
 
     def lists(self, system: str) -> dict[int, list[str]]:
-        """The first items of each row's list of a system; empty where the file has none."""
+        """The first items of each row's list of a system; empty if the file has none."""
         if "items" not in self.table.column_names:
             return {}
         rows = np.flatnonzero(self.has("system", system) & pc.is_valid(self.table["items"]).to_numpy())
@@ -197,7 +197,7 @@ class Side:
 
     @property
     def termed(self) -> bool:
-        """Whether rows have terms, whose sums are the metric."""
+        """True if rows have terms, whose sums are the metric."""
         return isinstance(self.data, Sums)
 
     @cached_property
@@ -212,7 +212,7 @@ class Side:
 
     @property
     def whole(self) -> bool:
-        """Whether there are no units, but successes and trials."""
+        """True if there are no units, but successes and trials."""
         return bool((self.unit < 0).all())
 
     @property
@@ -236,11 +236,11 @@ class Side:
 
     @property
     def averaged(self) -> bool:
-        """Whether it is a mean of values of units."""
+        """True if it is a mean of values of units."""
         return self.termed and self.sums.denominator is None
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Any:
-        """What intervals and tests are made of. design: of terms. mean: whether the units' values are averaged."""
+        """What intervals and tests are made of. design: of terms. mean: True if the units' values are averaged."""
         if not self.termed:
             return OfRows(self.chosen, self.data)
         top, bottom = self.sums.numerator, self.sums.size
@@ -269,7 +269,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """A metric of a system in two reports. named: whether units of both have names by which they pair."""
+    """A metric of a system in two reports. named: True if units of both have names by which they pair."""
 
     old: Side
     new: Side
@@ -277,7 +277,7 @@ class Joined:
 
     @classmethod
     def of(cls, files: Sequence[UnitFile], label: str, systems: Sequence[str]) -> Joined | None:
-        """A metric of a system of each of two files; None where one does not tell it, or otherwise than the other."""
+        """A metric of a system of each of two files; None if one does not tell it, or otherwise than the other."""
         old, new = (file.side(label, system) for file, system in zip(files, systems, strict=True))
         if old is None or new is None or old.termed != new.termed:
             return None
@@ -316,7 +316,7 @@ class Joined:
 
     @property
     def averaged(self) -> bool:
-        """Whether both are means of values of units."""
+        """True if both are means of values of units."""
         return self.old.averaged and self.new.averaged
 
     def comparison(self, o: Options) -> Comparison:
@@ -345,7 +345,7 @@ class Joined:
 
     @cached_property
     def same_rows(self) -> bool:
-        """Whether the common units have the same rows, with the same actual values and weights, in both reports."""
+        """True if the common units have the same rows, with the same actual values and weights, in both reports."""
         old, new = self.paired.old, self.paired.new
         sides = [(side.file.row[side.at], side.data.actual, side.data.weights) for side in (old, new)]
         same = all(np.array_equal(a, b) for a, b in zip(*sides, strict=True))

@@ -121,7 +121,7 @@ class Block:
     """Rows of the file, of one system and some units. metric: None for rows that hold scores instead of terms.
 
     columns: those of texts, by name; numbers: those of numbers. A column that is in neither is empty. label: number of
-    each row's class or label among all, None where a row is not of one.
+    each row's class or label among all, None if a row is not of one.
     """
 
     system: str
@@ -136,7 +136,7 @@ class Block:
 class Units:
     """The units of a study. size: units per system. blocks: the rows of the file, an iterator.
 
-    segments: the columns that have slices. labels: all classes or labels. named: whether units have ids of their own,
+    segments: the columns that have slices. labels: all classes or labels. named: True if units have ids of their own,
     else they are numbered.
     """
 
@@ -179,7 +179,7 @@ def of_arms(systems: Sequence[str], arm: Ints, sums: Sequence[tuple[Chosen, Sums
 
 
 def of_credit(systems: Sequence[str], credit: Floats, listed: Listed) -> Iterator[Block]:
-    """The credit of each session, one column a system."""
+    """The credit of each session, one column per system."""
     for system, column in zip(systems, credit.T, strict=True):
         yield Block(system, None, len(credit), listed.columns, {"score": column})
 
@@ -265,7 +265,7 @@ COLUMNS, SEGMENTS = [Column(**row) for row in _FILE["columns"]], Column(**_FILE[
 def leave(report: str, studies: Mapping[str, Study]) -> None:
     """Write the file where `evalkit report` waits for it; a notebook that is run otherwise writes none.
 
-    studies: by the name of their table, which is empty where there is only one.
+    studies: by the name of their table, which is empty if there is only one.
     """
     if path := os.environ.get(UNITS):
         write(Path(path), report, studies)
@@ -295,7 +295,7 @@ def _wanted(studies: Mapping[str, Study]) -> dict[str, tuple[Study, Units]]:
 
 
 def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
-    """What `write` writes, as a frame; raises InputError where there are no units to write."""
+    """What `write` writes, as a frame; raises InputError if there are no units to write."""
     every = _wanted(studies)
     if not every:
         raise InputError("units: there are none at hand, or so many that they are made only with units=True")

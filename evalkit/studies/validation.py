@@ -67,7 +67,7 @@ read = parameters.reader(parameters.Validation)(study_of)
 
 
 def _refuse_idle(asked: Mapping[str, Any]) -> None:
-    """Raises ParameterError for a parameter that could change nothing with the input that is given."""
+    """Raise ParameterError for a parameter that could change nothing with the input that is given."""
     if "features" in asked and "preds" in asked:
         raise ParameterError("preds and features: give one, the predictions or the table to fit on")
     idle = ("threshold", "memory", "threads", "spill") if "features" in asked else FOR_FITS
@@ -161,7 +161,7 @@ def _short(path: str) -> str:
 
 
 def _possible(shared: Settings, models: Mapping[str, Any], *, asked: bool) -> tuple[Chosen, ...]:
-    """The metrics that every estimator has the predictions for; raises InputError where one was asked for in vain."""
+    """The metrics that every estimator has the predictions for; raises InputError if one was asked for in vain."""
     kept = []
     for chosen in shared.metrics:
         ranks = ("predict_proba", *(["decision_function"] if chosen.metric.structure == "counts" else []))

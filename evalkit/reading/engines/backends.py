@@ -77,7 +77,7 @@ def available() -> int:
 
 @contextmanager
 def needed(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
-    """The engine of tables that have more rows than are kept; None where they are to be kept."""
+    """The engine of tables that have more rows than are kept; None if they are to be kept."""
     most = budget.reading.rows
     if sum(part.most_rows for part in parts) <= most:
         yield None
@@ -269,7 +269,7 @@ class Spark(Engine):
         """As `Engine.total`, in the workers.
 
         The results of a partition are summed there, then those of all partitions to one; of a table that may be long,
-        as its rows are not known, in two steps. Raises InputError where the answer has no row.
+        as its rows are not known, in two steps. Raises InputError if the answer has no row.
         """
         with self._asked(query) as rows:
             summed = self._worked(rows, query.by, of, added)

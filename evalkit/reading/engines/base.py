@@ -51,7 +51,7 @@ class Query:
 
 
 class Engine(Protocol):
-    """DuckDB or Spark, for rows that need not fit into memory. dialect: of its SQL. at_hand: whether they do."""
+    """DuckDB or Spark, for rows that need not fit into memory. dialect: of its SQL. at_hand: True if they do."""
 
     dialect: ClassVar[Dialect]
     at_hand: ClassVar[bool] = False
@@ -64,7 +64,7 @@ class Engine(Protocol):
         """The answer as one Arrow table; errors become one line that begins with the input's name."""
 
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
-        """The sum by `+` of what `of` makes of every shard, an Arrow table; None where it makes None of all.
+        """The sum by `+` of what `of` makes of every shard, an Arrow table; None if it makes None of all.
 
         `of`, and what it makes, must be fit to be pickled; nothing may need the order of shards, which Spark does not
         fix. It may be told how many rows came before the shard, where that is known.
@@ -98,7 +98,7 @@ def added(whole: Any, part: Any) -> Any:
 
 
 def profile(engine: Engine, selection: Selection, cells: Sequence[str], rest: str = "") -> list[dict[str, Any]]:
-    """The rows of a selection, as n, and cells, SQL; of each group, if any; raises InputError where there is no row."""
+    """The rows of a selection, as n, and cells, SQL; of each group, if any; raises InputError if there is no row."""
     with explained(selection):
         every = engine.table(Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)).to_pylist()
     if not (rows := [row for row in every if row["n"]]):
@@ -111,7 +111,7 @@ def checked(
 ) -> list[dict[str, Any]]:
     """The number of rows, as n, and the cells, SQL, of a selection that keeps the rules.
 
-    rest: what follows the FROM clause, as of `profile`. Raises InputError where there is no row, or for the first value
+    rest: what follows the FROM clause, as of `profile`. Raises InputError if there is no row, or for the first value
     that breaks the first rule that any value breaks.
     """
     every = [(role, own.column, rule) for role, own in fields.items() for rule in own.rules]
@@ -128,7 +128,7 @@ def checked(
 def typed(engine: Engine, selection: Selection, fields: Fields) -> Iterator[tuple[int | None, dict[str, Any]]]:
     """The columns of a selection by role, checked, some rows at a time, each with the number of rows before them.
 
-    That is None where rows have no order. Raises InputError for the first value that breaks a rule of its column.
+    That is None if rows have no order. Raises InputError for the first value that breaks a rule of its column.
     """
     before = 0 if engine.dialect.row_number else None
     # No name is given to what is streamed: an error would keep it, and Spark's settings with it, until it is collected.

@@ -53,7 +53,7 @@ class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return importlib.util.spec_from_loader(fullname, self, is_package=self.is_package(fullname))
 
     def is_package(self, fullname: str) -> bool:
-        """Whether the module is a folder."""
+        """True if the module is a folder."""
         return self.sources[fullname][0]
 
     def get_filename(self, fullname: str) -> str:

@@ -81,7 +81,7 @@ def _same_parts(
 
 
 def repeated(code: Ints, at: Ints) -> int | None:
-    """Of the rows `at`, the first in the order of their codes whose code an earlier row has; None where there is none.
+    """Of the rows `at`, the first in the order of their codes whose code an earlier row has; None if there is none.
 
     >>> repeated(np.array([7, 3, 7]), np.arange(3))
     2
@@ -238,7 +238,7 @@ class Given:
     unit: str | None = None
 
     def __post_init__(self) -> None:
-        """Raises ParameterError for an unknown role."""
+        """Raise ParameterError for an unknown role."""
         roles_of.check_roles(self.columns, [role.name for role in self.roles])
 
     @classmethod
@@ -290,12 +290,12 @@ class Given:
         return attributes | {f"beside {name}": Field(name, NUMBER) for name in self.beside} | shared_of(roles, columns)
 
     def rows(self) -> Aligned:
-        """Every row; raises InputError with file, column, row and value for what cannot be meant."""
+        """Every row; raises InputError with file, column, row and value for invalid values."""
         return read(self.parts, self.layouts, self.systems, self.unit)
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:
-    """The columns of each part; raises InputError where they are not the same in all, or name different systems."""
+    """The columns of each part; raises InputError if they are not the same in all, or name different systems."""
     every = [layout(part) for part in parts]
     for part, other in zip(parts, every, strict=True):
         if {*other.own} != {*every[0].own}:
@@ -330,7 +330,7 @@ class _System:
 
 
 def _side_by_side(rows: Table, layout: Layout, wanted: Sequence[str], id: np.ndarray | None) -> dict[str, _System]:
-    """The systems that are wanted: of a wide table columns, with one row a unit already; else joined on the id."""
+    """The systems that are wanted: of a wide table columns, with one row per unit already; else joined on the id."""
     keys: dict[str, str | None] = {str(name): name for name in layout.own}
     read = [np.arange(len(rows))]
     if not layout.wide:
@@ -456,7 +456,7 @@ MOST = 8  # columns
 def others_of_rows(rows: Aligned, wanted: Sequence[int]) -> list[dict[str, str]]:
     """The first columns that were not read, name to text, of some rows of the first system; empty cells are left out.
 
-    Raises InputError where the file can no longer be read.
+    Raises InputError if the file can no longer be read.
     """
     by_part = defaultdict[Part, list[int]](list)
     places = [rows.locate(row) for row in wanted]

@@ -57,8 +57,8 @@ class Examples:
     features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
     that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
     left_out: rows and columns that were read and not used, and why. repeat: the draw of the folds, where ids repeat.
-    precision: system -> what its scores were stored in. place: of each row among those read, from 0; None where all
-    are here.
+    precision: system -> what its scores were stored in. place: of each row among those read, from 0; None if all are
+    here.
     """
 
     label: np.ndarray
@@ -163,7 +163,7 @@ class Examples:
 def predictions(parts: Sequence[Part], p: parameters.Validation, reading: Reading = USUAL.reading) -> Examples:
     """Rows of label, score and fold, with id, group, time and system where there are such columns.
 
-    Raises InputError for more rows than are held, a missing column, or values that cannot be meant.
+    Raises InputError for more rows than are held, a missing column, or invalid values.
     """
     held = replace(reading, rows=reading.held)
     with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
@@ -221,7 +221,7 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
 
 
 def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
-    """Raises InputError where every id has several rows, and a column of another name seems to count the repeats."""
+    """Raise InputError if every id has several rows, and a column of another name seems to count the repeats."""
     names = [name for name in part.columns if unit_columns.key(name) in unit_columns.USES["drawn_again"]]
     if names and np.bincount(id.code).min() > 1:
         raise InputError(
@@ -252,7 +252,7 @@ def _repeats_agree(rows: Aligned, e: Examples) -> None:
 
 
 def set_of(name: str) -> str:
-    """The set of rows that a name in a column of folds says; "" where it is a fold.
+    """The set of rows that a name in a column of folds says; "" if it is a fold.
 
     >>> set_of("out-of-sample"), set_of("Dev"), set_of("3")
     ('test', 'development', '')
@@ -296,7 +296,7 @@ def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
     """Features and a target, of many rows a sample: a column is a number where all its values are, else text.
 
     Empty is missing. Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a
-    missing target, or values that cannot be meant.
+    missing target, or invalid values.
     """
     import pandas as pd
 
@@ -322,7 +322,7 @@ def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
 
 
 def columns_of(parts: Sequence[Part], p: parameters.Validation) -> list[_Columns]:
-    """The columns of each part; raises InputError where one has no target or no feature, or others than the first."""
+    """The columns of each part; raises InputError if one has no target or no feature, or others than the first."""
     if p.target is not None and (label := p.columns.get("label", p.target)) != p.target:
         raise ParameterError(f"target and columns: must name one column, got {p.target!r} and {label!r}")
     columns = [_columns(part, p) for part in parts]
@@ -331,7 +331,7 @@ def columns_of(parts: Sequence[Part], p: parameters.Validation) -> list[_Columns
 
 
 def _columns(part: Part, p: parameters.Validation) -> _Columns:
-    """The columns of one part; raises InputError where it has no target or no feature."""
+    """The columns of one part; raises InputError if it has no target or no feature."""
     chosen = dict(p.columns)
     if p.target is not None:
         chosen["label"] = p.target

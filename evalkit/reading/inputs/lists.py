@@ -92,7 +92,7 @@ def texts(blocks: Sequence[Any], at: Ints) -> Any:
 
 
 def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | None:
-    """The place of each row of lists in order; None where it is the row's number in its list throughout.
+    """The place of each row of lists in order; None if it is the row's number in its list throughout.
 
     ranked: rows whose negated score is their rank; the others are counted. tied: rows with the score of the row before.
     ends: where the lists begin and end.
@@ -249,10 +249,10 @@ FEATURES = (rules.FINITE_OR_EMPTY, rules.MEASURABLE)
 
 @dataclass(frozen=True, eq=False)
 class Stock:
-    """The catalogue. item: ids as text. category: a code per item, -1 for none. features: (items, d), NaN where empty.
+    """The catalogue. item: ids as text. category: a code per item, -1 for none. features: (items, d), NaN if empty.
 
-    popularity: interactions per item; user_share: share of users that had it; NaN where empty. Each is None where no
-    column has it.
+    popularity: interactions per item; user_share: share of users that had it; NaN if empty. Each is None if no column
+    has it.
     """
 
     item: np.ndarray
@@ -288,7 +288,7 @@ def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, Field]:
-    """The columns of a part by role; a feature's role is its name. Raises InputError where it has no item."""
+    """The columns of a part by role; a feature's role is its name. Raises InputError if it has no item."""
     names = [role.name for role in STOCK]
     chosen = {role: columns[role] for role in OWN if role in columns}
     if columns.get("item") in part.columns:
@@ -300,9 +300,9 @@ def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, Field]:
 
 
 def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stock | None:
-    """The items of a table, None where none is given.
+    """The items of a table, None if none is given.
 
-    Raises ParameterError for a column of it then, InputError with file, column, row and value for what cannot be meant.
+    Raises ParameterError for a column of it then, InputError with file, column, row and value for invalid values.
     """
     if parts is None:
         if own := next((role for role in OWN if role in columns), None):

@@ -54,8 +54,8 @@ class Outcomes:
 
     names: of two classes the negative one, "" if it is never seen, and the positive one; all classes; or the labels.
     actual: 1 for the positive class, numbers of classes, a column per label, or numbers. score: system -> scores, of
-    several classes or labels one column each, none where classes alone are predicted; or forecasts. predicted: system
-    -> numbers of classes, of several.
+    several classes or labels one column each, none if classes alone are predicted; or forecasts. predicted: system ->
+    numbers of classes, of several.
     """
 
     rows: Aligned
@@ -68,12 +68,12 @@ class Outcomes:
 
     @property
     def sure(self) -> bool:
-        """Whether every score is a probability."""
+        """True if every score is a probability."""
         return all(map(are_probabilities, self.score.values()))
 
     @property
     def outside(self) -> str:
-        """The first score that is no probability, in words; "" where there is none."""
+        """The first score that is no probability, in words; "" if there is none."""
         for name, score in self.score.items():
             if not are_probabilities(score):
                 row, *column = map(int, np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape))
@@ -82,7 +82,7 @@ class Outcomes:
         return ""
 
     def _column(self, system: str, *place: int) -> str:
-        """The column of a class; nothing where a system has but one."""
+        """The column of a class; nothing if a system has but one."""
         if self.kind != "multi-class":
             return ""
         roles = (role for role in self.rows.own[system] if role.startswith("p "))
@@ -180,7 +180,7 @@ class Predicted(Given):
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
     def read(self) -> Outcomes:
-        """Every row; raises InputError with file, column, row and value for what cannot be meant."""
+        """Every row; raises InputError with file, column, row and value for invalid values."""
         rows, first = self.rows(), self.parts[0]
         check_positive(self.positive, self.kind)
         if self.kind == "binary":
@@ -189,7 +189,7 @@ class Predicted(Given):
 
 
 def check_positive(positive: str | None, kind: str) -> None:
-    """Raises ParameterError for a positive label where there is none."""
+    """Raise ParameterError for a positive label where there is none."""
     if positive is not None and kind != "binary":
         raise ParameterError(f"positive: only a binary table has a positive label, this one is {kind}")
 
@@ -221,7 +221,7 @@ def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> N
 
 
 def weight_of(rows: Aligned) -> Floats | None:
-    """The weights; None where there is no column of weights. Raises InputError where all are 0."""
+    """The weights; None if there is no column of weights. Raises InputError if all are 0."""
     weight = rows.shared.get("weight")
     if weight is not None and not weight.any():
         raise no_weight(rows.sources[0].name, rows.columns["weight"])
@@ -367,7 +367,7 @@ def _multi_label(rows: Aligned) -> Outcomes:
 
 
 def are_probabilities(score: Floats) -> bool:
-    """Whether every score lies in 0..1."""
+    """True if every score lies in 0..1."""
     return bool(score.size and score.min() >= 0 and score.max() <= 1)
 
 
@@ -390,7 +390,7 @@ FORECASTS = (
 
 
 def forecasts_of(rows: Aligned) -> Outcomes:
-    """The forecasts of rows at hand; raises InputError where all weights are 0."""
+    """The forecasts of rows in memory; raises InputError if all weights are 0."""
     forecast, weight = {name: own["forecast"] for name, own in rows.own.items()}, weight_of(rows)
     refuse_missing(rows.shared["actual"], None, rows.columns["actual"], rows.sources[0].name)
     return Outcomes(rows, "forecasts", (), rows.shared["actual"], forecast, weight)

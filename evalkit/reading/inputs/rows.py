@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 class Rows:
     """Rows of one kind while they are read: Arrow text, doubles, and the part that each run of rows came from.
 
-    score: a rank negated where rows have no score. ranked: whether that rank is the row's place in its list.
+    score: a rank negated where rows have no score. ranked: True if that rank is the row's place in its list.
     """
 
     system: list = field(default_factory=list)
@@ -108,7 +108,7 @@ class Rows:
 class ListOptions:
     """How ranked lists are read: parameters of the report, by the same names; every shard gets them too.
 
-    columns: role -> column. systems: those wanted, all if none is named. segments, unit: columns with one value a
+    columns: role -> column. systems: those wanted, all if none is named. segments, unit: columns with one value per
     query, of the table of queries if there is one; the unit must be there in every row. ranks: of lists without scores,
     "as given" or "renumber".
     """
@@ -120,7 +120,7 @@ class ListOptions:
     ranks: str = AS_GIVEN
 
     def __post_init__(self) -> None:
-        """Raises ParameterError for an unknown role."""
+        """Raise ParameterError for an unknown role."""
         roles_of.check_roles(self.columns, RULES)
 
     @classmethod
@@ -135,12 +135,12 @@ class ListOptions:
 
     @property
     def attribute_fields(self) -> dict[str, Field]:
-        """The columns with one value a query, by role; rows without a unit would be one unit."""
+        """The columns with one value per query, by role; rows without a unit would be one unit."""
         return {f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS) for name in self.attributes}
 
     @property
     def in_place(self) -> bool:
-        """Whether rows ordered by ranks keep these as places in the list."""
+        """True if rows ordered by ranks keep these as places in the list."""
         return self.ranks == AS_GIVEN
 
     def chosen(self, names: Sequence[str]) -> list[str]:
@@ -167,7 +167,7 @@ class Ranked:
 
     @property
     def graded(self) -> bool:
-        """Whether the runs hold their judgements."""
+        """True if the runs hold their judgements."""
         return self.judged is None
 
     @property
@@ -184,7 +184,7 @@ class Ranked:
         return [*runs, *map(self._judgements, self.judged or ()), *map(self._query_table, self.queries or ())]
 
     def _run(self, part: Part, name: str) -> Piece:
-        """The columns of a run, and those with one value a query where it holds them."""
+        """The columns of a run, and those with one value per query where it holds them."""
         if part.layout is trec.QRELS:
             raise refused(part.name, "no_run")
         matches = self._matches(part)
@@ -270,7 +270,7 @@ def _wide(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> dict[
 
 
 def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> None:
-    """Raises InputError for a table that has a score or a system column, and scores of each system beside it."""
+    """Raise InputError for a table that has a score or a system column, and scores of each system beside it."""
     more = [name for name in part.columns if name.startswith("score_") and name != "score_"]
     if more and "score" in roles and not systems:
         raise refused(part.name, "score_and_systems", score=roles["score"], system=more[0])

@@ -32,8 +32,8 @@ class Runs:
 
     query: the population's ids. top_grade: the highest grade of a judged query. attributes: text a query by column
     name. pooled_ideal: no judgement file, so the ideal knows returned rows only. negative: judgements below 0, which
-    count as not judged. rankings: of each system, where they are at hand; else values: of each system what was asked
-    for. retrieved: the items of the first rows of each list; None where these are too many to keep.
+    count as not judged. rankings: of each system, where they are in memory; else values: of each system what was asked
+    for. retrieved: the items of the first rows of each list; None if these are too many to keep.
     """
 
     systems: tuple[str, ...]
@@ -61,7 +61,7 @@ class Runs:
         )
 
     def measure(self, system: str, ask: Ask) -> Sums:
-        """One value a query of a system's rankings; where these are not at hand, one of those that were asked for."""
+        """One value a query of a system's rankings; where these are not in memory, one of those that were asked for."""
         return ask(self.rankings[system]) if self.rankings else self.values[system, ask]
 
 
@@ -87,8 +87,8 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
     """Rankings from a file, folder, glob pattern, frame or list of these; `qrels` holds the judgements.
 
     preds: a long table (system, query, item, score or rank, grade), a wide one (a column of scores for each system) or
-    TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with file, column, row and value, for whatever
-    cannot be meant.
+    TREC runs. chosen: the fields of `ListOptions`. Raises InputError, with file, column, row and value, for invalid
+    values.
     """
     return of(Ranked.of(preds, qrels, **chosen))
 
@@ -102,7 +102,7 @@ def of(ranked: Ranked) -> Runs:
 
 
 def _whole(build: "Build", ranked: Ranked) -> Runs:
-    """All lists at hand."""
+    """All lists in memory."""
     names = build.systems()
     lists = build.built(names)
     sources = [source for rows in build.parts for source in rows.sources]
@@ -155,7 +155,7 @@ def gathered(
 
 
 def _check(accounts: Mapping[str, Account], shards: Sequence[Measured], judged: str, ranked: Ranked) -> None:
-    """Raises InputError for a system or a table of queries that shares no query with the judgements."""
+    """Raise InputError for a system or a table of queries that shares no query with the judgements."""
     for name, account in accounts.items():
         if not account.used:
             has = next(shard.first[name] for shard in shards if name in shard.first)
@@ -398,7 +398,7 @@ class Build:
         return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
 
     def attribute(self, name: str) -> np.ndarray:
-        """One text a query of the population; raises InputError where a query has two."""
+        """One text a query of the population; raises InputError if a query has two."""
         values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
         query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
         first = np.full(len(self._queries[0]), -1)

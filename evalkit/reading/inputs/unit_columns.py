@@ -54,7 +54,7 @@ def key(name: str) -> str:
 
 
 def identifies(name: str) -> bool:
-    """Whether a name is that of an id or a running number.
+    """True if a name is that of an id or a running number.
 
     >>> identifies("question_id"), identifies("Unnamed: 0"), identifies("grid")
     (True, True, False)
@@ -91,7 +91,7 @@ def _is(name: str, patterns: Sequence[str]) -> bool:
 
 
 def aside(name: str) -> bool:
-    """Whether a name says that a column describes the unit or is computed from the others.
+    """True if a name says that a column describes the unit or is computed from the others.
 
     >>> aside("Num_Rel"), aside("zip code"), aside("p"), aside("bm25")
     (True, True, True, False)
@@ -100,7 +100,7 @@ def aside(name: str) -> bool:
 
 
 def tracked(names: Sequence[str]) -> list[str]:
-    """The columns of a tracker or a search; none where all names follow one pattern, as old_time and new_time do.
+    """The columns of a tracker or a search; none if all names follow one pattern, as old_time and new_time do.
 
     >>> tracked(["Step", "a", "a__MIN"]), tracked(["old_time", "new_time"])
     (['Step', 'a__MIN'], [])
@@ -164,7 +164,7 @@ class Column:
 
     @property
     def clean(self) -> bool:
-        """Whether every cell that is not empty is a number."""
+        """True if every cell that is not empty is a number."""
         return self.exact == self.present > 0
 
     @property
@@ -176,32 +176,32 @@ class Column:
 
     @cached_property
     def distinct(self) -> bool:
-        """Whether all cells differ."""
+        """True if all cells differ."""
         return self.of.distinct([self]) == self.of.rows
 
     @property
     def identifies(self) -> bool:
-        """Whether its name is that of an id or a running number."""
+        """True if its name is that of an id or a running number."""
         return identifies(self.name)
 
     @property
     def aside(self) -> bool:
-        """Whether its name says that it describes the unit or is computed from others."""
+        """True if its name says that it describes the unit or is computed from others."""
         return aside(self.name)
 
     @property
     def draws(self) -> bool:
-        """Whether its name says that it counts repetitions."""
+        """True if its name says that it counts repetitions."""
         return "draw" in self.uses
 
     @property
     def no_value(self) -> bool:
-        """Whether its name says that it is an id, a repetition, a rank, a position, a time or a weight."""
+        """True if its name says that it is an id, a repetition, a rank, a position, a time or a weight."""
         return bool(self.uses & _NO_VALUE) or self.identifies
 
     @property
     def groups(self) -> bool:
-        """Whether its values can be groups within which units are numbered anew: text, or ids of something else."""
+        """True if its values can be groups within which units are numbered anew: text, or ids of something else."""
         named = "unit" in self.uses or self.identifies
         return self.kind != "empty" and not self.draws and (named or (self.kind == "text" and not self.no_value))
 
@@ -215,7 +215,7 @@ class Column:
         return next(self.of.first(condition, f"text {self.name}", 1), None)
 
     def refuse_text(self) -> None:
-        """Raise InputError where cells are neither empty nor numbers: some of the first file, and how many others."""
+        """Raise InputError if cells are neither empty nor numbers: some of the first file, and how many others."""
         if self.exact == self.present or self.kind == "empty":
             return
         quote = self.of.engine.dialect.quote
@@ -240,7 +240,7 @@ class Cells:
         return cls(parts, engine or AtHand.opened())
 
     def refuse_unlike(self) -> None:
-        """Raises InputError where a part has other columns than the first."""
+        """Raise InputError if a part has other columns than the first."""
         for part in self.parts:
             if set(part.columns) != set(self._names):
                 raise refused(part.name, "other_columns", first=self.parts[0].name, columns=", ".join(self._names))
@@ -273,7 +273,7 @@ class Cells:
         return f"lower(trim({self.engine.dialect.quote(f'text {name}')}))"
 
     def _said(self, name: str) -> str:
-        """The number that a text says, true and false as 1 and 0; nothing where it says none."""
+        """The number that a text says, true and false as 1 and 0; nothing if it says none."""
         plain = self.plain(name)
         cells = [f"WHEN {self.engine.dialect.matches(plain, NUMBER)} THEN TRY_CAST({plain} AS DOUBLE)"]
         for word, value in TRUTH.items():
@@ -321,7 +321,7 @@ class Cells:
     def columns(self) -> Sequence[Column]:
         """Every column, in order.
 
-        Raises InputError where a part has no row, or a text is longer than a page can repeat.
+        Raises InputError if a part has no row, or a text is longer than a page can repeat.
         """
         columns = []
         for i, name in enumerate(self._names):

@@ -30,7 +30,7 @@ class Columns:
 
     @classmethod
     def of(cls, cells: Cells) -> "Columns":
-        """All that there are; raises InputError where a part has others than the first."""
+        """All that there are; raises InputError if a part has others than the first."""
         cells.refuse_unlike()
         return cls(cells, tuple(cells.columns))
 
@@ -55,7 +55,7 @@ class Columns:
         return [column for column in self.every if column.kind == "text"]
 
     def sources(self) -> tuple[Source, ...]:
-        """The parts with their rows; raises InputError where a file changed since reading began."""
+        """The parts with their rows; raises InputError if a file changed since reading began."""
         return tuple(part.fingerprint(rows) for part, rows in zip(self.cells.parts, self.cells.counts, strict=True))
 
     def without(self, *taken: Column | None) -> "Columns":
@@ -71,10 +71,10 @@ class Columns:
         return [column for name in USES[use] for column in self.every if column.key == name]
 
     def system(self) -> Column | None:
-        """The column that names the systems; None where there is none.
+        """The column that names the systems; None if there is none.
 
         A column `run` of numbers counts repetitions, unless the table also has a column `value` and no other system.
-        Raises InputError where two columns could be meant.
+        Raises InputError if two columns could be meant.
         """
         matches = self.usual("system")
         named = [column for column in matches if not (column.key == "run" and column.kind == "numbers")]
@@ -86,7 +86,7 @@ class Columns:
         return exact[0] if exact else None
 
     def metric(self) -> Column | None:
-        """The column of text that names the metrics; None where there is none."""
+        """The column of text that names the metrics; None if there is none."""
         usual = self.usual("metric")[:1]
         return usual[0] if usual and usual[0].kind == "text" else None
 
@@ -110,7 +110,7 @@ class Columns:
         raise refused(self.where, "values", columns=names, first=candidates[0].name)
 
     def units_of_cells(self) -> list[Column]:
-        """The columns that tell the units of a long table apart: one, or fold and repetition; none where nothing does.
+        """The columns that tell the units of a long table apart: one, or fold and repetition; none if nothing does.
 
         A usual name decides, then an id, then a single column of text, then a single repetition. Raises InputError,
         which names the candidates, where several columns of text remain.
@@ -126,7 +126,7 @@ class Columns:
         return chosen[:1]
 
     def units_of_rows(self) -> list[Column]:
-        """The columns that tell the units of a wide table apart; none where each row is a unit.
+        """The columns that tell the units of a wide table apart; none if each row is a unit.
 
         A usual name decides, then an id, then text whose cells all differ, or the only text beside repetitions.
         """
@@ -149,9 +149,9 @@ class Columns:
 class Roles:
     """The columns of a table by role, and the rest, which has none.
 
-    ids: what tells units apart, none where each row is one. cluster: the column that varies, where that is another one.
+    ids: what tells units apart, none if each row is one. cluster: the column that varies, where that is another one.
     values: of a wide table one a system; of a long one a single column, whose rows say their `system` and perhaps
-    `metric`. stated: whether the user says what the unit is. guess: a sentence where the cells alone tell the value.
+    `metric`. stated: True if the user says what the unit is. guess: a sentence where the cells alone tell the value.
     """
 
     ids: Sequence[Column]
@@ -165,7 +165,7 @@ class Roles:
 
     @classmethod
     def of_long(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Roles":
-        """Those of a long table; raises InputError where a column for one is lacking or several could be meant."""
+        """Those of a long table; raises InputError if a column for one is lacking or several could be meant."""
         named = {role: columns.named(name) for role, name in chosen.items()}
         system = named.get("system") or columns.system()
         if system is None:
@@ -261,11 +261,10 @@ _SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|se
 
 
 def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> None:
-    """Raise InputError where rows of one unit are told apart by columns of few texts, and none counts draws.
+    """Raise InputError if rows of one unit are told apart by columns of few texts, and none counts draws.
 
-    Question 3 of one data set is another question than question 3 of the next, and no draw of it.
-    cells: how many systems and metrics there are. alone: how many rows differ in what tells unit, system and metric,
-    where it is known.
+    Question 3 of one data set is another question than question 3 of the next, and no draw of it. cells: how many
+    systems and metrics there are. alone: how many rows differ in what tells unit, system and metric, where it is known.
     """
     of, rest = roles.rest.cells, roles.rest.every
     if any(column.draws for column in rest) or not (groups := [column for column in rest if column.groups]):
@@ -290,7 +289,7 @@ def refuse_totals(units: Sequence[Column]) -> None:
 
 
 def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) -> None:
-    """Raise InputError where what tells rows apart is no unit by its name: a metric, or who made the one value."""
+    """Raise InputError if what tells rows apart is no unit by its name: a metric, or who made the one value."""
     if "metric" in column.uses:
         raise refused(where, "metrics", column=column.name)
     if len(measured) == 1 and column.key.startswith(MAKERS):
@@ -298,7 +297,7 @@ def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) ->
 
 
 def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], unit: str) -> None:
-    """Raise InputError where files have the same units, which could be draws or values of systems. most: rows of one.
+    """Raise InputError if files have the same units, which could be draws or values of systems. most: rows of one.
 
     columns: those without another role; one of them may count draws.
     """
@@ -317,7 +316,7 @@ def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
 
 
 def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:
-    """Raises InputError for a unit called `all` or `macro` whose values are the means of the others. ids: of Arrow."""
+    """Raise InputError for a unit called `all` or `macro` whose values are the means of the others. ids: of Arrow."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -332,7 +331,7 @@ def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:
 
 
 def refuse_pairs(texts: Sequence[Column], where: str) -> None:
-    """Raises InputError for a table each of whose rows names the two systems that it compares."""
+    """Raise InputError for a table each of whose rows names the two systems that it compares."""
     sides = [column.name for column in texts if _SIDE.fullmatch(column.key)]
     if len(sides) > 1:
         raise refused(where, "pairs", first=sides[0], second=sides[1])

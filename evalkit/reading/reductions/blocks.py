@@ -65,7 +65,7 @@ class Blocks:
 
     @property
     def paired(self) -> bool:
-        """Whether the rows of several systems are joined on the id."""
+        """True if the rows of several systems are joined on the id."""
         return self.schema.paired
 
     @property
@@ -80,7 +80,7 @@ class Blocks:
 
     @property
     def wide(self) -> bool:
-        """Whether each system has a column of scores."""
+        """True if each system has a column of scores."""
         return self.pieces[0].layout.wide
 
     @property
@@ -93,7 +93,7 @@ class Blocks:
         return self.engine.table(self.query.around(cells, rest))
 
     def sources(self) -> tuple[Source, ...]:
-        """The inputs with their rows; raises InputError where a file has changed since reading began."""
+        """The inputs with their rows; raises InputError if a file has changed since reading began."""
         return tuple(piece.part.fingerprint(rows) for piece, rows in zip(self.pieces, self.counts, strict=True))
 
     def short(self, role: str) -> str:
@@ -193,9 +193,9 @@ class Blocks:
                 raise changed(self.name)
 
     def check(self, rows: int, repeated: int | None = 0) -> None:
-        """Raises InputError where rows that were read are not all: ids twice, in several units, or another input.
+        """Raise InputError if rows that were read are not all: ids twice, in several units, or another input.
 
-        repeated: rows whose id an earlier row has, None where nobody knows.
+        repeated: rows whose id an earlier row has, None if nobody knows.
         """
         if self.paired and self._together(by_unit=True) == "unit" and rows * len(self.systems) != self.rows:
             apart = f"count(*) = {len(self.systems)} AND min(unit) <> max(unit)"
@@ -209,18 +209,18 @@ class Blocks:
     # Refusals
 
     def refuse_id_twice(self) -> None:
-        """Raises InputError where an id stands in two rows."""
+        """Raise InputError if an id stands in two rows."""
         if (id := self.id_having("count(*) > 1")) is not None:
             _, place, _ = self._having(id, "1")[1]
             raise aligned.twice(place, id, None if self.wide else self.systems[0])
 
     def id_having(self, condition: str) -> str | None:
-        """The first id whose rows together keep the condition; None where there is none."""
+        """The first id whose rows together keep the condition; None if there is none."""
         ids = self.ask("id", f"GROUP BY id HAVING {condition} ORDER BY 1 LIMIT 1")["id"]
         return ids[0].as_py() if len(ids) else None
 
     def twice(self) -> InputError | None:
-        """The error for the first id that a system has twice; None where there is none."""
+        """The error for the first id that a system has twice; None if there is none."""
         first = self.ask("id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1")
         for again in first.to_pylist():
             places = [place for system, place, _ in self._having(again["id"], "1") if system == again["system"]]
@@ -284,7 +284,7 @@ class Blocks:
 
 
 def refuse_first(engine: Engine, piece: Piece) -> None:
-    """Raises InputError for the first value of a part that breaks a rule of its column."""
+    """Raise InputError for the first value of a part that breaks a rule of its column."""
     for _ in typed(engine, piece.chosen, piece.layout.fields):
         pass
 
@@ -359,7 +359,7 @@ def laid(
     """The table of parts laid end to end before its groups are known: a unit may have rows in any block.
 
     systems: those wanted. said: the roles of what systems say that are measured, all of them where none is named.
-    sizes: of each part the rows of each system, where they are known. Raises InputError where systems cannot be meant.
+    sizes: of each part the rows of each system, where they are known. Raises InputError if systems cannot be meant.
     """
     sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
@@ -389,7 +389,7 @@ def laid(
 
 
 def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
-    """The rows of each system of a part; raises InputError where there are none, or one has no system."""
+    """The rows of each system of a part; raises InputError if there are none, or one has no system."""
     system = piece.system_in(engine)
     size = {row["system"]: row["n"] for row in profile(engine, piece.chosen, [f"{system} AS system"], "GROUP BY 2")}
     if None in size or any(len(name.encode()) > duck.LONGEST for name in size):

@@ -81,7 +81,7 @@ class Schema:
         return [*(["system"] if self.paired else []), *groups, *(["unit"] if self.unit else [])]
 
     def block(self, table: Any, before: int = 0) -> Block:
-        """The rows of an Arrow table. before: rows that came earlier. Raises Refused for what cannot be meant."""
+        """The rows of an Arrow table. before: rows that came earlier. Raises Refused for invalid values."""
         columns = self._columns(table)
         rows = _paired(columns["id"], columns["system"], self.systems) if self.paired else None
         first = slice(None) if rows is None else rows[:, 0]
@@ -161,7 +161,7 @@ def _sorted(block: Block) -> Block:
 
 
 def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
-    """The rows of each id that every system has, one column a system; Refused where a system has an id again."""
+    """The rows of each id that every system has, one column per system; Refused where a system has an id again."""
     of, count = tables.places_of(column, systems), len(systems)
     key = tables.indexed(ids)[0]
     order = np.argsort(key * count + of, kind="stable")
@@ -175,7 +175,7 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """What `of` makes of the rows of a table, None where no row of it is in every system."""
+    """What `of` makes of the rows of a table, None if no row of it is in every system."""
 
     schema: Schema
     of: Callable[[Block], Any]

@@ -44,7 +44,7 @@ class Predictions:
 
     @classmethod
     def of(cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None) -> "Predictions":
-        """By one query for each part; raises InputError for what cannot be meant."""
+        """By one query for each part; raises InputError for invalid values."""
         most = GROUPS if predicted.kind == "multi-class" else LABELS
         pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
         profiles = [_profile(engine, piece, most) for piece in pieces]
@@ -82,12 +82,12 @@ class Predictions:
 
     @property
     def scored(self) -> bool:
-        """Whether systems give scores, and not a predicted class alone."""
+        """True if systems give scores, and not a predicted class alone."""
         return "predicted" not in self.table.schema.said
 
     @cached_property
     def outside(self) -> str:
-        """The first score that is no probability, in words; "" where there is none."""
+        """The first score that is no probability, in words; "" if there is none."""
         t, said = self.table, self.table.schema.said if self.scored else ()
         for role, name in ((role, name) for role in said for name in t.systems):
             low, high = self.ends(name, role)
@@ -106,7 +106,7 @@ class Predictions:
 
     @cached_property
     def scale(self) -> float | None:
-        """Of what size weights are counted; None where there are none."""
+        """Of what size weights are counted; None if there are none."""
         if "weight" not in self.table.schema.shared:
             return None
         every = [row for rows in self.profiles for row in rows]
@@ -148,7 +148,7 @@ def _profile(engine: Engine, piece: Piece, most: int) -> Sequence[Row]:
 
 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Predictions:
-    """The table; raises InputError where its labels, classes, systems, groups or units cannot be meant."""
+    """The table; raises InputError if its labels, classes, systems, groups or units cannot be meant."""
     found = Predictions.of(engine, predicted, segments, unit)
     return KINDS[predicted.kind](found, predicted)
 
@@ -265,7 +265,7 @@ KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
 def opened(
     predicted: Predicted, budget: Budget, segments: Sequence[str], unit: str | None
 ) -> Iterator[Predictions | None]:
-    """The table in an engine where it has more rows than are kept; None where it is to be kept."""
+    """The table in an engine where it has more rows than are kept; None if it is to be kept."""
     reading = budget.reading
     if predicted.kind != "binary":
         reading = wide(reading, sum(field.is_number for field in predicted.layouts[0].fields.values()))

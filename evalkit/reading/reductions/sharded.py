@@ -30,7 +30,7 @@ from evalkit.reading.tables.rules import split
 class Read(NamedTuple):
     """One reading of a part: what its rows are, the part's name, and their system where they do not say it.
 
-    ranked: whether the negated score of a row is its place in its list.
+    ranked: True if the negated score of a row is its place in its list.
     """
 
     role: str
@@ -43,7 +43,7 @@ class Read(NamedTuple):
 class Task:
     """The work on a shard, which can be pickled and sent to a Spark worker.
 
-    reads: in the order of the numbers in the column `part`. says: whether there is a column `system`. beside: whether
+    reads: in the order of the numbers in the column `part`. says: True if there is a column `system`. beside: True if
     there is a table of queries. top: the best grade of all.
     """
 
@@ -57,7 +57,7 @@ class Task:
 
     @property
     def judged(self) -> bool:
-        """Whether the judgements are parts of their own."""
+        """True if the judgements are parts of their own."""
         return any(read.role == JUDGED for read in self.reads)
 
 
@@ -186,7 +186,7 @@ IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
 
 
 class _Chosen(NamedTuple):
-    """A piece, and what the engine reads of it. says: whether its rows say their system."""
+    """A piece, and what the engine reads of it. says: True if its rows say their system."""
 
     piece: Piece
     chosen: Selection
@@ -211,7 +211,7 @@ def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs:
 
 
 def _fits(count: int, budget: Budget) -> bool:
-    """Whether so many rows are read into memory whole."""
+    """True if so many rows are read into memory whole."""
     return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
 
 

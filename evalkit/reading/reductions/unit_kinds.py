@@ -129,7 +129,7 @@ class Given:
 
     @classmethod
     def of(cls, parts: Sequence[Part], p: Significance, engine: Engine | None = None) -> "Given":
-        """The parts, and their kind by the first header; raises for what cannot be meant of this kind of input."""
+        """The parts, and their kind by the first header; raises for invalid values of this kind of input."""
         if Header(parts[0], p.columns, p.systems).is_trials:
             parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
         cells = Cells.of(parts, engine)
@@ -224,7 +224,7 @@ LOSSES = ("brier", "log_loss")
 
 
 def _losses(names: Sequence[Any]) -> list[Metric]:
-    """The losses of these names, or the usual ones; raises ParameterError where one is not a mean over rows."""
+    """The losses of these names, or the usual ones; raises ParameterError if one is not a mean over rows."""
     possible = {name: metric for name, metric in lookup.TABLES["counts"].items() if _is_loss(metric)}
     for name in names:
         own = None if lookup.of_catalogue(name) else lookup.chosen([name], "counts", ())[0].metric

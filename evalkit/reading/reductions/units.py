@@ -46,16 +46,15 @@ VALUE = "value"  # what the numbers of a wide table are called where nobody says
 class UnitValues:
     """One value per unit for each (metric, system).
 
-    id: what names each unit, texts of numpy or Arrow; None where they are numbered. name: what the input calls what
+    id: what names each unit, texts of numpy or Arrow; None if they are numbered. name: what the input calls what
     varies, "row" where it names nothing. cluster: the number of each unit's cluster, and the clusters' names in order;
-    None where each has one unit, which is then called as its cluster. texts: further columns that could name clusters.
+    None if each has one unit, which is then called as its cluster. texts: further columns that could name clusters.
     findings: what was decided or left out on the way. alone: rows whose id another system lacks. label: of each row,
-    where the values are the scores of rows. accounts: what became of each system's ranked rows.
-    known: (metric, system) -> value, low, high, level, n of an earlier report, which holds differences only, and
-    directions: which values of a metric are better by it, "high", "low" or "neither". draws: of each value of a table
-    those that it is the mean of. source: the metric of these that others are computed from. tasks: the name of each
-    unit's task, where there are several. by_task: whether these are the clusters. stated: what a log states of a
-    (system, task, metric).
+    where the values are the scores of rows. accounts: what became of each system's ranked rows. known: (metric, system)
+    -> value, low, high, level, n of an earlier report, which holds differences only, and directions: which values of a
+    metric are better by it, "high", "low" or "neither". draws: of each value of a table those that it is the mean of.
+    source: the metric of these that others are computed from. tasks: the name of each unit's task, where there are
+    several. by_task: True if these are the clusters. stated: what a log states of a (system, task, metric).
     """
 
     id: Any
@@ -99,7 +98,7 @@ class UnitValues:
     def of_draws(self, metrics: Sequence[Chosen]) -> "UnitValues":
         """The values of metrics, of which some are computed from the draws of the values.
 
-        Raises ParameterError where the input has several metrics, or no unit has as many draws.
+        Raises ParameterError if the input has several metrics, or no unit has as many draws.
         """
         drawn = [chosen for chosen in metrics if chosen.metric.structure == "draws"]
         if len(self.metrics) > 1:
@@ -116,7 +115,7 @@ class UnitValues:
         return replace(self, metrics=labels, values={**self.values, **values}, source=self.metrics[0])
 
     def noise(self, chosen: Chosen, system: str) -> Floats:
-        """The variance of each value of a metric by its draws; NaN where it is not known."""
+        """The variance of each value of a metric by its draws; NaN if it is not known."""
         if (own := self.draws.get((chosen.label, system))) is not None:
             return own.noise
         source = self.draws.get((self.source, system))
@@ -214,7 +213,7 @@ class Shape:
     """How the rows of a block, which has all rows of each of its units, are values of these; fit to be sent elsewhere.
 
     values: how many a row has, v0, v1, …; texts: how many further texts, t0, t1, …. names: of each column that says
-    which value a row has all that it says. kept: of each value of a unit its place among these. drawn: whether several
+    which value a row has all that it says. kept: of each value of a unit its place among these. drawn: True if several
     rows may be one unit.
     """
 
@@ -266,7 +265,7 @@ class Shape:
 
 
 def _of_units(texts: Mapping[str, Any], unit: Ints, units: int) -> dict[str, np.ndarray]:
-    """The columns of texts that are the same on all rows of a unit, one text a unit."""
+    """The columns of texts that are the same on all rows of a unit, one text per unit."""
     same = {}
     for name, column in texts.items():
         own, text = column.to_numpy(), np.empty(units, dtype=object)
@@ -298,9 +297,9 @@ def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
 def read_table(
     roles: Roles, systems: Sequence[str], metrics: Sequence[str], reading: Reading, rule: Rules = rules.VALUES
 ) -> UnitValues:
-    """The values of a wide table, one row a unit, or of a long one, one row a unit, system and perhaps metric.
+    """The values of a wide table, one row per unit, or of a long one, one row per unit, system and perhaps metric.
 
-    Rows that say the same are draws, whose mean is the value. Raises InputError where a cell of values is text or
+    Rows that say the same are draws, whose mean is the value. Raises InputError if a cell of values is text or
     infinite, or rows may be of other units; ParameterError where a system or metric that was asked for is absent.
     """
     cells, long = roles.rest.cells, roles.system is not None
@@ -341,7 +340,7 @@ def read_table(
 
 
 def _shaped(roles: Roles, others: Sequence[Column], shape: Shape, most: int) -> Shaped:
-    """The units of a table; raises InputError where there are more values than are kept. others: further texts."""
+    """The units of a table; raises InputError if there are more values than are kept. others: further texts."""
     cells = roles.rest.cells
     if cells.rows * shape.width > most:
         n = cells.distinct(roles.keys) if shape.drawn else cells.rows
@@ -448,7 +447,7 @@ ALL = "all"
 def read_output(parts: Sequence[Part], systems: Sequence[str], metrics: Sequence[str]) -> UnitValues:
     """One value a query of each run, one file a run; `all` is left out and counted.
 
-    Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError where two
+    Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError if two
     files are of one run or a value comes twice.
     """
     runs, left = dict[str, Mapping[tuple[str, str], float]](), 0
@@ -481,7 +480,7 @@ def read_output(parts: Sequence[Part], systems: Sequence[str], metrics: Sequence
 def _lines(part: Part) -> tuple[str, dict[tuple[str, str], float], int]:
     """The run's name, its value of each measure and query, and how many lines of `all` were left out.
 
-    Raises InputError with the line where one has not three fields, its value is no number, or comes again.
+    Raises InputError with the line if one has not three fields, its value is no number, or comes again.
     """
     with unpacked(part.path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
@@ -539,7 +538,7 @@ def _refuse_uncountable(rows: Table, successes: Floats, trials: Floats) -> None:
 
 
 def _trial_names(rows: Table, label: str | None) -> tuple[str, ...]:
-    """The system of each row; raises InputError where a column names one twice."""
+    """The system of each row; raises InputError if a column names one twice."""
     if label is None:
         return tuple(f"row {i}" for i in range(1, len(rows) + 1)) if len(rows) > 1 else ("the sample",)
     systems = rows.texts("system")

@@ -46,7 +46,7 @@ def refused(where: str, why: str, **named: Any) -> InputError:
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a finite number as tables write it."""
+    """True if the text is a finite number as tables write it."""
     return bool(re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", text, re.ASCII))
 
 
@@ -171,7 +171,7 @@ def match(
 
 
 def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
-    """The wanted column; raises ParameterError with the nearest name where there is none."""
+    """The wanted column; raises ParameterError with the nearest name if there is none."""
     names = list(names)
     if wanted in names:
         return wanted
@@ -224,7 +224,7 @@ def _of_system(name: str, prefix: str) -> bool:
 
 
 def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: Mapping[str, str], where: str) -> None:
-    """Raises InputError where one column has the role, and others have it for a system each: score_a beside score.
+    """Raise InputError if one column has the role, and others have it for a system each: score_a beside score.
 
     The column that `chosen` names is meant, whatever stands beside it.
     """
@@ -277,7 +277,7 @@ def refuse_names(names: Iterable[str], column: str, named: str) -> None:
 
 
 def check_roles(chosen: Mapping[str, str], roles: Iterable[str]) -> None:
-    """Raises ParameterError for a role that does not exist."""
+    """Raise ParameterError for a role that does not exist."""
     roles = list(roles)
     for role in chosen:
         if role not in roles:

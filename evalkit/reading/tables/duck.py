@@ -17,8 +17,8 @@ REFUSED = "<evalkit>{}</evalkit>"  # how an error that SQL raises quotes our own
 class Dialect:
     """What a query says: DuckDB's SQL, whose type JSON is a value as it stands in a file of JSON lines.
 
-    Types are named as the engine names them. row_number: of a row, from 1, in the order of the input; None where rows
-    have no order.
+    Types are named as the engine names them. row_number: of a row, from 1, in the order of the input; None if rows have
+    no order.
     """
 
     row_number: str | None = "row_number() OVER ()"
@@ -50,15 +50,15 @@ class Dialect:
         return f"regexp_matches({text}, {self.literal(pattern)})"
 
     def is_text(self, kind: str) -> bool:
-        """Whether a column of this type holds texts, which may be those of numbers."""
+        """True if a column of this type holds texts, which may be those of numbers."""
         return bool(self.texts.fullmatch(kind))
 
     def holds_ids(self, kind: str) -> bool:
-        """Whether a column of this type may hold ids: text or whole numbers."""
+        """True if a column of this type may hold ids: text or whole numbers."""
         return not self.no_ids.fullmatch(kind)
 
     def holds_numbers(self, kind: str) -> bool:
-        """Whether a column of this type may hold numbers or the texts of numbers."""
+        """True if a column of this type may hold numbers or the texts of numbers."""
         return self.is_text(kind) or bool(self.numbers.fullmatch(kind))
 
     def text(self, name: str, kind: str) -> str:
@@ -146,9 +146,9 @@ def longest(texts: Any) -> int:
 
 
 def long_text(values: Any, what: str, before: int | None = 0) -> None:
-    """Raises InputError for a text that stands on the page again and again, and is longer than a name.
+    """Raise InputError for a text that stands on the page again and again, and is longer than a name.
 
-    before: rows that came earlier; None where they have no numbers.
+    before: rows that came earlier; None if they have no numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

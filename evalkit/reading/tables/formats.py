@@ -75,7 +75,7 @@ class Parquet(File):
 
     @classmethod
     def opened(cls, path: Path, header: str | None = None) -> "Parquet":
-        """The file; raises InputError where it is not whole, or two columns have one name."""
+        """The file; raises InputError if it is not whole, or two columns have one name."""
         where = shown(path)
         with _whole(path):
             names = _metadata(path).schema.to_arrow_schema().names
@@ -177,7 +177,7 @@ COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Csv(TextFile):
-    """A table. own: the columns of the file itself, in its order. heads: whether its first line holds their names.
+    """A table. own: the columns of the file itself, in its order. heads: True if its first line holds their names.
 
     Without them they are called 1, 2, 3, …
     """
@@ -188,7 +188,7 @@ class Csv(TextFile):
 
     @classmethod
     def opened(cls, path: Path, header: str | None) -> "Csv":
-        """The table; raises InputError where its first line holds no names, or one twice."""
+        """The table; raises InputError if its first line holds no names, or one twice."""
         cells, delimiter = _first_line(path)
         _refuse_total(path, delimiter)
         if header == NO_HEADER:
@@ -297,7 +297,7 @@ class JsonLines(TextFile):
         return _json(self.path, f"columns={{{types}}}"), {}
 
     def check(self, selection: Selection) -> None:
-        """Raises InputError for the first id that is neither text nor a whole number."""
+        """Raise InputError for the first id that is neither text nor a whole number."""
         for column in (column for role, column in selection.text.items() if role in IDS and column not in self.folders):
             value = DUCKDB.plain(column, "JSON")
             other = f"json_type({DUCKDB.quote(column)}) NOT IN ('VARCHAR', 'BIGINT', 'UBIGINT')"
@@ -368,7 +368,7 @@ FORMATS: dict[str, Callable[[Path, str | None], File]] = {
 
 
 def has_header(path: Path) -> bool:
-    """Whether a file says once which columns it has: JSON says it in each row."""
+    """True if a file says once which columns it has: JSON says it in each row."""
     return _opener(path) != JsonLines.opened and path.suffix.lower() != logs.ARCHIVE
 
 
@@ -402,7 +402,7 @@ def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
 
 
 def _no_file(path: Path) -> None:
-    """Raises InputError for what is no file, which could not be read twice, and for a file without content."""
+    """Raise InputError for what is no file, which could not be read twice, and for a file without content."""
     try:
         status = path.stat()
         with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
@@ -481,7 +481,7 @@ def _with_rows(paths: Sequence[Path], header: str | None) -> list[Path]:
 
 
 def _has_rows(path: Path, header: str | None) -> bool:
-    """Whether a file holds a row; a file that cannot be read is taken to, so that its reader says why."""
+    """True if a file holds a row; a file that cannot be read is taken to, so that its reader says why."""
     try:
         size, opener = path.stat().st_size, _opener(path)
         if opener == Parquet.opened:

@@ -165,7 +165,7 @@ def _table(data: Any) -> tuple[Any, list[str]]:
 
 
 def _batches(data: Any) -> Batches:
-    """The batches of an iterator or an Arrow reader in a file; raises InputError where there is no batch."""
+    """The batches of an iterator or an Arrow reader in a file; raises InputError if there is no batch."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

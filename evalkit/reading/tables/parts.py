@@ -33,7 +33,7 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of the file, empty for a frame; raises InputError where the file has changed since."""
+        """The SHA-256 of the file, empty for a frame; raises InputError if the file has changed since."""
         if self.path is None:
             return ""
         try:
@@ -52,8 +52,8 @@ class Part(ABC):
     """One file, frame or table before it is read.
 
     path: of a file where it lies, of a table what a system is called after. folders: the columns that a file's folders
-    are, and their value in every row. layout: what the lines of TREC text are; None where the columns have names.
-    only: a column, and the texts in it of the rows that are read, "" for an empty cell; None: all rows.
+    are, and their value in every row. layout: what the lines of TREC text are; None if the columns have names. only: a
+    column, and the texts in it of the rows that are read, "" for an empty cell; None: all rows.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Part(ABC):
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
     def __post_init__(self) -> None:
-        """Raises InputError where two columns have one name, or one has a name that no query or page can hold."""
+        """Raise InputError if two columns have one name, or one has a name that no query or page can hold."""
         _check_names(self.columns, self.name)
 
     # What is known before reading
@@ -104,7 +104,7 @@ class Part(ABC):
         return None
 
     def fingerprint(self, rows: int) -> Source:
-        """The part's name, rows and file; raises InputError where the file changed since reading began."""
+        """The part's name, rows and file; raises InputError if the file changed since reading began."""
         return Source(self.name, rows)
 
     # Reading
@@ -112,14 +112,14 @@ class Part(ABC):
     def load(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
         """The columns by role as Arrow arrays, text and doubles: both maps go from role to column.
 
-        Raises InputError where an id is a fraction, missing or no text, or a number is text.
+        Raises InputError if an id is a fraction, missing or no text, or a number is text.
         """
         columns = self._read(text, numbers)
         self.check_texts(text, columns)
         return columns
 
     def check_texts(self, text: Mapping[str, str], columns: Mapping[str, Any], before: int | None = 0) -> None:
-        """Raises InputError for a text that a page repeats and that is too long. before: as of `Field.checked`."""
+        """Raise InputError for a text that a page repeats and that is too long. before: as of `Field.checked`."""
         for role, column in text.items():
             if role not in UNPRINTED and not role.startswith("feature "):
                 duck.long_text(columns[role], f"{self.name}: {column}", before)
@@ -152,7 +152,7 @@ class Part(ABC):
         return Selection(self, query, source, types, text, numbers, frames)
 
     def explain(self, selection: "Selection") -> None:
-        """Raises InputError for the first text of a failed selection that is no number."""
+        """Raise InputError for the first text of a failed selection that is no number."""
         for column in selection.numbers.values():
             value = DUCKDB.of_number(column, selection.types[column])
             wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
@@ -160,7 +160,7 @@ class Part(ABC):
                 raise InputError(f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})")
 
     def check(self, selection: "Selection") -> None:  # noqa: B027 - most formats hold nothing that they must not
-        """Raises InputError for what a selection that ran must not hold."""
+        """Raise InputError for what a selection that ran must not hold."""
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
         chosen = self.select(text, numbers)
@@ -172,7 +172,7 @@ class Part(ABC):
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames] | None:
         """The FROM clause in the part's dialect, and the frames that it names.
 
-        None where no engine reads the part where it is: its class has a `_read` of its own.
+        None if no engine reads the part where it is: its class has a `_read` of its own.
         """
 
     def _types(self, source: str, frames: Frames) -> Mapping[str, str]:
@@ -192,7 +192,7 @@ class Part(ABC):
 
 
 def _check_names(names: Collection[str], where: str) -> None:
-    """Raises InputError where two columns have one name, or one is too long or holds a NUL character.
+    """Raise InputError if two columns have one name, or one is too long or holds a NUL character.
 
     DuckDB's names are the same in capitals and small letters.
     """
@@ -229,7 +229,7 @@ class File(Part):
 class Selection:
     """The SQL that gives columns of a part by role, and the frames that it names.
 
-    source: its FROM clause; empty where the part was loaded first, which has refused what is wrong.
+    source: its FROM clause; empty if the part was loaded first, which has refused what is wrong.
     """
 
     part: Part
@@ -298,7 +298,7 @@ def _with_folders(source: str, folders: Mapping[str, str | None]) -> str:
 def _cells(
     where: str, types: Mapping[str, str], text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect
 ) -> list[str]:
-    """The SQL of each role's cells; raises InputError where a type holds no ids, or no numbers."""
+    """The SQL of each role's cells; raises InputError if a type holds no ids, or no numbers."""
     for role, column in text.items():
         if role in IDS and not dialect.holds_ids(types[column]):
             raise InputError(f"{where}: {column} must hold ids as text or whole numbers, got {types[column]}")

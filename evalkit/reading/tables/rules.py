@@ -120,14 +120,14 @@ class Field:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is read as doubles."""
+        """True if it is read as doubles."""
         return any(rule.breaks for rule in self.rules)
 
     def checked(self, values: Any, part: Part | None, before: int | None = 0) -> Any:
-        """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN where one is empty.
+        """An Arrow array that keeps the rules: text as it is, doubles as numpy has them, NaN if one is empty.
 
-        before: rows of the part that came earlier; None where they have no numbers. Raises InputError for the first
-        value that breaks the first rule that any value breaks, and Refused where the part is not known.
+        before: rows of the part that came earlier; None if they have no numbers. Raises InputError for the first value
+        that breaks the first rule that any value breaks, and Refused where the part is not known.
         """
         if not self.is_number:
             if PRESENT in self.rules and values.null_count:
@@ -159,7 +159,7 @@ def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def doubles(values: Any) -> tuple[Floats, Bools]:
-    """An Arrow array of doubles as numpy, NaN where it is empty, and where that is."""
+    """An Arrow array of doubles as numpy, NaN if it is empty, and where that is."""
     if not values.null_count:
         return np.asarray(values), np.broadcast_to(np.False_, len(values))
     return values.to_numpy(zero_copy_only=False), _empty(values)

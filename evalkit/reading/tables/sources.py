@@ -56,7 +56,7 @@ class Located(NamedTuple):
 
 
 def located(path: str | Path) -> Located:
-    """Look for what a path, a folder or a glob pattern names; raises InputError where that is nothing."""
+    """Look for what a path, a folder or a glob pattern names; raises InputError if that is nothing."""
     text = str(path)
     if not text.strip():
         raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
@@ -114,7 +114,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _is_mark(path: Path, pattern: str = "") -> bool:
-    """Whether a file is hidden, or one that an engine leaves beside its data, such as _SUCCESS and _committed_1."""
+    """True if a file is hidden, or one that an engine leaves beside its data, such as _SUCCESS and _committed_1."""
     name = path.name
     return (name.startswith(".") and not Path(pattern).name.startswith(".")) or bool(MARK.fullmatch(name))
 
@@ -221,7 +221,7 @@ def naming_files(make: Callable[..., Made]) -> Callable[..., Made]:
 
 
 def _names(data: Any) -> list[str]:
-    """The files and Spark tables that an input names, as messages write them; none where one is missing."""
+    """The files and Spark tables that an input names, as messages write them; none if one is missing."""
     if isinstance(data, Mapping):
         return [name for table in data.values() for name in _names(table)]
     items = [item for item in _items(data) if isinstance(item, str | Path)]

@@ -28,7 +28,7 @@ NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
 
 def is_frame(data: Any) -> bool:
-    """Whether this is a Spark data frame; asked before the Arrow interface, which Spark's have too and pulls all."""
+    """True if this is a Spark data frame; asked before the Arrow interface, which Spark's have too and pulls all."""
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
@@ -46,7 +46,7 @@ class SparkTable(Part):
 
     @cached_property
     def counted(self) -> int:  # type: ignore[override]
-        """The number of rows; raises InputError where there is none."""
+        """The number of rows; raises InputError if there is none."""
         with asked(self.name):
             rows = self.frame.count()
         if not rows:
@@ -61,7 +61,7 @@ class SparkTable(Part):
     def whole(self) -> Any:
         """All columns and rows as an Arrow table, collected once: a second time they might come in another order.
 
-        Raises InputError where they are more than `most`.
+        Raises InputError if they are more than `most`.
         """
         if self.rows > self.most:
             raise columns.refused(self.name, "not_collected", rows=self.counted, most=self.most)

@@ -63,7 +63,7 @@ class Coded:
         return int(np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0])
 
     def other_than(self, classes: Collection[str]) -> tuple[int, str] | None:
-        """Row and text of the first that is none of these classes; None where all are."""
+        """Row and text of the first that is none of these classes; None if all are."""
         others = [name for name in self.names if name not in classes]
         return (row := self.first(*others), self.names[self.code[row]]) if others else None
 
@@ -206,7 +206,7 @@ class Block:
 
     @property
     def source(self) -> Source:
-        """The part's fingerprint; raises InputError where the file changed while it was read."""
+        """The part's fingerprint; raises InputError if the file changed while it was read."""
         return self.part.fingerprint(self.rows)
 
 
@@ -257,7 +257,7 @@ class Table:
         return pa.chunked_array([chunk.cast(pa.string()) for chunk in self.chunks(role)], pa.string())
 
     def texts(self, role: str) -> np.ndarray:
-        """A column of text as objects, None where it is empty; equal texts are one object."""
+        """A column of text as objects, None if it is empty; equal texts are one object."""
         code, texts = indexed(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
 
@@ -281,7 +281,7 @@ def read(parts: Sequence[Part], fields: Sequence[Fields]) -> Table:
 
 
 def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
-    """The error for an input of which one row a unit is held, and that has more of them."""
+    """The error for an input of which one row per unit is held, and that has more of them."""
     return refused(names(parts), "not_held", most=most, what=what)
 
 
@@ -300,7 +300,7 @@ def _lacks(part: Part, column: Field, other: Part) -> str:
 
 
 def block(part: Part, fields: Fields) -> Block:
-    """A part's columns by role, checked; raises InputError where there is no row, or a value breaks a rule."""
+    """A part's columns by role, checked; raises InputError if there is no row, or a value breaks a rule."""
     columns = part.load(*split(fields))
     rows = len(next(iter(columns.values())))
     if not rows:
@@ -319,7 +319,7 @@ BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 class Slice:
     """One group: the column, the value or range that its units share, and which units they are.
 
-    member: their mask, or where the rows are not at hand the number of the group. texts: the values in it.
+    member: their mask, or where the rows are not in memory the number of the group. texts: the values in it.
     """
 
     column: str
@@ -373,7 +373,7 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
 
 
 def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> list[Slice]:
-    """The slices of columns whose rows are not at hand, by their numbers: those of one column after the other.
+    """The slices of columns whose rows are not in memory, by their numbers: those of one column after the other.
 
     columns: of each its distinct `values`, and `of` each the number of its group.
     """

@@ -37,7 +37,7 @@ SECOND = ("0", "Q0")  # what the second field of TREC lines says
 
 
 def layout(first: list[str]) -> Layout | None:
-    """The layout that the fields of a first line have, None where it is neither.
+    """The layout that the fields of a first line have, None if it is neither.
 
     Six or more fields with numbers in the fourth and fifth make a run; four with a number last make judgements.
     """
@@ -47,7 +47,7 @@ def layout(first: list[str]) -> Layout | None:
 
 
 def first_line(path: Path) -> list[str]:
-    """The fields of the first line with content, split at white space; none where 64 KB hold no such line."""
+    """The fields of the first line with content, split at white space; none if 64 KB hold no such line."""
     return next(iter(first_lines(path)), [])
 
 
@@ -71,7 +71,7 @@ def layout_of_table(lines: list[list[str]]) -> Layout | None:
 
 
 def _counts(lines: list[list[str]]) -> bool:
-    """Whether lines are a query, an item and a rank that counts 1, 2, 3, … in each query."""
+    """True if lines are a query, an item and a rank that counts 1, 2, 3, … in each query."""
     if not all(len(parts) == 3 and _WHOLE.fullmatch(parts[2]) for parts in lines):
         return False
     rank, before, counted = 0, "", False
@@ -160,7 +160,7 @@ def _read_lines(data: bytes, shape: Layout, file: str) -> dict[str, Any]:
 
 
 def _has_blank(parts: list[str], shape: Layout) -> bool:
-    """Whether an id with a blank has shifted the fields; the tag of a run may hold blanks."""
+    """True if an id with a blank has shifted the fields; the tag of a run may hold blanks."""
     if shape is RUN:
         return not _WHOLE.fullmatch(parts[3]) or (len(parts) > 6 and _is_number(parts[5]))
     last = len(shape.fields)
