@@ -42,7 +42,8 @@ from evalkit.system import cached
 class Rule:
     """How the threshold is chosen.
 
-    fixed: a number that does not depend on the rows, else None. costs: the costs that the rule minimises, if it does.
+    fixed: the threshold if it does not depend on the rows, else None. costs: the costs that the rule minimises, if it
+    does.
     """
 
     text: str
@@ -51,7 +52,7 @@ class Rule:
     costs: Costs | None = None
 
     def at(self, c: Counts, to: Precision) -> float:
-        """The threshold for a table of scores that were stored in this precision."""
+        """The threshold for a table of scores, which were stored with the precision `to`."""
         return rules.rounded(self.choose(c), to)
 
 
@@ -101,9 +102,9 @@ TIMES = 10  # negatives, in the figure of another base rate where none is named
 class BinaryStudy(RowStudy):
     """The study of a table of labels and scores; the units are rows, or those that the parameter `unit` names.
 
-    positive, negative: the classes. positives: the number of positive rows, unweighted. outside, wrong: per system,
-    scores outside 0..1, and scores of 0 or 1 that are wrong. precision: the float type of each system's scores.
-    thresholds: of every system, by the rule, in this type; NaN if no threshold satisfies the rule.
+    positive, negative: the classes. positives: the number of positive rows, unweighted. outside, wrong: per system, the
+    number of scores outside 0..1, and of scores of 0 or 1 that are wrong. precision: the float type of each system's
+    scores. thresholds: of each system, by the rule, in this type; NaN if no threshold satisfies the rule.
     """
 
     rule: Rule
@@ -124,7 +125,7 @@ class BinaryStudy(RowStudy):
         return "Row by row" if self.data else ""
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
-        """The metric of a system on the rows that are members; undefined at a threshold that none reaches."""
+        """The metric of a system on the rows `member`; NaN if no threshold satisfies the rule."""
         if chosen.decided and np.isnan(self.thresholds[system]):
             level = self.settings.level
             return Known(chosen, Estimate(np.nan, np.nan, np.nan, level, len(self.account), methods.UNDEFINED))
@@ -132,7 +133,7 @@ class BinaryStudy(RowStudy):
 
     @property
     def rechosen(self) -> bool:  # type: ignore[override]
-        """True if a rule chooses the threshold, and again on bootstrap samples of the rows."""
+        """True if a rule chooses the threshold; it is then chosen again on each bootstrap sample."""
         return self.data is not None and self.rule.fixed is None
 
     def rows_in(self, block: Block, system: int) -> Rows:
@@ -150,7 +151,7 @@ class BinaryStudy(RowStudy):
 
     @property
     def base_rate(self) -> float:
-        """The share of positives, of the rows or of their weight."""
+        """The share of positive rows, by weight."""
         return float(counts.base_rate(self.table(self.systems[0])))
 
     @property
@@ -160,11 +161,11 @@ class BinaryStudy(RowStudy):
 
     @property
     def smaller(self) -> int:
-        """The rows of the smaller class."""
+        """The number of rows of the smaller class."""
         return min(self.positives, len(self.account) - self.positives)
 
     def chances(self, system: str) -> Counts:
-        """The counts of a system at its probabilities, which are finer than the thresholds of bins."""
+        """The counts of a system, with bins represented by a score within them, for metrics of probabilities."""
         return self._tables(system).chances
 
     @property
@@ -174,13 +175,13 @@ class BinaryStudy(RowStudy):
 
     @cached_property
     def binned(self) -> Mapping[str, Binned]:
-        """The tables of the systems whose scores share bins."""
+        """The tables of the systems whose distinct scores were pooled in bins."""
         tables = {name: self._tables(name) for name in self.systems}
         return {name: t for name, t in tables.items() if isinstance(t, Binned) and t.shared.any()}
 
     @cached_property
     def repeated(self) -> int | None:
-        """Rows whose label and scores another row has too; None if that is not known."""
+        """The number of rows with the same label and scores as another row; None if this is unknown."""
         if len(self.systems) == 1 and not self.weighted and not self.binned:
             c = self.table(self.systems[0])  # which counts them already
             return len(self.account) - int(np.count_nonzero(c.positive) + np.count_nonzero(c.negative))
@@ -208,12 +209,12 @@ class BinaryStudy(RowStudy):
 
     @property
     def banded(self) -> bool:
-        """True if curves have bands: a table says how rows vary, not how units or weighted rows do."""
+        """True if curves have confidence bands: from tables, only independent, unweighted rows can be resampled."""
         return self.plain or self.data is not None
 
     @property
     def bands_are(self) -> str:
-        """Where the bands of curves come from, in words."""
+        """How the bands of curves were computed, as text."""
         drawn = self.settings.limits.bands
         if self.banded:
             return f"pointwise: quantiles of {drawn} resamples at each place; the whole curve may leave them"
@@ -239,7 +240,7 @@ class BinaryStudy(RowStudy):
 
     @frame
     def decisions(self) -> Iterator[Row]:
-        """The four counts of every system at its threshold, and their mean cost."""
+        """The four counts of each system at its threshold, and the mean cost."""
         for name in self.order:
             c, t = self.table(name), self.thresholds[name]
             d = counts.at(c, t)
@@ -249,10 +250,10 @@ class BinaryStudy(RowStudy):
 
     @cached_property
     def sweep(self) -> pd.DataFrame:
-        """Precision, recall, F1, share predicted and mean cost of every system, from none predicted to all.
+        """Precision, recall, F1, share predicted and mean cost of each system over the thresholds.
 
-        Those of its thresholds that a picture needs, and among them the one that is used, the one of best F1 and the
-        one of least cost.
+        The thresholds are those that a figure needs, from none predicted positive to all, and among them the threshold
+        in use, that of the best F1, and that of the least cost.
         """
         frames = []
         for name in self.order:
@@ -274,7 +275,7 @@ class BinaryStudy(RowStudy):
 
     @frame
     def choices(self) -> Iterator[Row]:
-        """What each way to choose a threshold would choose for every system, and what that gives."""
+        """The threshold that each rule would choose for each system, and the metrics at it."""
         named: dict[str, Callable[[Counts], float]] = {
             f"used: {self.rule.text}": lambda c: np.nan,
             "best F1": curves.best_f,
@@ -309,7 +310,7 @@ class BinaryStudy(RowStudy):
         return {kind: score_curves.band(name, drawn, kind, level=level) for kind in kinds}
 
     def number_of(self, metric: Metric, system: str) -> dict[str, float]:
-        """A number of the page that is no metric of the table, with its limits; NaN if sums do not tell them."""
+        """A number of the page that is not in the table of metrics, with its limits; NaN if sums do not suffice."""
         statistic: Any = self.measure(Chosen(metric), system)
         if not self.banded:
             return {"value": statistic.value, "low": np.nan, "high": np.nan}
@@ -317,22 +318,22 @@ class BinaryStudy(RowStudy):
 
     @property
     def both_classes(self) -> bool:
-        """True if there is a curve to draw."""
+        """True if both classes occur, so that there are curves."""
         return 0 < self.positives < len(self.account)
 
     def curve(self, kind: str, change: Callable[[Counts], Counts] = lambda c: c) -> pd.DataFrame:
-        """The points of a kind of curve of every system: x, y, threshold. change: what becomes of the table first."""
+        """The points of one kind of curve for each system: x, y, threshold. change: applied to the table first."""
         tables = {name: change(self.table(name)) for name in self.order}
         return score_curves.curve(tables, kind)
 
     def recorded(self, kind: str) -> pd.DataFrame:
-        """Some points of a kind of curve of every system: all are exact, and between two it moves by a 40th at most."""
+        """Points of a kind of curve for each system; all are exact, and neighbours differ by at most 1/40."""
         return score_curves.curve(self.counts_by_system, kind, score_curves.RECORDED)
 
     def bands(self, kind: str, systems: Sequence[str] | None = None) -> pd.DataFrame | None:
-        """Pointwise limits of a kind of curve of systems on a grid; None if nothing was resampled.
+        """Pointwise limits of a kind of curve on a grid; None if there was no resampling.
 
-        systems: None: all, best first.
+        systems: None for all, best first.
         """
         every = [self._bands_of(name) for name in (self.order if systems is None else systems)]
         frames = [bands[kind] for bands in every if bands]
@@ -340,12 +341,12 @@ class BinaryStudy(RowStudy):
 
     @cached_property
     def crossings(self) -> pd.DataFrame:
-        """For every pair of the family, where along x two curves of a kind cross; who lies above where they do not."""
+        """For each pair of the family the x at which its curves of a kind cross, or else which system is above."""
         return score_curves.crossings(self.counts_by_system, self.pairs)
 
     @property
     def other_rate(self) -> float:
-        """The other base rate: the one that was named, or that of ten times the negatives."""
+        """The other base rate: `prevalence`, or the one with ten times as many negatives."""
         c = self.table(self.order[0])
         return self.p.prevalence or c.positives / (c.positives + TIMES * c.negatives)
 
@@ -359,7 +360,7 @@ class BinaryStudy(RowStudy):
 
     @frame
     def gains(self) -> Iterator[Row]:
-        """Recall, lift and precision among the highest scores, a tie at the border taken in parts."""
+        """Recall, lift and precision among the highest scores; a tie at the cut-off is split in proportion."""
         for name in self.order:
             for depth in DEPTHS:
                 top = curves.at_depth(self.table(name), depth * self.table(name).total)
@@ -370,12 +371,12 @@ class BinaryStudy(RowStudy):
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
-        """Share of positives by tenths of the score, its Wilson limits where rows are plain, and rows of each."""
+        """Share of positives and number of rows by tenths of the score, with Wilson limits if rows are plain."""
         return self.tenths_of(self._chances)
 
     @cached_property
     def isotonic(self) -> Reliability:
-        """The reliability of every system without bins."""
+        """The reliability of each system by isotonic regression, without bins."""
         return self.isotonic_of(self._chances, 6, Fine())
 
     @property
@@ -384,10 +385,10 @@ class BinaryStudy(RowStudy):
 
     @frame
     def calibration(self) -> Iterator[Row]:
-        """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of every system.
+        """Brier = miscalibration − discrimination + uncertainty, ECE and mean error of each system.
 
-        The two errors, which are above 0 in every sample, have no limits, but what perfect calibration would show and
-        the p of the test of it. Discrimination has neither: it is as much too large.
+        Miscalibration and ECE are above 0 in every sample, so instead of limits they have the value expected under
+        perfect calibration and the p-value of a test of it. Discrimination is overestimated likewise and has neither.
         """
         errors: Errors = {"miscalibration": calibration.miscalibration, "ece_10": calibration.ece_10}
         for name in self.order:
@@ -406,7 +407,11 @@ class BinaryStudy(RowStudy):
                 yield {"system": name, "part": part} | row | {"expected": perfect.expected, "p": perfect.p}
 
     def loss(self, chosen: Chosen, name: str) -> dict[str, float]:
-        """A mean loss with its limits; of one that was not read those of the table, none of units or weights."""
+        """A mean loss with its limits.
+
+        A loss that is no metric of the report is computed from the table of scores; it has no limits if rows are
+        clustered or weighted.
+        """
         if self.data or chosen in self.settings.metrics:
             e = self.estimate(chosen, name)
         else:
@@ -415,7 +420,7 @@ class BinaryStudy(RowStudy):
         return {"value": e.value, "low": low, "high": high}
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of a constant score, the base rate; at a threshold that of always predicting the larger class."""
+        """The metric of a constant score (the base rate); at a threshold, of always predicting the larger class."""
         c = self.table(self.systems[0])
         score, threshold = self.base_rate, -np.inf if c.positives > c.negatives else np.inf
         if not chosen.base.metric.tabled and self.data is None:
@@ -431,7 +436,7 @@ class BinaryStudy(RowStudy):
         return chosen.at(Counts(one, positives, negatives, c.positives, c.negatives))
 
     def clipped(self, system: str) -> int:
-        """Rows whose probability log loss clips."""
+        """The number of rows whose probability is clipped by log loss."""
         return int(calibration.clipped(self.chances(system)))
 
 

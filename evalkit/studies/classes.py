@@ -44,7 +44,7 @@ BARS = 20
 
 @dataclass(frozen=True)
 class Choice:
-    """The rule by which classes are chosen for a figure: its name, and the number of a table; the largest are drawn."""
+    """The rule by which classes are chosen for a figure: its name, and a function of a table; the largest are drawn."""
 
     words: str
     of: Callable[[Counts], float]
@@ -55,14 +55,14 @@ SIZE = Choice("most rows", lambda c: float(c.positives))
 
 
 def kept(names: Sequence[str], every: Iterable[Counts], by: Choice) -> dict[str, Counts]:
-    """The tables of at most half a dozen classes, in their order; a class that all rows or none have is left out."""
+    """The tables of at most half a dozen classes, in their order, without classes that all rows or none have."""
     ranked = ((by.of(c), -i, c) for i, c in enumerate(every) if 0 < c.positives < c.total)
     largest = nlargest(MOST, ranked, key=lambda row: row[:2])
     return {names[-i]: c for _, i, c in sorted(largest, key=lambda row: -row[1])}
 
 
 def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposition, float]]:
-    """The Brier score of each table taken apart, and its calibration slope."""
+    """The decomposition of each table's Brier score, and its calibration slope."""
     return {name: (calibration.decompose(c), calibration.slope(c)) for name, c in tables.items()}
 
 
@@ -83,20 +83,20 @@ class EachStudy(RowStudy):
 
     @cached_property
     def sizes(self) -> Ints:
-        """The rows of each class, or those on which each label is true."""
+        """The number of rows of each class, or on which each label is true."""
         sizes: Ints = self.measured.sizes()
         return sizes
 
     @property
     def rows_by_name(self) -> dict[str, int]:
-        """The same by the name of the class or label."""
+        """The number of rows by the name of the class or label."""
         return dict(zip(self.names, self.sizes.tolist(), strict=True))
 
     # Tables of scores
 
     @cached_property
     def drawn(self) -> list[tuple[str, Counts]]:
-        """The leader's table of each class or label that has a curve, the eight of most rows, in their order."""
+        """The leader's table of each class or label whose curve is drawn: the eight with most rows, in their order."""
         size, weight = self.sizes, self.measured.weights
         several = [c for c in range(len(self.names)) if 0 < size[c] < len(self.account)]
         largest = sorted(sorted(several, key=lambda c: -weight[c])[:DRAWN])
@@ -104,26 +104,26 @@ class EachStudy(RowStudy):
 
     @cached_property
     def one_by_one(self) -> dict[str, Counts]:
-        """The leader's table of each against the rest, of at most half a dozen."""
+        """The leader's table of each class against the rest, for at most half a dozen classes."""
         every = (self.measured.table(self.leader, c) for c in range(len(self.names)))
         return kept(self.names, every, self.chosen_by)
 
     def curve(self, kind: str) -> pd.DataFrame:
-        """The leader's curve of each against the rest: x, y and the class or label as `system`."""
+        """The leader's curve of each class against the rest: x, y and the class or label as `system`."""
         return score_curves.curve(dict(self.drawn), kind)
 
     @property
     def chosen_by(self) -> Choice:
-        """By what they are chosen."""
+        """The rule by which classes are chosen for figures."""
         return CALIBRATION if self.probabilities else SIZE
 
     @cached_property
     def each_reliability(self) -> Reliability:
-        """Their reliability without bins."""
+        """The reliability of each class by isotonic regression, without bins."""
         return self.isotonic_of(self.one_by_one, 7, SMALL)
 
     def estimated(self, of: Any) -> Estimate:
-        """A number of the page that is no metric of the table, with its limits."""
+        """A number of the page that is not in the table of metrics, with its limits."""
         return inference.estimate(of, self.inference_options(1))
 
 
@@ -131,7 +131,7 @@ Of = Callable[[Rows], Bools]  # which of the rows
 
 
 def among(member: Of, hit: Of) -> Callable[[Rows], Rows]:
-    """Hits among some of the rows."""
+    """A metric: the share of hits among the rows `member`."""
     return lambda rows: Rows(member(rows), decision=hit(rows), weight=rows.weight, unit=rows.unit)
 
 
@@ -159,7 +159,7 @@ class ClassesStudy(EachStudy):
     scored: bool
 
     def rows_in(self, block: Block, system: int) -> Rows:
-        """The rows of a block as a system speaks of them."""
+        """The rows of a block with the predictions of a system."""
         first = self.measured.first
         return replace(class_rows(first.decided(first.told(block)), system), weight=block.weight)
 
@@ -167,33 +167,33 @@ class ClassesStudy(EachStudy):
 
     @cached_property
     def one_by_one(self) -> dict[str, Counts]:
-        """The leader's table of each class against the rest, of at most half a dozen classes; none without scores."""
+        """The leader's table of each class against the rest, for at most half a dozen classes; empty without scores."""
         return super().one_by_one if self.scored else {}
 
     @cached_property
     def top_label(self) -> dict[str, Counts]:
-        """Right or wrong by the score of the predicted class, of every system, best first."""
+        """For each system, best first, the table of right and wrong predictions by the score of the predicted class."""
         return {name: self.measured.top(name) for name in self.order}
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of the largest class for every row; its probabilities are the shares of the classes."""
+        """The metric of predicting the largest class for every row, with the shares of the classes as probabilities."""
         return chosen.value(self.measured.constant(self.shares))
 
     # Numbers of classes
 
     @property
     def shares(self) -> Floats:
-        """The share of every class in the rows, or in their weight."""
+        """The share of each class in the rows, by weight."""
         weight = self.measured.weights
         return weight / weight.sum()
 
     def share_of(self, name: str, member: Of, hit: Of) -> Estimate:
-        """Hits among some of the rows of a system, with limits."""
+        """The share of hits among some rows of a system, with limits."""
         return self.estimated(self.measured.derived(SHARE, name, among(member, hit)))
 
     @frame
     def by_class(self) -> Iterator[Row]:
-        """Rows, predictions, precision, recall, F1 of every class and system; with scores AUC, average precision."""
+        """Rows, predictions, precision, recall, F1 by class and system; with scores also AUC and average precision."""
         for name in self.order:
             said = self.measured.said(name).tolist()
             for c, (label, n) in enumerate(self.rows_by_name.items()):
@@ -211,7 +211,7 @@ class ClassesStudy(EachStudy):
 
     @property
     def weakest(self) -> Weakest | None:
-        """The leader's class with the lowest recall, and what its rows are most often predicted as."""
+        """The leader's class with the lowest recall, and the class that its rows are most often predicted as."""
         weakest = Weakest.of("class", self.by_class[self.by_class["system"] == self.leader])
         if weakest is None:
             return None
@@ -223,7 +223,7 @@ class ClassesStudy(EachStudy):
     # Pictures' data
 
     def bands(self, kind: str) -> pd.DataFrame | None:
-        """Pointwise limits of these curves; none if rows cluster or carry weights, or there is no curve."""
+        """Pointwise limits of these curves; none if rows are clustered or weighted, or there is no curve."""
         if not self.plain or not self.drawn:
             return None
         frames = []
@@ -234,7 +234,7 @@ class ClassesStudy(EachStudy):
 
     @cached_property
     def confused(self) -> pd.DataFrame:
-        """The leader's most frequent mistakes: actual, predicted, rows, share of the actual class with limits."""
+        """The leader's most frequent mistakes: actual, predicted, rows, and share of the actual class with limits."""
         table = np.array(self.measured.confusion(self.leader).table)
         np.fill_diagonal(table, 0)
         order = np.argsort(-table, axis=None, kind="stable")[:PAIRS]
@@ -249,7 +249,7 @@ class ClassesStudy(EachStudy):
 
     @frame
     def covered(self) -> Iterator[Row]:
-        """Share of rows predicted into classes whose precision reaches the target, of every system, with limits."""
+        """Share of rows predicted as classes whose precision reaches the target, by system, with limits."""
         for name in self.order:
             table = self.measured.confusion(name)
             enough = labels.coverage_by_class(table, self.target) > 0
@@ -261,7 +261,7 @@ class ClassesStudy(EachStudy):
 
     @frame
     def tops(self) -> Iterator[Row]:
-        """How often the actual class is among the k highest scores."""
+        """The share of rows whose actual class is among the k highest scores."""
         for name in self.order:
             for k in (k for k in TOPS if k <= len(self.names)):
                 e = self.estimate(lookup.find(f"top@{k}", "classes"), name)
@@ -269,17 +269,17 @@ class ClassesStudy(EachStudy):
 
     @cached_property
     def reliability(self) -> pd.DataFrame:
-        """Share of right predictions by tenths of their score, with Wilson limits where rows are plain."""
+        """Share of right predictions by tenths of their score, with Wilson limits if rows are plain."""
         return self.tenths_of(self.top_label)
 
     @cached_property
     def isotonic(self) -> Reliability:
-        """The reliability of the score of the predicted class, of every system, without bins."""
+        """The reliability of the score of the predicted class by isotonic regression, for each system."""
         return self.isotonic_of(self.top_label, 6, Fine())
 
     @frame
     def calibration(self) -> Iterator[Row]:
-        """Mean score of the predicted class against how often it is right, and the top-label ECE, of every system."""
+        """Mean score of the predicted class, how often it is right, and the top-label ECE, by system."""
         for name in self.order:
             c = self.top_label[name]
             right = with_limits({"right": self.estimate(lookup.find("accuracy", "classes"), name)})
@@ -308,7 +308,7 @@ def _called(c: int) -> Of:
 
 
 def asked(p: Classification, systems: tuple[str, ...], limits: Limits, *, scored: bool, outside: str) -> Settings:
-    """What the parameters ask. outside: says of a score that is no probability what and where it is, else ""."""
+    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there is none."""
     columns = dict.fromkeys(("scores", "probabilities"), "p_<class> columns, the table has none")
     lacks = ({"probabilities": f"probabilities, {outside}"} if outside else {}) if scored else columns
     chosen = lookup.possible(p.metrics, "classes", METRICS, lacks)
@@ -343,7 +343,7 @@ def _study(
 
 
 def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> ClassesStudy:
-    """The study of a table that is read once or twice. Raises ParameterError for a metric that needs the rows."""
+    """The study of a table that is read once or twice. Raises ParameterError if a metric needs the rows in memory."""
     settings = asked(p, of.table.systems, limits, scored=of.scored, outside=of.outside)
     for chosen in settings.metrics:
         if not chosen.base.metric.tabled:

@@ -63,17 +63,17 @@ class Asked:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """What is asked of decisions."""
+        """The rule of the threshold and the costs, as fields of the study."""
         return {"rule": self.rule, "costs": self.costs}
 
     def redraw(self, rows: Rows) -> Callable[[], Counts] | None:
-        """What is decided on bootstrap samples, which are those of all systems; None at a threshold that is fixed."""
+        """A function to the counts on bootstrap samples, the same for all systems; None if the threshold is fixed."""
         drawn: Any = {"rng": study.random(self.settings.seed, 7), "samples": self.settings.limits.bands}
         return None if self.rule.fixed is not None else cache(partial(redrawn, rows, self.rule.choose, **drawn))
 
 
 def asked(systems: tuple[str, ...], outside: str, p: Classification, limits: Limits) -> Asked:
-    """The parameters, checked. outside: says of a score that is no probability what and where it is, else ""."""
+    """The parameters, checked. outside: describes a score outside 0..1 and its place, "" if there is none."""
     lacks = {"probabilities": f"probabilities, {outside}"} if outside else {}
     lacks |= {} if p.unit else {"scores of units": OF_UNITS}
     chosen = lookup.possible(p.metrics, "counts", (*ORDER, *AT), lacks)
@@ -114,7 +114,7 @@ def binary_of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) ->
 
 
 def binary_of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
-    """The study of a table that is read twice: what moves a metric depends on all scores."""
+    """The study of a table that is read twice: influence values depend on all scores."""
     t = of.table
     a = asked(t.systems, of.outside, p, limits)
     within = [chosen for chosen in a.settings.metrics if chosen in WITHIN]
@@ -190,7 +190,7 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 
 @dataclass(frozen=True)
 class ByKind:
-    """The studies of one kind of table. idle: parameters that do not apply to it -> the kinds that they are for."""
+    """The studies of one kind of table. idle: parameters that do not apply to it -> the kinds that they apply to."""
 
     of_rows: Callable[[Any, Classification, Limits], RowStudy]
     of_blocks: Callable[[Any, Classification, Limits], RowStudy]
@@ -260,7 +260,7 @@ def rarely_positive(study: BinaryStudy) -> bool:
 
 
 class Miscalibration(Enum):
-    """A form of miscalibration: a coefficient of logistic recalibration, and on which side of calibration it lies."""
+    """A form of miscalibration: a coefficient of logistic recalibration, and the side on which it deviates."""
 
     OVERCONFIDENT = "slope", "below"
     UNDERCONFIDENT = "slope", "above"
@@ -272,7 +272,7 @@ CALIBRATED = {"slope": 1.0, "intercept": 0.0}
 
 
 def miscalibrated(study: BinaryStudy) -> tuple[dict[Miscalibration, list[str]], list[str]]:
-    """The systems by how their probabilities are wrong, and those whose intervals hold both values of calibration."""
+    """The systems by form of miscalibration, and those whose intervals contain both values of perfect calibration."""
     rows = study.calibration[study.calibration["part"].isin(CALIBRATED)].dropna(subset=["low", "high"])
     wrong: dict[Miscalibration, list[str]] = {}
     for row in rows.itertuples():
@@ -289,7 +289,10 @@ def reversed_scores(study: BinaryStudy) -> dict[str, float]:
 
 
 def within_units(study: BinaryStudy) -> Comparison | None:
-    """The leader's AUC of all rows − that within units (GAUC), the rows in units; None if these are not in memory."""
+    """The leader's AUC over all rows − its AUC within units (GAUC), clustered by unit.
+
+    None if no unit is named, or the rows are not in memory.
+    """
     if study.settings.unit is None or study.blocks is not None:
         return None
     pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (ROC_AUC, GAUC))
@@ -303,14 +306,14 @@ def area_within_units(study: BinaryStudy) -> float:
 
 
 def clipped(study: BinaryStudy) -> dict[str, int]:
-    """The rows of each system whose probability log loss clips, without zeros; none if it is not asked for."""
+    """By system the number of rows, if any, whose probability log loss clips; empty if log loss is not asked for."""
     if LOG_LOSS not in study.settings.metrics:
         return {}
     return {name: n for name in study.order if (n := study.clipped(name))}
 
 
 def unforeseen(study: BinaryStudy) -> dict[str, float]:
-    """The share of each system's log loss in rows that it gave hardly a chance, where that is much of it."""
+    """By system the share of log loss from rows with an outcome that it gave almost no probability, if it is large."""
     if LOG_LOSS not in study.settings.metrics:
         return {}
     shares = {name: calibration.unforeseen(study.chances(name), HARDLY) for name in study.order}
@@ -325,9 +328,9 @@ MANY = 0.2  # the share of repeated rows above which they are warned of, unless 
 
 
 def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
-    """Rows whose label and scores another row has too, 0 if they are a hundredth or less; distinct scores if few.
+    """Rows with the same label and scores as another row (0 if at most 1 %); distinct scores if few.
 
-    Last whether the rows may be duplicates: they are many, and scores are not few.
+    Last, True if they may be duplicates: there are many, and the number of distinct scores is not small.
     """
     rows, n = len(study.account), study.repeated or 0
     values = [distinct_scores(study, name) for name in study.order]
@@ -337,9 +340,9 @@ def repeated(study: BinaryStudy) -> tuple[int, int, bool]:
 
 
 def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
-    """Of systems whose scores are counted in bins, the most that this changes each metric; NaN if nothing bounds it.
+    """For systems with scores in bins, the most that this changes each metric; NaN if no bound is known.
 
-    Left out are metrics that a threshold decides and means of losses, which are exact.
+    Metrics at a threshold and means of losses are exact and left out.
     """
     kinds = {chosen: chosen.base.metric.kind for chosen in study.settings.metrics}
     moved = [chosen for chosen, kind in kinds.items() if isinstance(kind, Curve) and not kind.decided]
@@ -350,7 +353,7 @@ def binned(study: BinaryStudy) -> dict[str, dict[str, float]]:
 
 
 def power_of_ten(value: float) -> float:
-    """A power of ten that is not smaller; 1e-16 for 0.
+    """The smallest power of ten that is not below the value; 1e-16 for 0.
 
     >>> power_of_ten(0.002)
     0.01
@@ -361,7 +364,7 @@ def power_of_ten(value: float) -> float:
 
 
 def distinct_scores(study: BinaryStudy, name: str) -> int | None:
-    """The number of distinct scores of a system, None if they are binned."""
+    """The number of distinct scores of a system, None if they were pooled in bins."""
     return None if name in study.binned else len(study.table(name).threshold)
 
 
@@ -380,7 +383,7 @@ def areas(study: BinaryStudy) -> dict[str, tuple[float, float]]:
 
 @framed
 def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
-    """Where the threshold of each system lies on its curve: system, x, y; kind: roc or pr."""
+    """The point of each system's threshold on its curve: system, x, y; kind: roc or pr."""
     for name, c in study.counts_by_system.items():
         d = counts.at(c, study.thresholds[name])
         x, y = (counts.false_positive_rate, counts.recall) if kind == "roc" else (counts.recall, counts.precision)
@@ -389,14 +392,14 @@ def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
 
 @framed
 def break_even(study: BinaryStudy) -> Iterator[Row]:
-    """Where precision equals recall on the curve of each system: system, x, y."""
+    """The point on each system's curve where precision equals recall: system, x, y."""
     for name, c in study.counts_by_system.items():
         value = float(curves.break_even(c))
         yield {"system": name, "x": value, "y": value}
 
 
 def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
-    """The curves if the base rate were another."""
+    """The curves at the other base rate."""
     return study.curve(kind, lambda c: curves.at_base_rate(c, study.other_rate))
 
 
@@ -408,29 +411,29 @@ def used_costs(study: BinaryStudy) -> pd.DataFrame:
 
 
 def never_predicted(study: ClassesStudy) -> dict[str, list[str]]:
-    """The classes that occur and that a system never predicts, by system."""
+    """By system the classes that occur but are never predicted."""
     never = {name: (study.sizes > 0) & (study.measured.said(name) == 0) for name in study.systems}
     return {name: list(compress(study.names, lacks)) for name, lacks in never.items() if lacks.any()}
 
 
 def not_highest(study: ClassesStudy) -> dict[str, int]:
-    """Rows whose predicted class, which a column says, has not the highest score, by system, without zeros."""
+    """By system the number of rows, if any, whose predicted class (from a column) does not have the highest score."""
     return {name: rows for name in study.systems if study.scored and (rows := study.measured.lower(name))}
 
 
 def unnormalised(study: ClassesStudy) -> dict[str, float]:
-    """The systems whose probabilities do not add up to 1, and by how much they are off at most."""
+    """The systems whose probabilities do not add up to 1, and the largest deviation."""
     return {name: off for name in study.systems if (off := study.measured.off(name)) > NORMAL}
 
 
 def incomplete_slices(study: ClassesStudy) -> list[str]:
-    """The slices that lack a class which other rows have."""
+    """The slices without any row of some class."""
     several = np.count_nonzero(study.sizes)
     return [f"{p.column} {p.label}" for p in study.slices if np.count_nonzero(study.measured.sizes(p.member)) < several]
 
 
 def worst_mistake(study: ClassesStudy) -> tuple[str, str, float] | None:
-    """The most frequent mistake of the leader: the actual class, the predicted one, and the weight of such rows."""
+    """The most frequent mistake of the leader: actual class, predicted class, and the weight of these rows."""
     table = study.measured.confusion(study.leader).table
     wrong = np.where(np.eye(len(table), dtype=bool), -1, table)
     i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)

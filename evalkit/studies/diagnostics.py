@@ -37,36 +37,36 @@ def alpha(study: Study) -> float:
 
 
 def beyond(level: float) -> float:
-    """1 − level, without the last bits of the subtraction."""
+    """1 − level, without rounding error in the last bits."""
     return round(1 - level, 12)
 
 
 def covered(study: Study, several: int) -> float:
-    """How often the interval of the highest of so many values contains the true one, if all are equal and independent.
+    """How often the interval of the best of `several` values contains its true value, if all are equal and independent.
 
-    Where they are correlated, as of the same units, more often.
+    If they are positively correlated, for example computed on the same units, this happens more often.
     """
     return float((1 - alpha(study) / 2) ** several)
 
 
 def equivalence_level(study: Study) -> float:
-    """The level of the interval that two one-sided tests stand on."""
+    """The level of the interval that is used for the two one-sided tests."""
     return round(2 * study.settings.level - 1, 12)
 
 
 def usual(estimates: pd.DataFrame) -> np.ndarray:
-    """Which estimates have the interval method that most systems have for their metric."""
+    """A mask: the estimates whose interval method is the one that most systems have for their metric."""
     counts = estimates.groupby(["metric", "method"], sort=False).size()
     return pd.MultiIndex.from_frame(estimates[["metric", "method"]]).isin(counts.groupby("metric").idxmax())
 
 
 def tested(slices: pd.DataFrame) -> int:
-    """How many slices have a test."""
+    """The number of slices that have a test."""
     return int(slices.groupby(["segment", "slice"])["adjusted"].count().gt(0).sum())
 
 
 def most_units(study: Study) -> int:
-    """The units of the estimate that is over most of them."""
+    """The largest number of units of any estimate."""
     return int(study.estimates["n"].max())
 
 
@@ -79,15 +79,15 @@ def best_value(study: Study, label: str) -> float:
 
 @cached
 def constant(study: Study, chosen: Chosen) -> float:
-    """The best value of a metric that a prediction equal for every row reaches; NaN if nothing is predicted."""
+    """The best value of a metric that a constant prediction reaches; NaN if nothing is predicted."""
     sign = 1 if chosen.metric.best == "high" else -1
     return max((of(chosen) for of in study.constants), key=lambda value: sign * value)
 
 
 def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
-    """The metrics by which a constant prediction is better than systems: its value, and theirs.
+    """The metrics by which a constant prediction is better than some systems: its value, and theirs.
 
-    Without metrics of which a constant reaches the best value, such as specificity.
+    Metrics that a constant prediction can bring to their best value, such as specificity, are left out.
     """
     metrics: dict[str, tuple[float, dict[str, float]]] = {}
     for chosen in study.directed:
@@ -102,7 +102,7 @@ def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
 
 
 def few_rows(rows: Mapping[str, int]) -> dict[str, int]:
-    """The classes or labels that have some rows, but few.
+    """The classes or labels with some rows, but too few, and their number.
 
     >>> few_rows({"a": 90, "b": 4, "c": 0})
     {'b': 4}
@@ -111,12 +111,12 @@ def few_rows(rows: Mapping[str, int]) -> dict[str, int]:
 
 
 def moved_by_ties(estimate: Mapping[str, float]) -> bool:
-    """True if the order of tied items moves an estimate visibly."""
+    """True if the order of tied items visibly changes an estimate."""
     return estimate.get("best_ties", 0.0) - estimate.get("worst_ties", 0.0) > VISIBLE
 
 
 def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
-    """How many are above 0, 0 and below.
+    """The numbers of differences above 0, equal to 0, and below 0.
 
     >>> sides(np.array([1.0, 0.0, -1.0, 2.0]))
     (2, 1, 1)
@@ -135,17 +135,17 @@ class Skew:
 
     @property
     def wanted(self) -> int:
-        """The units that a normal mean wants."""
+        """The number of units that a normal approximation of the mean needs."""
         return int(COCHRAN * self.skewness**2)
 
     @property
     def far(self) -> bool:
-        """True if the units are much too few."""
+        """True if there are far too few units."""
         return self.units < FAR * self.skewness**2
 
 
 def contrary(study: Study) -> pd.DataFrame:
-    """Comparisons by other metrics in which the first system is worse, of pairs where it is not by the primary one.
+    """Comparisons by other metrics that contradict the primary one: there the first system of the pair is worse.
 
     deciding: the pair's verdict by the primary metric.
     """
@@ -159,7 +159,7 @@ def contrary(study: Study) -> pd.DataFrame:
 
 @cached
 def skew(study: Study) -> Skew | None:
-    """The most skewed comparison by sign flips, which need symmetry, where it has too few units for a normal mean."""
+    """The most skewed comparison by sign flips (which assume symmetry), if it has too few units for a normal mean."""
     several = (skew for chosen in study.directed for skew in _skews(study, chosen))
     known = [skew for skew in several if skew.units < skew.wanted]
     return max(known, key=lambda skew: skew.skewness**2 / skew.units, default=None)
@@ -178,12 +178,12 @@ def _skews(study: Study, chosen: Chosen) -> Iterator[Skew]:
 
 
 def small_slices(study: Study) -> list[str]:
-    """The slices of fewer than `FEW` units."""
+    """The slices with fewer than `FEW` units."""
     return [name for name, part in _slices(study) if part["n"].max() < FEW]
 
 
 def untestable_slices(study: Study) -> list[str]:
-    """The slices of so few units that no difference could be significant: their interval has no end."""
+    """The slices with so few units that no difference could be significant: the limits are infinite."""
     if "difference" not in study.by_segment:
         return []
     limits = ["difference_low", "difference_high"]
@@ -191,7 +191,7 @@ def untestable_slices(study: Study) -> list[str]:
 
 
 def flat_slices(study: Study) -> list[str]:
-    """The slices of which an interval, of a value or of the difference, has no width: all units are equal there."""
+    """The slices in which an interval has no width because all units are equal."""
     limits = [("low", "high"), ("difference_low", "difference_high")]
     known = [(low, high) for low, high in limits if low in study.by_segment]
     return [name for name, part in _slices(study) if any((part[low] == part[high]).any() for low, high in known)]
@@ -208,7 +208,7 @@ def _slices(study: Study) -> list:
 
 @dataclass(frozen=True)
 class Rounded:
-    """A threshold rounded to the precision of some systems' scores. everywhere: True if all systems have it."""
+    """A threshold rounded to the precision of some systems' scores. everywhere: True if these are all systems."""
 
     value: float
     stored: Precision
@@ -237,7 +237,7 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
 
 
 def best_two(study: Study) -> pd.DataFrame:
-    """With a baseline the two best other systems, compared outside the family: p times the number of their pairs."""
+    """With a baseline, the two best other systems, compared outside the family: p times the number of their pairs."""
     others = [name for name in study.order if name != study.settings.baseline]
     if study.settings.baseline not in study.order or len(others) < 2 or not len(study.headline):
         return pd.DataFrame()
@@ -251,19 +251,19 @@ def best_two(study: Study) -> pd.DataFrame:
 
 
 def as_good(study: Study) -> list[str]:
-    """The other systems of the first screen with the leader's value of the metric that decides, to 12 digits."""
+    """The other systems of the first screen whose primary metric equals the leader's, to 12 digits."""
     value = {name: f"{deciding(study, name)['value']:.12g}" for name in study.order}
     return [name for name in study.headline["second"] if value[name] == value[study.leader]]
 
 
 def deciding(study: Study, system: str) -> pd.Series:
-    """A system's estimate of the metric that decides."""
+    """A system's estimate of the primary metric."""
     frame = study.estimates
     return frame[(frame["metric"] == study.primary.label) & (frame["system"] == system)].iloc[0]
 
 
 def turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A comparison the other way round: of the second system with the first."""
+    """A comparison with its two systems swapped."""
     words = {"first": row["second"], "second": row["first"], "verdict": TURNED.get(row["verdict"], row["verdict"])}
     ends = {"difference": -row["difference"], "low": -row["high"], "high": -row["low"]}
     lifts = {"lift": "lift", "lift_low": "lift_high", "lift_high": "lift_low"} if "lift" in row else {}
@@ -342,7 +342,7 @@ def complete(sides: Sequence[OfUnits]) -> Floats:
 
 
 def least_p(units: int) -> float:
-    """The smallest p of an exact two-sided sign-flip test on so many units."""
+    """The smallest p-value that an exact two-sided sign-flip test on this many units can have."""
     return 2.0 ** (1 - units)
 
 
@@ -350,7 +350,7 @@ LITTLE = 40  # systems times units below which the χ² of Friedman's test is no
 
 
 def rough_ranks(systems: int, units: int) -> bool:
-    """True if the χ² of Friedman's test is no approximation."""
+    """True if the χ² approximation of Friedman's test is poor."""
     return systems * units < LITTLE
 
 

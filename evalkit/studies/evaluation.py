@@ -30,7 +30,10 @@ def question(study: Significance) -> str:
 
 
 def drawn(study: Significance) -> str:
-    """The metric whose draws the input holds: the primary one, or the one that it is computed from; "" if none has."""
+    """The name of the metric whose draws (repeated trials) the input holds; "" if there is none.
+
+    It is the primary metric, or the one that the primary metric is computed from.
+    """
     metric = study.primary.label
     metric = metric if (metric, study.systems[0]) in study.data.draws else study.data.source
     several = any(of.several for (name, _), of in study.data.draws.items() if name == metric)

@@ -72,13 +72,14 @@ class Experiment(Study):
         return unit_noun(self.table.columns["user"], "user") if "user" in self.table.columns else "row"
 
     def adjusted_for(self, chosen: Chosen) -> str:
-        """The column from before the experiment, of the mean that it can adjust."""
+        """The column from before the experiment by which a mean can be adjusted."""
         return self.p.before or "" if chosen == self.plain else ""
 
     def compared(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[OfUnits, OfUnits]:
-        """The metric in two arms, less what a column from before the experiment predicts of it (CUPED).
+        """The metric in two arms, adjusted by a column from before the experiment if one is named (CUPED).
 
-        Both have one mean of that column taken out, so that the values keep their level, and with it the lift.
+        The same mean of that column is subtracted in both arms, so that the level of the values, and with it the lift,
+        is kept.
         """
         first, second = super().compared(chosen, pair, member)
         if not (name := self.adjusted_for(chosen)) or min(first.n, second.n) < 2:
@@ -90,13 +91,13 @@ class Experiment(Study):
 
     @study.once
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """first − second; CUPED where a column from before the experiment was named."""
+        """first − second, by CUPED if a column from before the experiment was named."""
         c = super().compare(chosen, pair, member)
         before = self.adjusted_for(chosen)
         return replace(c, method=f"{c.method} after CUPED with {before}") if before else c
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The lift, first over second − 1, with its interval, and the difference that would show."""
+        """The lift, first / second − 1, with its interval, and the detectable difference."""
         c = inference.lift(*self.compared(chosen, pair), self.inference_options(2))
         return study.with_limits({"lift": c.difference}) | {"detectable": self.would_show(chosen, pair)}
 
@@ -104,16 +105,16 @@ class Experiment(Study):
 
     @cached_property
     def plain(self) -> Chosen | None:
-        """The first mean that is no proportion, else the first proportion: what can be capped, stratified, adjusted."""
+        """The first mean that is no proportion, or else the first proportion, before capping and adjustment."""
         means = [chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)]
         return next((mean for mean in means if not isinstance(mean.metric.kind, Proportion)), next(iter(means), None))
 
     @frame
     def adjustments(self) -> Iterator[Row]:
-        """The headline pair's difference as it is, with CUPED, stratified and capped; one row a way to measure it.
+        """The headline pair's difference, unadjusted, with CUPED, stratified and capped; one row per method.
 
-        Columns: way, estimand, difference, low, high, p, n, users (the share of users that would give an interval as
-        narrow).
+        Columns: way, estimand, difference, low, high, p, n, users (the share of users that would give an interval of
+        the same width without the adjustment).
         """
         if self.plain is None:
             return
@@ -146,7 +147,7 @@ class Experiment(Study):
 
     @cached_property
     def sample_ratio(self) -> float | None:
-        """p that the users fell into the arms as planned; None if the plan is unknown."""
+        """The p-value of the planned shares of users in the arms; None if the plan is unknown."""
         if self.p.shares == UNKNOWN:
             return None
         shares = self.p.shares
@@ -155,7 +156,7 @@ class Experiment(Study):
 
     @frame
     def users_for(self) -> Iterator[Row]:
-        """Users an arm for a lift over the headline's second arm at 80% power: lift, difference, raw, cuped."""
+        """Users per arm to detect a lift over the second arm with 80% power: lift, difference, raw, cuped."""
         control = self.control if self.plain else None
         if control is None or control.mean == 0:
             return
@@ -169,7 +170,7 @@ class Experiment(Study):
 
     @cached_property
     def looks(self) -> dict[str, float] | None:
-        """What several looks cost: the chance of a false positive, and the p that the last look must pass."""
+        """What interim analyses cost: the false positive rate without correction, and the p that the last one needs."""
         n, level = self.p.looks, self.settings.level
         if n == 1:
             return None
@@ -215,7 +216,7 @@ class Experiment(Study):
         return sums.take(own) if isinstance(member, slice) else sums.take(own).take(member[own])  # type: ignore[index]
 
     def units_held(self) -> Units:
-        """One value per user, in the rows of the user's arm."""
+        """One value per user; each user's rows are those of the user's arm."""
         sums = [(chosen, chosen.sums(self.table.numbers)) for chosen in self.settings.metrics]
         blocks = units.of_arms(self.systems, self.table.assigned.arm, sums, self.listed(self.table.ids))
         return Units(self.users, blocks, self.settings.segments)
@@ -243,12 +244,12 @@ class Experiment(Study):
         return float(np.quantile(self._values, share))
 
     def means(self, share: float | None) -> Comparison:
-        """The headline pair's difference of means, of values capped at a quantile, or as they are."""
+        """The headline pair's difference of means, of values capped at the quantile `share` if there is one."""
         first, second = (OfUnits(self.primary, Sums(side)) for side in self._capped(share))
         return methods.two_means(first, second, self.inference_options(2))
 
     def cuped(self, share: float | None) -> Comparison:
-        """CUPED; where skewed arms are so unlike that t does not hold, the studentised permutation of what is left."""
+        """CUPED by t, or by the studentised permutation of the residuals if the arms are skewed and too different."""
         before = self._sides(self.table.numbers[str(self.p.before)])
         left = experiments.adjusted(*self._capped(share), *before)
         if independent.fits(*left):
@@ -256,7 +257,7 @@ class Experiment(Study):
         return experiments.of_adjusted(*left, level=self.settings.level)
 
     def stratified(self) -> Comparison:
-        """Post-stratified t; in the same way the studentised permutation within strata."""
+        """Post-stratified t, or the studentised permutation within strata if the arms are skewed and too different."""
         arms, sides = ("treatment", "control"), self._capped(None)
         strata = self._sides(self.table.attributes[str(self.p.strata)].code)
         if independent.fits(*sides):
@@ -271,7 +272,7 @@ class Experiment(Study):
 
     @cached_property
     def concentration(self) -> dict[float, float]:
-        """Share of the whole that the users with most of it have, for each of `TOPS`; none of values below 0."""
+        """The share of the total that the top users contribute, for each of `TOPS`; empty if a value is below 0."""
         values = np.sort(self._values)[::-1]
         whole = values.sum()
         if not self.plain or values[-1] < 0 or whole == 0:
@@ -280,7 +281,7 @@ class Experiment(Study):
 
     @cached_property
     def others(self) -> dict[str, int]:
-        """By arm the users without the value that more than half have; nothing if there is no such value."""
+        """By arm the number of users without the most frequent value; empty if no value is that of more than half."""
         levels, counts = np.unique(self._values, return_counts=True)
         if counts.max() <= self._values.size / 2:
             return {}
@@ -303,14 +304,14 @@ class Experiment(Study):
 
 
 def few_others(study: Experiment) -> dict[str, int]:
-    """Arms of so few users with a value other than the most frequent one of the first mean, and how many they are."""
+    """Arms in which few users have a value other than the most frequent one, and the number of these users."""
     if study.plain is None:
         return {}
     return {name: n for name, n in study.others.items() if n < FEW_OTHERS}
 
 
 def only_without_looks(study: Experiment) -> bool:
-    """True if the smallest p is below 1 − level and above the bound that pays for the looks."""
+    """True if the smallest p is below 1 − level, but not below the bound that accounts for the interim analyses."""
     p = float(study.headline["p"].min())
     return study.looks is not None and study.looks["obrien_fleming"] < p < 1 - study.settings.level
 
@@ -373,7 +374,7 @@ def _metrics(o: parameters.Interleaving, binary: Collection[str]) -> tuple[Chose
 
 
 def own_settings(shared: Settings, there: Collection[str], systems: tuple[str, ...]) -> Settings:
-    """The settings as one input can take them: segments that it has, a baseline that is an arm of it."""
+    """The settings that one of the inputs can take: its segment columns, and a baseline that is one of its arms."""
     baseline = shared.baseline if shared.baseline in systems else None
     segments = tuple(name for name in shared.segments if name in there)
     return replace(shared, segments=segments, baseline=baseline, gate=None)  # the gate is that of log and table

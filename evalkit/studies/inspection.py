@@ -35,7 +35,7 @@ SMALL = 300_000  # rows that are read in about a second
 
 @dataclass(frozen=True)
 class Inspection:
-    """An input as a report reads it. columns: role -> column. size: how many units, "" if rows were not read."""
+    """How a report reads an input. columns: role -> column. size: the number of units, "" if rows were not read."""
 
     what: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -43,27 +43,27 @@ class Inspection:
     size: str = ""
 
     def others(self, names: Sequence[str]) -> list[str]:
-        """The columns that have no role: they can be segments, or the unit."""
+        """The columns without a role: they can be used as segments or as the unit."""
         used = {name for columns in self.columns.values() for name in columns.split(", ")}
         return [name for name in names if name not in used]
 
 
 @sources.naming_files
 def check_headers(p: Parameters) -> None:
-    """Raise InputError for all columns of an input that are missing or unclear, ParameterError for those named."""
+    """Raise InputError for all columns that are missing or ambiguous, ParameterError for those that parameters name."""
     KINDS[type(p)](p, sources.headers)
 
 
 @sources.naming_files
 def inspect(p: Parameters) -> Inspection:
-    """What the report of these parameters makes of its input. Raises InputError for what it refuses."""
+    """How the report reads its input. Raises InputError if it rejects it."""
     return KINDS[type(p)](p, sources.parts)
 
 
 def parameter_of(p: Parameters, columns: Sequence[str]) -> str:
-    """The parameter that takes a table of these columns: preds; of interleaving log, or users.
+    """The parameter that takes a table with these columns: preds; for interleaving log or users.
 
-    It has users if it has arms and no teams, or if metrics of users are named.
+    It is users if the table has arms and no teams, or if metrics of users are named.
     """
     if not isinstance(p, Interleaving):
         return "preds"
@@ -72,7 +72,7 @@ def parameter_of(p: Parameters, columns: Sequence[str]) -> str:
 
 
 def small(parts: Sequence[Part]) -> bool:
-    """True if the rows can be read too."""
+    """True if the input is small enough to read its rows too."""
     return sum(part.rows for part in parts) <= SMALL
 
 

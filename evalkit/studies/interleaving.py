@@ -66,29 +66,29 @@ class Interleaving(Study):
 
     @property
     def clustered(self) -> bool:
-        """True if a user column was there."""
+        """True if the log has a user column."""
         return "user" in self.table.columns
 
     @property
     def unit_name(self) -> str:
-        """The user, or what the input calls it; the session if there is no such column."""
+        """The noun for a user, from the input; the session if there is no user column."""
         return unit_noun(self.table.columns["user"], "user") if self.clustered else "session"
 
     @property
     def items(self) -> int:
-        """How many items were shown."""
+        """The number of items shown."""
         return int(self.kept.shown.sum())
 
     def inference_options(self, key: int) -> Options:
-        """What intervals and tests depend on; both take the same signs of users, as one follows from the other."""
+        """The options of intervals and tests. Both use the same signs of users, because one follows from the other."""
         return super().inference_options(2)
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
-        """Users without credit, for whom the metric is undefined."""
+        """The number of users without credit, for whom the metric is undefined."""
         return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """Users for the first, for both alike, for the second; the difference that would show."""
+        """The numbers of users for the first arm, undecided, and for the second; and the detectable difference."""
         first, second = self.compared(chosen, pair)
         counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
         wins, ties, losses = first.sums.take(counted).wins(second.sums.take(counted))
@@ -99,9 +99,9 @@ class Interleaving(Study):
 
     @cached_property
     def balance(self) -> pd.DataFrame:
-        """Each arm's share of the items with a team at each position; p that a fair coin drew them, by Holm.
+        """Each arm's share of the items with a team at each position; p that a fair coin drew them, adjusted by Holm.
 
-        Position 1 is the coin itself. Sessions are units here: each has its own coin.
+        Position 1 shows the coin itself. The units are sessions: each has its own coin.
         """
         owned, rows, p = self.kept.shown[:, :-1], [], []
         for position in np.flatnonzero(owned.any(axis=1)):
@@ -116,12 +116,12 @@ class Interleaving(Study):
 
     @property
     def coins(self) -> pd.DataFrame:
-        """The rows of `balance` to show: of two arms those of the first, whose share says it all."""
+        """The rows of `balance` to show; with two arms those of the first, since the second has the rest."""
         return self.balance if len(self.systems) > 2 else self.balance[self.balance["system"] == self.systems[0]]
 
     @frame
     def by_position(self) -> Iterator[Row]:
-        """Outcome per item shown at each position for each arm, users as units, by the jackknife."""
+        """Outcome per item shown, by position and arm, clustered by user, by the jackknife."""
         arms, level = len(self.systems), self.settings.level
         most = 1.0 if self.kept.most <= 1 else float("inf")
         for position in range(1, len(self.kept.shown)):
@@ -132,7 +132,7 @@ class Interleaving(Study):
 
     @cached_property
     def session_p(self) -> float:
-        """p of the sign test of the first pair that takes sessions for units: shown to warn, never to decide."""
+        """The p-value of the first pair's sign test with sessions as units: shown as a warning, not for the verdict."""
         from evalkit.statistics.signflip import fair_coin
 
         first, second = (self.kept.credit[:, self.systems.index(name)] for name in self.opponents)
@@ -148,17 +148,17 @@ class Interleaving(Study):
 
     @property
     def sessions(self) -> int:
-        """How many sessions the log has."""
+        """The number of sessions in the log."""
         return len(self.kept.user)
 
     @property
     def users(self) -> int:
-        """How many users the log has, or sessions if there is no such column."""
+        """The number of users in the log, or of sessions if there is no user column."""
         return len(self.kept.users)
 
     @property
     def silent(self) -> int:
-        """Users without credit for any arm."""
+        """The number of users without credit for any arm."""
         return int((self.kept.sides[0].whole == 0).sum())
 
     @property
@@ -182,20 +182,20 @@ class Interleaving(Study):
         return float(self.measure(lookup.find(name, "interleaving"), self.systems[0]).value)
 
     def units_held(self) -> Units:
-        """One value per user, and the sessions with the credit of each arm, which tell the slices."""
+        """One value per user, and the sessions with the credit of each arm, from which slices are computed."""
         users, listed = Listed(self.kept.users), Listed.of(self.kept.names, self.kept.owners, self.slices)
         blocks = chain(units.of_credit(self.systems, self.kept.credit, listed), units.of_each(self, users).blocks)
         return Units(self.sessions, blocks, self.settings.segments)
 
     @cached_property
     def checks(self) -> pd.DataFrame:
-        """What to look at before the verdict, one row a check: check, count, of, share."""
+        """The checks to read before the verdict, one per row: check, count, of, share."""
         count, of = self.kept.counted.T
         return pd.DataFrame({"check": sessions.COUNTED, "count": count, "of": of, "share": ratio(count, of)})
 
     @cached_property
     def heavy(self) -> float:
-        """Share of all credit that the tenth of the users with most credit gave."""
+        """The share of all credit that the 10 % of users with the most credit gave."""
         credit = np.sort(self.kept.sides[0].whole)[::-1]
         return float(credit[: -(-credit.size // HEAVY)].sum() / credit.sum()) if credit.sum() else float("nan")
 
@@ -204,13 +204,13 @@ class Interleaving(Study):
 
 
 def estimands(study: Interleaving) -> tuple[float, float, bool]:
-    """The first arm's share as the mean over users, and of all credit; True if it is ahead by one of them alone."""
+    """The first arm's share as a mean over users, and as a share of all credit; True if their winners differ."""
     even, by_user, of_credit = 1 / len(study.systems), *map(study.of_first, ("user_share", "credit_share"))
     return by_user, of_credit, (by_user - even) * (of_credit - even) < 0
 
 
 def less_even(study: Interleaving) -> pd.DataFrame:
-    """The shares of `coins` with their limits, less what a fair coin gives: value, low, high."""
+    """The shares of `coins` minus those of a fair coin, with limits: value, low, high."""
     return study.coins[["share", "low", "high"]].rename(columns={"share": "value"}) - 1 / len(study.systems)
 
 
@@ -221,7 +221,7 @@ def uneven(study: Interleaving) -> tuple[int, float]:
 
 
 def delta_ab(study: Interleaving) -> float | None:
-    """Wins of the first of two arms over all sessions, less a half; None of more arms."""
+    """Δ_AB: the first arm's wins over all sessions, minus ½; None for more than two arms."""
     return study.of_first("session_wins") - 0.5 if len(study.systems) == 2 else None
 
 
@@ -230,7 +230,7 @@ def delta_ab(study: Interleaving) -> float | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Online(Shown):
-    """The up to three studies of the page: log, A/B test and planning; None for each that was not given."""
+    """The studies of the page: log, A/B test and planning; None for each without input."""
 
     report: ClassVar[str] = "interleaving"
 
@@ -245,21 +245,21 @@ class Online(Shown):
 
     @property
     def studies(self) -> list[Study]:
-        """The log's and the table's study, as far as given."""
+        """The studies of the log and of the table of users, as far as they exist."""
         return [*self.tables_of.values()]
 
     @property
     def tables_of(self) -> dict[str, Study]:
-        """The same by the name of the parameter that gives the input."""
+        """These studies by the name of the parameter that gives the input."""
         return {name: study for name, study in (("log", self.log), ("users", self.users)) if study is not None}
 
     @property
     def slices(self) -> list[Slice]:
-        """The slices of both."""
+        """The slices of both studies."""
         return [part for each in self.studies for part in each.slices]
 
     def sliced(self, part: Slice, p: Any) -> "Online":
-        """The log and the table as far as they have such a slice, read again."""
+        """The study of a slice, from the log and the table read again if they have it."""
         budget = backends.budget(p.memory, p.threads, p.spill, self.studies[0].settings.limits.reading)
         read: dict[str, Callable[..., Any]] = {"log": _read_log, "users": experiment.read}
         made = dict[str, Any]()
@@ -271,12 +271,12 @@ class Online(Shown):
         return Online(made.get("log"), made.get("users"), None, p)
 
     def write_units(self, path: Path) -> None:
-        """Write the file of the units of both; nothing if there are none to write."""
+        """Write the file of units of both studies; none if there are none to write."""
         units.write(path, self.report, self.tables_of)
 
     @property
     def units(self) -> pd.DataFrame:
-        """What every metric of both is computed from, as docs/python.md says."""
+        """The data frame that all metrics of both are computed from; see docs/python.md."""
         return units.held(self.report, self.tables_of)
 
     @property
@@ -310,7 +310,7 @@ class Online(Shown):
 
     @cached_property
     def gate(self) -> Judged | None:
-        """The rules that were set, over the log and the table; None if none is set."""
+        """The results of the rules that were set, over both studies; None without rules."""
         rules = self.p.gate
         return policy.judge(rules, self.studies, lambda: self.findings.to_dict("records")) if rules else None
 

@@ -56,28 +56,28 @@ class LabelsStudy(EachStudy):
     precision: Mapping[str, list[Precision]]
 
     def rows_in(self, block: Block, system: int) -> Rows:
-        """The rows of a block as a system speaks of them."""
+        """The rows of a block with the predictions of a system."""
         rows = label_rows(self.measured.first.told(block), system, self.measured.first.cuts)
         return replace(rows, weight=block.weight)
 
     @property
     def shares(self) -> Floats:
-        """How often every label is true, by rows or by their weight."""
+        """The share of rows, by weight, on which each label is true."""
         shares: Floats = self.measured.shares
         return shares
 
     @property
     def loss_of_none(self) -> float:
-        """The share of labels that are wrong where no row is given any."""
+        """The share of labels that are wrong if no row gets any label."""
         return float(self.shares.mean())
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of scoring every row by how often each label is true; NaN if labels are not known together."""
+        """The metric of scoring each label by its share of rows; NaN if combinations of labels are unknown."""
         return chosen.value(self.measured.constant(self.leader)) if self.measured.together else float("nan")
 
     @frame
     def by_label(self) -> Iterator[Row]:
-        """The four counts of every label and system, precision, recall, F1, AUC and average precision with limits."""
+        """The four counts of each label and system; precision, recall, F1, AUC and average precision with limits."""
         shares = {"precision": among(_predicted, _true), "recall": among(_true, _predicted)}
         several = {"f1": F1, "auc": ROC_AUC, "average_precision": AVERAGE_PRECISION}
         for name, (j, label) in product(self.order, enumerate(self.names)):
@@ -96,43 +96,43 @@ class LabelsStudy(EachStudy):
 
     @cached_property
     def pooled(self) -> Counts:
-        """The leader's table of all rows and labels together."""
+        """The leader's table of counts by score over all labels of all rows."""
         table: Counts = self.measured.pooled(self.leader)
         return table
 
     @cached_property
     def thresholds(self) -> Floats:
-        """Thresholds for all labels: the leader's scores, or quantiles of them, and the one of best micro F1."""
+        """Common thresholds for all labels: the leader's scores, or quantiles of them, and the one of best micro F1."""
         return thresholds_of(self.measured, self.leader)
 
     @frame
     def sweep(self) -> Iterator[Row]:
-        """The leader's micro and macro metrics along one threshold for all labels, with limits."""
+        """The leader's micro and macro metrics by common threshold for all labels, with limits."""
         for number, t in enumerate(self.thresholds.tolist()):
             for metric in SWEPT:
                 e = self.estimated(self.at_step(lookup.find(metric, "labels"), number))
                 yield {"system": metric, "x": t} | limits(e, "y")
 
     def at_step(self, chosen: Chosen, number: int) -> Statistic:
-        """A metric of the leader at one of the thresholds for all labels."""
+        """A metric of the leader at one of the common thresholds."""
         of: Statistic = self.measured.swept(chosen, self.leader, number, float(self.thresholds[number]))
         return of
 
     @cached_property
     def best(self) -> tuple[float, float]:
-        """The leader's threshold for all labels of the highest micro F1, of all its scores, and that F1."""
+        """The leader's common threshold with the highest micro F1 among all its scores, and that F1."""
         at = curves.best_f(self.pooled)
         return at, float(counts.f_score(counts.at(self.pooled, at))) if np.isfinite(at) else np.nan
 
     @frame
     def tops(self) -> Iterator[Row]:
-        """How often the label with the highest score is true, of every system."""
+        """The share of rows whose highest-scored label is true, by system."""
         for name in self.order:
             yield {"system": name} | limits(self.estimated(self.measured.top(name)))
 
     @frame
     def mean_scores(self) -> Iterator[Row]:
-        """Of each label the leader's mean score, the share of rows that have it, and the difference with limits."""
+        """For each label the leader's mean score, the share of rows that have it, and the difference with limits."""
         for j, label in enumerate(self.names):
             e = self.estimated(self.measured.off(self.leader, j))
             score = float(e.value + self.shares[j])
@@ -148,7 +148,7 @@ def _predicted(rows: Rows) -> np.ndarray:
 
 
 def asked(p: Classification, systems: tuple[str, ...], limits: Limits) -> Settings:
-    """What the parameters ask."""
+    """The parameters, checked."""
     chosen = lookup.chosen(p.metrics, "labels", METRICS)
     settings = study.settings(p, chosen, unit=p.unit, segments=p.segments, limits=limits)
     study.check_systems(settings, systems)
@@ -156,7 +156,7 @@ def asked(p: Classification, systems: tuple[str, ...], limits: Limits) -> Settin
 
 
 def threshold_of(p: Classification, *, probabilities: bool) -> float:
-    """The one threshold of all labels; raises ParameterError if it is not a number, or none is usual."""
+    """The common threshold of all labels. Raises ParameterError if it is not a number, or if there is no default."""
     if isinstance(p.threshold, float):
         return p.threshold
     if p.threshold is not None:
@@ -167,7 +167,7 @@ def threshold_of(p: Classification, *, probabilities: bool) -> float:
 
 
 def cuts_of(threshold: float, stored: Sequence[Precision]) -> Floats:
-    """The threshold of each label, as its scores were stored."""
+    """The threshold of each label, rounded to the precision of its scores."""
     return np.array([rules.rounded(threshold, to) for to in stored])
 
 
@@ -197,7 +197,7 @@ def of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) -> Labels
 
 
 def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> LabelsStudy:
-    """The study of a table that is read twice. Raises ParameterError for a metric that needs the rows."""
+    """The study of a table that is read twice. Raises ParameterError if a metric needs the rows in memory."""
     t = of.table
     settings = asked(p, t.systems, limits)
     for chosen in settings.metrics:

@@ -25,7 +25,7 @@ SKEWED = ([0.0, -0.1, 1.0], [0.7, 0.3 * 10 / 11, 0.3 / 11])  # values and chance
 
 @framed
 def coin(flips: int = FLIPS) -> Iterator[Row]:
-    """Heads of a fair coin: the chance of exactly so many, p for "more heads" and p for "not fair".
+    """Heads of a fair coin: the probability of each number, p for "more heads" and p for "not fair".
 
     >>> coin().set_index("heads")["one_sided"][[8, 9]].round(4).tolist()
     [0.0547, 0.0107]
@@ -39,7 +39,7 @@ def coin(flips: int = FLIPS) -> Iterator[Row]:
 
 @framed
 def hundred(n: int = FEW) -> Iterator[Row]:
-    """95% intervals of the mean from 100 samples, by t and by z with the sample's own s: which of them miss."""
+    """95% intervals of the mean from 100 samples, by t and by z with the sample's own s, and which of them miss it."""
     samples = np.random.default_rng(SEED).normal(MEAN, SIGMA, (SAMPLES, n))
     for i, sample in enumerate(samples, start=1):
         error = float(sample.std(ddof=1) / np.sqrt(n))
@@ -49,7 +49,7 @@ def hundred(n: int = FEW) -> Iterator[Row]:
 
 
 def coverage() -> pd.DataFrame:
-    """The exact chance that mean ± 1.96 s/√n holds the true mean of a normal population.
+    """The exact probability that mean ± 1.96 s/√n contains the true mean of a normal population.
 
     >>> coverage()["z_with_s"].round(3).tolist()
     [0.878, 0.918, 0.94]
@@ -59,7 +59,7 @@ def coverage() -> pd.DataFrame:
 
 
 def replicate() -> float:
-    """The chance that the mean of a new sample falls into an earlier 95% interval: 2 Φ(1.96 / √2) − 1.
+    """The probability that the mean of a new sample lies in an earlier 95% interval: 2 Φ(1.96 / √2) − 1.
 
     >>> round(replicate(), 3)
     0.834
@@ -69,7 +69,7 @@ def replicate() -> float:
 
 @framed
 def looks() -> Iterator[Row]:
-    """What 1, 2, 5, 10 and 20 looks at 0.05 cost, and the constant p of each look that pays for them (Pocock)."""
+    """Error rates of 1, 2, 5, 10 and 20 interim analyses at 0.05, and the constant p that corrects them (Pocock)."""
     for k in (1, 2, 5, 10, 20):
         bound = 2 * ndtr(-multiplicity.pocock(k)[0])
         last = 2 * ndtr(-multiplicity.obrien_fleming(k)[-1])
@@ -77,7 +77,7 @@ def looks() -> Iterator[Row]:
 
 
 def figures() -> dict[str, dict[str, list[Any]]]:
-    """What the pictures and tables of the lessons show, as columns."""
+    """The data of the figures and tables of the lessons, as columns."""
     frames = {"coin": coin(), "hundred": hundred(), "coverage": coverage(), "looks": looks()}
     return {name: frame.to_dict("list") for name, frame in frames.items()}
 

@@ -54,7 +54,7 @@ SIDES = ("id", "group", "time", "fold", "features", "candidates")  # of the exam
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the audit: the kind of its findings. lacks: why it could not be run, empty if it was."""
+    """A check of the audit: the kind of its findings. lacks: what was missing to run it, empty if it was run."""
 
     kind: Kind
     lacks: str = ""
@@ -67,11 +67,11 @@ OF_FEATURES = (kinds.NEAR_DUPLICATES, kinds.DRIFT, kinds.UNSEEN_CATEGORY, kinds.
 class Validation(Shown, Study):
     """The study of out-of-fold predictions, or of estimators that evalkit fits.
 
-    described: the estimators that are fitted, empty for predictions. threshold: the score from which a given prediction
-    is class 1. split: the folds. scored: system -> its out-of-fold rows, aligned with `rows`. trained: system -> its
-    predictions on the training rows of each fold, where there are any. refit: makes the fits on other splits. If
-    features were selected, scored also has the system with a new selection on all rows (OUTSIDE) and in each fold
-    (INSIDE).
+    described: the estimators that are fitted, empty for predictions. threshold: the score from which a row of the input
+    is predicted as class 1. split: the folds. scored: system -> its out-of-fold rows, aligned with `rows`. trained:
+    system -> its predictions on the training rows of each fold, if there are any. refit: makes the fits on other
+    splits. If features were selected, scored also has the system with a new selection on all rows (OUTSIDE) and in each
+    fold (INSIDE).
     """
 
     report: ClassVar[str] = "validation"
@@ -93,38 +93,41 @@ class Validation(Shown, Study):
 
     @cached_property
     def other(self) -> Resplits | None:
-        """The fits on other splits, which are made when something first asks for them; None of predictions."""
+        """The fits on other splits, made when first needed; None for predictions."""
         return None if self.refit is None else self.refit()
 
     @property
     def rows(self) -> Ints:
-        """The rows that were tested, in order."""
+        """The indices of the rows that were tested, in order."""
         return self.split.tested
 
     @cached_property
     def tests(self) -> list[Slice]:
-        """The folds, each a slice of these rows."""
+        """The folds, each as a slice of these rows."""
         return self.split.slices()
 
     @cached_property
     def folds(self) -> Folds:
-        """The folds with what trained each: of given blocks of time the earlier ones, which leaves out the first."""
+        """The folds with the rows that trained each.
+
+        If the folds of predictions are blocks of time, each is trained on the earlier ones, and the first is left out.
+        """
         time, one_column = self.examples.time, not (self.fitted or self.holdout or self.examples.repeats > 1)
         return self.split.in_time(time) if one_column and time is not None else self.split
 
     @property
     def known(self) -> frozenset[str]:
-        """Which of id, group, time, fold, features and candidates (columns to select from) there are."""
+        """Which of id, group, time, fold, features and candidates (columns to select from) the input has."""
         return frozenset(name for name in SIDES if getattr(self.examples, name) is not None)
 
     @cached_property
     def distinct(self) -> int:
-        """The rows that a fold tests, each id counted once however often the folds were drawn."""
+        """The number of rows that a fold tests; each id counts once, however often the folds were drawn."""
         e = self.examples
         return self.rows.size if e.repeats == 1 or e.id is None else len(np.unique(e.id.code[self.rows]))
 
     def corrected(self, values: Floats) -> Comparison:
-        """The mean of values of the folds by Nadeau and Bengio's t, for the mean rows of training and of test sides."""
+        """The mean of one value per fold by Nadeau and Bengio's t, with the mean numbers of training and test rows."""
         train, test = (float(side.mean()) for side in self.folds.sizes)
         return nadeau_bengio(values, train=train, test=test, level=self.settings.level)
 
@@ -136,32 +139,32 @@ class Validation(Shown, Study):
 
     @property
     def unit_name(self) -> str:
-        """What varies from sample to sample: the group where there is one, the id that is repeated, else the row."""
+        """The noun for the unit that varies: the group if there is one, the id if ids repeat, else the row."""
         return self.settings.unit or "row"
 
     @property
     def holdout(self) -> bool:
-        """True if there is one test set, so that nothing is pooled out of fold."""
+        """True if there is a single test set, so that nothing is pooled out of fold."""
         return self.split.holdout
 
     @property
     def measured_on(self) -> str:
-        """What the estimates are of: the test rows of a holdout, or all rows pooled out of fold."""
+        """The rows of the estimates as text: the test rows of a holdout, or all rows pooled out of fold."""
         return HELD_OUT if self.holdout else REPEATED if self.examples.repeats > 1 else POOLED
 
     @property
     def row_name(self) -> str:
-        """What `distinct` counts: ids where rows are repeated, else rows."""
+        """The noun for what `distinct` counts: ids if rows are repeated, else rows."""
         return "id" if self.examples.repeats > 1 else "row"
 
     @property
     def baseline(self) -> str:
-        """The system that looks at no feature."""
+        """The system that uses no feature."""
         return self.systems[-1]
 
     @property
     def subject(self) -> str:
-        """The estimator in question; of predictions the best by the primary metric."""
+        """The estimator that is evaluated; with predictions the best system by the primary metric."""
         if self.fitted:
             return self.systems[0]
         return next(name for name in self.order if name != self.baseline)
@@ -170,7 +173,7 @@ class Validation(Shown, Study):
 
     @cached_property
     def unit(self) -> Ints | None:
-        """The group of each row that was tested, or its id where ids are repeated, as a number."""
+        """The number of each tested row's group, or of its id if ids repeat."""
         return self.examples.unit_of(self.rows)
 
     @cached_property
@@ -184,11 +187,11 @@ class Validation(Shown, Study):
         return OfRows(chosen, rows if member is EVERY else rows.take(member))  # type: ignore[arg-type]
 
     def interval(self, chosen: Chosen, rows: Rows) -> Estimate:
-        """The metric of these rows with its interval, over their units where they have any."""
+        """The metric of these rows with its interval, clustered by unit if they have units."""
         return inference.estimate(OfRows(chosen, rows), self.inference_options(1))
 
     def units_held(self) -> Units:
-        """The rows that were tested, by their ids or else their numbers, each with its fold."""
+        """The tested rows, by id or else by number, each with its fold."""
         e = self.examples
         cluster = None if e.unit is None else e.units_named(self.rows)
         listed = Listed.of(e.named(self.rows), cluster, self.tests)
@@ -201,7 +204,7 @@ class Validation(Shown, Study):
 
     @frame
     def by_fold(self) -> Iterator[Row]:
-        """One row per system and fold: rows on both sides, the label's mean or share of class 1, every metric."""
+        """One row per system and fold: training and test rows, the label's mean or share of class 1, every metric."""
         train, done = self.folds.sizes[0], count()
         with progress("scores by fold", len(self.systems) * len(self.tests), "folds") as draw:
             for name in self.systems:
@@ -221,7 +224,7 @@ class Validation(Shown, Study):
 
     @cached_property
     def gap(self) -> Floats | None:
-        """How much better the subject's primary metric is on each fold's training rows; None without fits."""
+        """By how much the subject's primary metric is better on each fold's training rows; None without fits."""
         rows = self.by_fold[self.by_fold["system"] == self.subject]
         if "on_train" not in rows:
             return None
@@ -241,7 +244,7 @@ class Validation(Shown, Study):
         return mover(self.interval(self.primary, replace(side, unit=unit)), self.estimate(self.primary, self.subject))
 
     def fold_values(self, system: str, chosen: Chosen | None = None) -> Floats:
-        """A metric on each fold; the primary one if none is named."""
+        """A metric on each fold; by default the primary one."""
         return self.by_fold[self.by_fold["system"] == system][(chosen or self.primary).label].to_numpy(float)
 
     def fold_range(self, system: str) -> tuple[float, float]:
@@ -250,17 +253,17 @@ class Validation(Shown, Study):
         return float(np.nanmin(values)), float(np.nanmax(values))
 
     def optimism(self, blind: Estimate) -> float:
-        """How much more a split that ignores the groups says of the subject."""
+        """By how much a split that ignores the groups overestimates the subject."""
         return blind.value - self.estimate(self.primary, self.subject).value
 
     @cached_property
     def unlike(self) -> dict[str, float]:
         """Cochran's Q of the subject's primary metric between the folds: Q, degrees of freedom, p.
 
-        Of repeats the first alone counts, as the folds of another hold the same ids. The folds' variances are pooled,
-        each by its size: a fold's own goes with its value, so that Q would be too large. Where the variances are not
-        those of a mean of rows, p is that of Welch's F, which allows for what they leave open;
-        doi:10.1093/biomet/38.3-4.330.
+        If the folds are repeated, only the first repeat counts, because the others hold the same ids. The variance of a
+        fold is pooled over all folds and scaled by its size: a fold's own variance is correlated with its value, which
+        would make Q too large. If the variances are not those of a mean over rows, p is that of Welch's F, which allows
+        for their uncertainty; doi:10.1093/biomet/38.3-4.330.
         """
         of = self.primary.base  # a transformed metric has the test of its original
         means = self.settings.unit is None and of.metric.kind.of_rows
@@ -283,12 +286,12 @@ class Validation(Shown, Study):
 
     @property
     def folds_differ(self) -> bool:
-        """True if the folds differ by clearly more than chance makes them."""
+        """True if the folds differ by clearly more than chance."""
         return self.unlike["p"] < UNLIKE
 
     @frame
     def intervals(self) -> Iterator[Row]:
-        """The subject's primary metric with honest and with naive intervals: what, honest, unit and an `Estimate`."""
+        """The subject's primary metric with honest and naive intervals: what, honest, unit and an `Estimate`."""
         values = self.fold_values(self.subject) if self.other is None else self.other.folds
         values = values[~np.isnan(values)]
         yield self.of_rows
@@ -302,10 +305,10 @@ class Validation(Shown, Study):
 
     @cached_property
     def of_rows(self) -> dict[str, Any]:
-        """The first of `intervals`, over rows or units: the one that needs no other splits.
+        """The first of `intervals` over rows or units, which needs no other splits.
 
-        Where folds are of different kinds, or few rows are scored by their models, how folds vary counts, and not how
-        the rows within them do.
+        If folds are of different kinds, or a fold's model scores few rows, the variation between folds counts, not that
+        of the rows within them.
         """
         pooled = self.estimate(self.primary, self.subject)
         by_fold = self.folds_differ or (self.few_pooled and not self.primary.decided)
@@ -313,41 +316,41 @@ class Validation(Shown, Study):
 
     @property
     def few_pooled(self) -> bool:
-        """True if so few rows are predicted by several folds' models that the folds decide, and not the rows."""
+        """True if so few rows are pooled over several models that the interval must be over folds, not over rows."""
         return not self.holdout and self.distinct < FEW_POOLED
 
     @property
     def untested(self) -> int:
-        """Rows that no fold tests."""
+        """The number of rows that no fold tests."""
         return len(self.examples) - self.rows.size
 
     @property
     def folds_of_repeat(self) -> float:
-        """How many folds each repeat has."""
+        """The number of folds in each repeat."""
         return len(self.tests) / self.examples.repeats
 
     @property
     def label_range(self) -> tuple[float, float, float]:
-        """The lowest label, the highest, and the mean, of labels that are numbers."""
+        """The lowest and the highest label, and the mean, if labels are numbers."""
         label = self.examples.label
         return float(label.min()), float(label.max()), float(label.mean())
 
     @property
     def class_counts(self) -> list[int]:
-        """The rows of each class."""
+        """The number of rows of each class."""
         counts: list[int] = np.bincount(self.examples.label).tolist()
         return counts
 
     @property
     def times_of_ids(self) -> tuple[int, int]:
-        """In how many rows each id is, at least and at most."""
+        """The smallest and the largest number of rows of an id."""
         e = self.examples
         times = np.ones(1, np.int64) if e.id is None else np.bincount(e.id.code)
         return int(times.min()), int(times.max())
 
     @property
     def pooled_of_folds(self) -> bool:
-        """True if rows are pooled over several folds' models, and not so many that pooled tests hold all the same."""
+        """True if rows are pooled over several models and too few for tests on pooled rows to be valid anyway."""
         return not self.holdout and self.distinct < 10 * FEW_POOLED
 
     def _row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> dict[str, Any]:
@@ -357,14 +360,14 @@ class Validation(Shown, Study):
 
     @property
     def answer(self) -> Mapping[str, Any]:
-        """The first honest one of `intervals`."""
+        """The first honest interval of `intervals`."""
         if self.of_rows["honest"]:
             return self.of_rows
         honest = self.intervals[self.intervals["honest"]]
         return (honest if len(honest) else self.intervals).iloc[0].to_dict()
 
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """first − second: on the pooled rows, or by fold where these are few."""
+        """first − second on the pooled rows, or by fold if there are few."""
         by_fold = self.few_pooled and member is EVERY
         return self.compare_folds(chosen, pair) if by_fold else super().compare(chosen, pair, member)
 
@@ -382,9 +385,9 @@ class Validation(Shown, Study):
 
     @frame
     def paired(self) -> Iterator[Row]:
-        """The subject against each other system on the same folds: by fold corrected and naive, and pooled.
+        """The subject against each other system on the same folds: by fold, corrected and naive, and pooled.
 
-        adjusted, verdict, method, n, unit: of the one that decides, which is by fold where few rows are pooled.
+        adjusted, verdict, method, n, unit: those of the deciding comparison, which is by fold if few rows are pooled.
         """
         apart = {name: self.fold_values(self.subject) - self.fold_values(name) for name in self.systems}
         apart = {name: d[~np.isnan(d)] for name, d in apart.items() if name != self.subject}
@@ -411,7 +414,7 @@ class Validation(Shown, Study):
 
     @property
     def reversed_by_one_out(self) -> float | None:
-        """The share of right rows when one row is left out, if it is far below that of the larger class."""
+        """The share of correct rows in leave-one-out, if it is far below that of the larger class."""
         kind, metric = self.primary.metric.kind, self.primary.metric
         if self.other is None or not (kind.of_rows and kind.decided and metric.best == "high"):
             return None
@@ -424,11 +427,11 @@ class Validation(Shown, Study):
 
     @property
     def axis(self) -> str:
-        """What the map lays the folds along: time, group or row."""
+        """The axis of the map of folds: time, group or row."""
         return "time" if self.examples.time is not None else "row" if self.examples.group is None else "group"
 
     def stretches(self, bins: int) -> pd.DataFrame:
-        """Neighbouring parts of the axis, at most so many, of one kind, fold by fold: fold, kind, start, width."""
+        """Neighbouring parts of the axis with the same role in a fold, at most `bins`: fold, kind, start, width."""
         e, split = self.examples, self.split
         place = resplits.places(len(e), e.time, e.group_number, split.tests)
         trains = (self.rows[:0] if pair is None else self.folds.pairs[pair][0] for pair in self._pairs)
@@ -438,21 +441,21 @@ class Validation(Shown, Study):
 
     @property
     def selected(self) -> tuple[int, int]:
-        """The columns that were selected, and how many there were to select from."""
+        """The selected columns, and the number of columns to select from."""
         assert self.examples.features is not None
         assert self.examples.candidates is not None
         return self.examples.features.shape[1], self.examples.candidates.shape[1]
 
     def examples_of(self, finding: Finding, most: int) -> list[str]:
-        """The first rows of a finding, by their ids or numbers."""
+        """The first rows of a finding, by id or number."""
         names = self.examples.named(np.array(finding.rows[:most], np.int64)).tolist()
         return [f"row {name}" if self.examples.id is None else str(name) for name in names]
 
     @frame
     def selection(self) -> Iterator[Row]:
-        """The subject with its columns as given, and with as many selected anew on all rows and in each fold.
+        """The subject with its given columns, and with as many columns selected anew on all rows and in each fold.
 
-        Beside each `Estimate` what it lies above INSIDE, p adjusted by Holm and the verdict. No row without a
+        Each `Estimate` comes with its excess over INSIDE, p adjusted by Holm and the verdict. Empty without a
         selection.
         """
         if INSIDE not in self.scored:
@@ -478,7 +481,7 @@ class Validation(Shown, Study):
 
     @cached_property
     def audited(self) -> tuple[Finding, ...]:
-        """Every finding of the audit and of the folds' scores, severe ones first."""
+        """All findings of the audit and of the folds' scores, severe ones first."""
         e = self.examples
         target = e.label if e.features is None else e.names  # two classes or a number, which need no names
         ids = None if e.id is None else e.id.code
@@ -509,9 +512,9 @@ class Validation(Shown, Study):
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
-        """Every check that has a meaning for such a label and such folds, and what those lack that could not be run.
+        """Every check that applies to this kind of label and folds, with what is missing if it could not be run.
 
-        Copies do not show where features are so coarse that equal rows are common by coincidence.
+        The check for copies does not count if features are so coarse that equal rows are common by coincidence.
         """
         classes, lacks = self.examples.classes, {name: "" if name in self.known else f"no {name}" for name in SIDES}
         coarse = TOO_COARSE if any(finding.kind is kinds.COARSE for finding in self.audited) else ""
@@ -536,18 +539,18 @@ class Validation(Shown, Study):
 
     @property
     def checks_run(self) -> list[Check]:
-        """Those of the checks that could be run."""
+        """The checks that could be run."""
         return [check for check in self.checks if not check.lacks]
 
     @property
     def missing_checks(self) -> list[str]:
-        """The checks that could not be run, those that lack the same together, and what they need."""
+        """The checks that could not be run, grouped by what is missing."""
         skipped = groupby((check for check in self.checks if check.lacks), key=lambda check: check.lacks)
         return [f"{', '.join(check.kind.name for check in some)} ({lacks})" for lacks, some in skipped]
 
     @property
     def unseen(self) -> list[str]:
-        """The usual leaks that could not be looked for: groups, time, and copies, which ids or features show."""
+        """The usual leaks that could not be checked: groups, time, and copies (which need ids or features)."""
         lacks = {check.kind: check.lacks for check in self.checks}
         copies = lacks[kinds.DUPLICATES]
         unseen = {kind: lacks[kind] for kind in (kinds.GROUP_BOTH, kinds.TIME_TRAVEL)}
@@ -556,9 +559,9 @@ class Validation(Shown, Study):
 
     @property
     def word(self) -> str:
-        """fail with a severe finding; pass without a warning where groups, time and copies were checked too.
+        """The verdict: fail if a finding is severe; pass if no finding warns and groups, time and copies were checked.
 
-        Else cannot tell: what was not looked for may be there.
+        Otherwise cannot tell, because problems may exist in what was not checked.
         """
         severities = {finding.severity for finding in self.audited}
         if SEVERE in severities:

@@ -61,7 +61,7 @@ class Significance(Shown, Study):
     def of(
         cls, data: UnitValues, chosen: tuple[Chosen, ...], p: parameters.Significance, limits: Limits
     ) -> "Significance":
-        """The study of values; of metrics of which less is named as better, more of the others is."""
+        """The study of values. Metrics without a named direction are taken as higher is better."""
         for name in p.lower_is_better:
             if name not in (labels := [metric.label for metric in chosen]):
                 raise ParameterError(f"lower_is_better: there is no metric {name!r}, the input has {', '.join(labels)}")
@@ -81,22 +81,22 @@ class Significance(Shown, Study):
 
     @cached_property
     def unit(self) -> Ints | None:
-        """The number of the cluster of each unit; None if units vary by themselves."""
+        """The number of each unit's cluster; None if units are independent."""
         return None if self.data.cluster is None else self.data.cluster[0]
 
     @property
     def unit_count(self) -> int:
-        """How many different units there are."""
+        """The number of distinct units."""
         return len(self.data) if self.data.cluster is None else len(self.data.cluster[1])
 
     @property
     def vary(self) -> bool:
-        """True if units are a sample: neither folds, which share training rows, nor the very questions of a claim."""
+        """True if units are a sample: not folds, which share training rows, and not the fixed questions of a claim."""
         return not self.p.test_to_train and self.p.claim != THESE
 
     @property
     def many(self) -> bool:
-        """True if units are too many to list each, and to resample or flip them all: normal draws take their place."""
+        """True if there are too many units to list, resample or flip each; normal draws are used instead."""
         return self.unit_count > self.settings.limits.reading.listed
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
@@ -111,7 +111,7 @@ class Significance(Shown, Study):
         return OfUnits(chosen, sums, clusters, design)
 
     def units_held(self) -> Units:
-        """One value per row; of an earlier report, which has differences only, the value of each system."""
+        """One value per row; for an earlier report, which holds only differences, the value of each system."""
         if self.data.known:
             every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
             of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
@@ -133,7 +133,7 @@ class Significance(Shown, Study):
 
     @once
     def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """Of an earlier report what it says."""
+        """The estimate; for an earlier report the one that it states."""
         if known := self.data.known.get((chosen.label, system)):
             return Estimate(*(known[name] for name in ("value", "low", "high", "level", "n", "method")))
         return super().estimate(chosen, system, member)
@@ -143,7 +143,7 @@ class Significance(Shown, Study):
         return methods.paired(*(self.measure(chosen, name) for name in pair))
 
     def effect(self, chosen: Chosen, pair: tuple[str, str]) -> tuple[Effect, float]:
-        """The sizes of the differences of units; the mean difference of the metric."""
+        """The effect sizes over units; the mean difference of the metric."""
         sides = self.sides(chosen, pair)
         keep = both(*sides)
         total, count = self.summed(pair, chosen)
@@ -151,7 +151,7 @@ class Significance(Shown, Study):
         return effect(total / count, np.zeros(total.size)), mean
 
     def joint(self, every: list[Tested]) -> Floats | None:
-        """Max-T over the family, where all of it is defined on the same units; else None."""
+        """Max-T over the family if all comparisons are defined on the same units; else None."""
         sides = [self.sides(chosen, pair) for chosen, pair in every]
         keep = both(*sides[0])
         same = all(np.array_equal(keep, both(*two)) for two in sides)
@@ -174,9 +174,9 @@ class Significance(Shown, Study):
         return Pairs.of(table, *sides.T, metric=metric, added=added)
 
     def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
-        """The test of the mean that is compared: over units, or over the rows of whole units; none of very many.
+        """The bootstrap test of the mean, over units or whole clusters; none if there are too many units.
 
-        The samples are drawn for some pairs at a time, which share them.
+        Samples are drawn for several pairs at a time, which share them.
         """
         p: dict[tuple[str, str], float] = {}
         if self.many:
@@ -202,19 +202,19 @@ class Significance(Shown, Study):
 
     @property
     def unit_name(self) -> str:
-        """What the input calls the unit."""
+        """The noun for a unit, from the input."""
         name = "fold" if self.p.test_to_train else self.data.name
         return "row" if name == "id" else unit_noun(name, "unit")
 
     @cached_property
     def slices(self) -> list[Slice]:
-        """The tasks, where they are not the units."""
+        """The tasks, if they are not the units."""
         tasks = None if self.data.by_task or not self.vary else self.data.tasks
         return [] if tasks is None else slices("task", tasks, len({*tasks}))
 
     @property
     def family(self) -> str:
-        """The comparisons that were made, counted."""
+        """The comparisons that were made, as text."""
         metrics, pairs = len(self.directed), len(self.pairs)
         what = plural("candidate" if self.settings.baseline else "pair", pairs)
         many = f"{metrics} {plural('metric', metrics)} × {pairs} {what}"
@@ -222,7 +222,7 @@ class Significance(Shown, Study):
 
     @property
     def test_level(self) -> float:
-        """The level of each interim analysis at which all of them together keep the level asked for (Pocock)."""
+        """The level of each interim analysis at which they keep the requested level together (Pocock)."""
         if self.p.looks == 1:
             return self.settings.level
         from scipy.special import ndtr
@@ -230,16 +230,16 @@ class Significance(Shown, Study):
         return float(1 - 2 * ndtr(-multiplicity.pocock(self.p.looks, level=self.settings.level)[0]))
 
     def over_looks(self, p: Floats) -> Floats:
-        """The chance that one of the looks finds a p this small under the null."""
+        """The probability under the null that at least one interim analysis has a p this small."""
         return np.array([_over_looks(float(value), self.p.looks) for value in p])
 
     def inference_options(self, key: int) -> Options:
-        """What intervals and tests depend on beside the data."""
+        """The options of intervals and tests."""
         return replace(super().inference_options(key), test_to_train=self.p.test_to_train or 0.0, many=self.many)
 
     @once
     def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
-        """The comparison; with interim analyses, the interval covers at the level asked for over all of them.
+        """The comparison. With interim analyses, the interval keeps the requested level over all of them.
 
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989, doi:10.1111/j.2517-6161.1989.tb01432.x.
         """
@@ -253,7 +253,7 @@ class Significance(Shown, Study):
         return replace(c, difference=difference, p_value=p, adjusted=p, method=method, equivalence=inside)
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The smallest true difference that as many units would show."""
+        """The smallest true difference that this many units detect."""
         if not self.vary:
             return {}
         return {"detectable": self.paired(chosen, pair).detectable(self.family_level)}
@@ -265,17 +265,17 @@ class Significance(Shown, Study):
 
     @property
     def families(self) -> list[list[Tested]]:
-        """All comparisons are adjusted together."""
+        """One family of all comparisons, adjusted together."""
         every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
         return [every] if every else []
 
     def without_units(self, error: InputError) -> Comparison:
-        """Raise: every pair has common units."""
+        """Raise the error: here every pair must have common units."""
         raise error
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Every pair on every metric, adjusted over all of them by Holm, and where units are shared by max-T."""
+        """Every pair on every metric, adjusted over all of them by Holm, and by max-T if units are shared."""
         table = super().comparisons
         for family in self.families:
             for end in ("low", "high"):
@@ -289,13 +289,13 @@ class Significance(Shown, Study):
 
     @property
     def flips(self) -> bool:
-        """True if sign flips fit the headline: neither a ratio of sums nor folds, and units vary."""
+        """True if sign flips fit the headline: it is no ratio of sums, units are not folds, and units vary."""
         return self.vary and not self.is_ratio(self.primary)
 
     def p_curve(self, points: int = 241) -> pd.DataFrame:
-        """The p-value of every mean difference around the headline's: those with p ≥ α make the interval.
+        """The p-value of each mean difference around the headline's; those with p ≥ α form the interval.
 
-        Nothing where it is not known.
+        Empty if it is unknown.
         """
         if not self.flips:
             return pd.DataFrame()
@@ -316,7 +316,7 @@ class Significance(Shown, Study):
         return pd.Series(total / count, index=index).sort_values(kind="stable")
 
     def summed(self, pair: tuple[str, str], chosen: Chosen) -> tuple[Floats, Floats]:
-        """Sum and number of the differences of each unit's rows."""
+        """The sum and the number of the differences in each unit."""
         d, keep = self._apart(chosen, pair)
         return (d, np.ones(d.size)) if self.unit is None else intervals.by_unit(d, self.unit[keep])
 
@@ -327,7 +327,7 @@ class Significance(Shown, Study):
         return (first.per_unit - second.per_unit)[keep], keep
 
     def null_draws(self) -> Floats:
-        """The mean difference of the headline under random signs of its units, of very many by their normal limit."""
+        """The mean difference of the headline under random signs of its units; with very many units, normal draws."""
         total, count = self.summed(self.opponents, self.primary)
         if self.many:
             return self.rng(4).normal(0.0, np.sqrt(total @ total) / count.sum(), DRAWN)
@@ -337,14 +337,14 @@ class Significance(Shown, Study):
         return signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)[0] / count.sum()
 
     def each_difference(self) -> dict[str, list[Any]]:
-        """Units, and values: the headline's difference of each, smallest first; nothing of very many."""
+        """The units and their differences in the headline, smallest first; empty if there are very many."""
         if self.many:
             return {"units": [], "values": []}
         d = self.differences()
         return {"units": list(d.index), "values": list(d)}
 
     def distribution(self) -> Counted:
-        """How the headline's differences of units are distributed."""
+        """The distribution of the headline's differences over units."""
         total, count = self.summed(self.opponents, self.primary)
         return Counted.of(total / count)
 
@@ -357,7 +357,7 @@ class Significance(Shown, Study):
         return np.array([drawn.share(float(null)) for null in means])
 
     def clusters(self) -> list[tuple[str, int, float]]:
-        """Columns that could name clusters: each with its values, and how many times the standard error grows."""
+        """Columns that may name clusters: their values, and the factor by which clusters raise the standard error."""
         if not self.flips:
             return []
         (d, keep), columns = self._apart(self.primary, self.opponents), []
@@ -389,7 +389,7 @@ def _error(d: Floats, unit: np.ndarray | None) -> float:
 @cached
 @framed
 def effects(study: Significance) -> Iterator[Row]:
-    """The size of every difference: relative; by unit standardised (d_z) and P(first > second), of ties the half."""
+    """The effect sizes of each difference: relative, and by unit d_z and P(first > second) + ½ P(equal)."""
     for chosen in study.directed:
         for pair in study.pairs:
             sizes, mean = study.effect(chosen, pair)
@@ -402,9 +402,9 @@ def effects(study: Significance) -> Iterator[Row]:
 @cached
 @framed
 def other_tests(study: Significance) -> Iterator[Row]:
-    """Every pair by every other test, those that do not test a mean among them; p not adjusted but for bh and tukey.
+    """Every pair by every other test, including tests that are not about a mean; p unadjusted except for bh and tukey.
 
-    Nothing for ratios of sums and folds, which none of them fits.
+    Empty for ratios of sums and folds, which none of them fits.
     """
     if not study.vary:
         return
@@ -451,7 +451,7 @@ def _complete(study: Significance, chosen: Chosen) -> Floats:
 
 @cached
 def mean_ranks(study: Significance) -> dict[str, Any] | None:
-    """Mean ranks, Friedman's p and Nemenyi's critical difference, of three systems or more on two units or more."""
+    """Mean ranks, Friedman's p and Nemenyi's critical difference, for at least three systems on at least two units."""
     if len(study.order) < 3 or not study.vary or study.primary.metric.best == "neither":
         return None
     values = _complete(study, study.primary)
@@ -470,9 +470,9 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
 
 
 def spread(study: Significance) -> Paired | None:
-    """The headline's differences over units as a t-test sees them.
+    """The standard deviation of the headline's differences over units, as used by a t-test.
 
-    None over folds, whose spread is not that of a sample, below two units, and where all differences are the same.
+    None for folds, whose differences are no sample, below two units, and if all differences are equal.
     """
     of = study.paired(study.primary, study.opponents)
     return of if of.spread > 0 and study.vary else None
@@ -480,7 +480,7 @@ def spread(study: Significance) -> Paired | None:
 
 @framed
 def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
-    """The chance that a paired t-test shows a true difference, of as many units, a quarter of them and four times."""
+    """The power of a paired t-test by true difference, for this number of units, a quarter of it and four times it."""
     if (of := spread(study)) is None:
         return
     n, fewest = of.n, max(of.n // 4, 3)
@@ -492,7 +492,7 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
 
 
 def null_histogram(study: Significance) -> dict[str, Floats]:
-    """The bars of the null distribution: both ends of each, and its share of the draws; empty if it is not known."""
+    """The bars of the null distribution: both ends of each, and its share of the draws; empty if unknown."""
     if not study.flips:
         return {}
     draws = study.null_draws()
@@ -503,7 +503,7 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
 @cached
 @framed
 def needed(study: Significance) -> Iterator[Row]:
-    """How many units show which true difference with 80 and 90% power: the margin, what was seen, what would show."""
+    """The number of units that detect a difference with 80 and 90% power: the margin, the observed, the detectable."""
     if (of := spread(study)) is None:
         return
     seen = abs(float(study.headline.iloc[0]["difference"]))
@@ -525,12 +525,12 @@ CLOSE = 1e-9  # of the values: further apart, two means are not of the same numb
 
 
 def estimated_tails(study: Significance) -> int:
-    """How many p-values are estimated by importance sampling."""
+    """The number of p-values that are estimated by importance sampling."""
     return int(study.comparisons["method"].str.contains(TAIL, regex=False).sum())
 
 
 def false_positives(study: Significance) -> float:
-    """The probability that any interim analysis finds a difference that is not there, each at the level asked for."""
+    """The probability that any interim analysis, each at the requested level, rejects a true null."""
     return multiplicity.false_positive_rate(study.p.looks, level=study.settings.level)
 
 
@@ -538,9 +538,9 @@ RANKED = ("wilcoxon", "sign")
 
 
 def other_means(study: Significance) -> tuple[float, float] | None:
-    """The mean of the differences, and the difference of the two values, which may be means over something else.
+    """The mean of the differences, and the difference of the two values, which may be means over different units.
 
-    None if the two are the same.
+    None if the two are equal.
     """
     values = [study.estimate(study.primary, name).value for name in study.opponents]
     of_differences, between_values = study.distribution().mean, values[0] - values[1]
@@ -549,7 +549,7 @@ def other_means(study: Significance) -> tuple[float, float] | None:
 
 
 def undefined(study: Significance) -> dict[str, int]:
-    """Rows without a value, by system and metric, without zeros."""
+    """The number of rows without a value, by system and metric, without zeros."""
     several = {
         f"{name} {chosen.label}": int((~study.values(chosen, name).defined).sum())
         for chosen in study.settings.metrics
@@ -559,7 +559,7 @@ def undefined(study: Significance) -> dict[str, int]:
 
 
 def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
-    """The pairs equal by the primary metric on more than half of their units (`of`); True if all have as many units."""
+    """The pairs equal by the primary metric on more than half of their units; True if all have as many units (`of`)."""
     pairs = effects(study)
     pairs = pairs[pairs["metric"] == study.primary.label]
     pairs = pairs.assign(of=pairs["wins"] + pairs["ties"] + pairs["losses"])
@@ -568,7 +568,7 @@ def equal_units(study: Significance) -> tuple[pd.DataFrame, bool]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often other tests disagree with the reported one: the t-test (`apart`), and each rank test (`otherwise`)."""
+    """How many other tests disagree with the reported one: the t-test (`apart`), and each rank test (`otherwise`)."""
 
     compared: int
     apart: pd.DataFrame
@@ -577,7 +577,7 @@ class Agreement:
 
 
 def agreement(study: Significance) -> Agreement | None:
-    """The other tests beside the one that decides, before Holm's correction; None if there are none."""
+    """The other tests compared with the deciding one, before Holm's correction; None if there are none."""
     tests = other_tests(study)
     if not len(tests):
         return None

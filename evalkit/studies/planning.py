@@ -52,7 +52,7 @@ class Planning:
 
     @property
     def world(self) -> World:
-        """Every assumption."""
+        """The assumptions about users, as columns."""
         return WORLDS[self.name]
 
     def _rng(self, *key: int) -> np.random.Generator:
@@ -63,12 +63,12 @@ class Planning:
 
     @cached_property
     def outcome(self) -> pd.DataFrame:
-        """Every user in every design."""
+        """The results of all simulated users in each design."""
         return self._duel(self.world)
 
     @cached_property
     def needed(self) -> pd.DataFrame:
-        """Users that each design needs, how far the simulation's own noise moves them, and how often those of a win.
+        """The users that each design needs, their simulation error, and their ratio to those of the first design.
 
         error: the relative standard error of the numbers of users, twice that of the simulated effect.
         """
@@ -96,7 +96,7 @@ class Planning:
 
     @cached_property
     def groups(self) -> pd.DataFrame:
-        """The same probability counted: the users cut into experiments of n, a tie half an error."""
+        """The same probability by counting: users are split into experiments of n; a tie counts half an error."""
         o = self.outcome
         preferences = {f"interleaving, {name}": o[name].to_numpy() for name in ("win", "share")}
         rows = []
@@ -112,7 +112,7 @@ class Planning:
 
     @frame
     def worlds(self) -> Iterator[Row]:
-        """Users for 95% agreement in every world, and the ratios to interleaving by the user's win."""
+        """Users for 95% agreement in each set of assumptions, and their ratios to interleaving by the user's win."""
         for name, world in WORLDS.items():
             designs = self.needed if name == self.name else simulation.users_needed(self._duel(world))
             need = designs.set_index("design")["agree_95"]
@@ -131,7 +131,7 @@ class Planning:
 
     @property
     def each(self) -> int:
-        """Users of each ranker's interleaving, and of its A/B test."""
+        """The users that each ranker's interleaving and A/B test need."""
         return max(self.users // 4, LEAST_USERS)
 
     def correlation(self, how: str) -> float:
@@ -140,13 +140,13 @@ class Planning:
 
     @cached_property
     def families(self) -> pd.DataFrame:
-        """Rankers by affinity, click-bait and diverse in this world with wrapped items of several kinds."""
+        """Rankers by affinity, click-bait and diversity in this world, with wrapped items of several kinds."""
         world = replace(self.world, bait=BAIT, kinds=KINDS)
         return simulation.families(world, self.each, rng=self._rng(4), noise=PRODUCTION)
 
     @cached_property
     def stages(self) -> pd.DataFrame:
-        """The two-stage design for several numbers of survivors; users by the needs of the two rankers above."""
+        """The two-stage design by number of survivors, with the users that the two rankers above need."""
         need = self.needed.set_index("design")
         first = _rounded(need.at["interleaving, share", "agree_95"])
         arm = _rounded(need.at["A/B, plays, CUPED", "power_80"] / 2)

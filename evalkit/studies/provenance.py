@@ -24,7 +24,7 @@ def inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
 
 
 def versions() -> dict[str, str]:
-    """The versions of evalkit, Python and the packages that can move a number or a picture."""
+    """The versions of evalkit, Python and the packages that can change a number or a figure."""
     from evalkit import __version__
 
     own = {"evalkit": __version__, "python": platform.python_version()}
@@ -33,7 +33,7 @@ def versions() -> dict[str, str]:
 
 
 def printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as they can be written down; a frame and an array by the name of its type."""
+    """The parameters as text; data frames and arrays by the name of their type."""
     return {name: _printable(value) for name, value in parameters.items()}
 
 
@@ -50,7 +50,7 @@ def _printable(value: Any) -> Any:
 
 
 def is_in_memory(value: Any) -> bool:
-    """True if this is a frame, an array or a list of numbers too long to be written down."""
+    """True if this is a data frame, an array or a list of numbers that is too long to print."""
     if isinstance(value, list | tuple):
         return len(value) > WRITTEN and isinstance(value[0], int | float)
     return hasattr(value, "__arrow_c_stream__") or (hasattr(value, "__array__") and hasattr(value, "__len__"))
@@ -71,7 +71,7 @@ def _call(value: Any) -> str:
 
 
 def command(notebook: str, parameters: Mapping[str, Any], segment: str = "") -> str:
-    """The command line that makes the same page; of data in memory, and of a slice, the call in Python.
+    """The command line that makes the same page; for data in memory or a slice, the call in Python.
 
     >>> command("rating", {"preds": "a b.csv", "level": 0.9}), command("rating", {"y_true": [1.0] * 30, "level": 0.9})
     ("evalkit report rating -p preds 'a b.csv' -p level 0.9", 'ek.rating(y_true=<list of 30>, level=0.9)')
@@ -104,7 +104,7 @@ def metric(chosen: Chosen) -> dict[str, Any]:
 
 
 def table(study: Any, metrics: Iterable[Chosen]) -> list[tuple[str, str]]:
-    """The rows of the page's last table."""
+    """The rows of the page's last table: what the results were computed from."""
     rows = [("command", command(study.report, study.p.given, study.p.segment)), ("seed", str(study.p.seed))]
     rows += [("settings", origin)] if (origin := cells.settings()) else []
     rows += [_own(own) for chosen in metrics if isinstance(own := chosen.metric, OwnMetric)]

@@ -128,7 +128,7 @@ class Ranking(Shown, Study):
 
     @property
     def unit_name(self) -> str:
-        """The query, what the input calls it, or the unit that the user named."""
+        """The noun for a query, from the input, or the unit that the user named."""
         if self.settings.unit:
             return unit_noun(self.settings.unit, "unit")
         return unit_noun(self.runs.columns.get("query", "query"), "query")
@@ -144,12 +144,12 @@ class Ranking(Shown, Study):
 
     @once
     def measure(self, chosen: Chosen, system: str, member: Any = EVERY) -> OfUnits:
-        """One value per query, clustered where a unit was named."""
+        """One value per query, clustered if a unit was named."""
         unit = None if self.unit is None else self.unit[member]
         return OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
 
     def units_held(self) -> Units:
-        """One value a query, also of lists that were read shard by shard; the first items of each list if at hand."""
+        """One value per query, also for lists read shard by shard; the first items of each list if in memory."""
         listed, retrieved = self.listed(self.runs.query), self.runs.retrieved
         values = units.of_each(self, listed)
         if retrieved is None:
@@ -162,7 +162,7 @@ class Ranking(Shown, Study):
         return inference.estimate(OfUnits(chosen, values, self.unit), self.inference_options(1))
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
-        """Undefined queries, and the metric with the worst and the best order of items whose scores are equal."""
+        """The number of undefined queries, and the metric with the worst and with the best order of tied items."""
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         if not self.runs.accounts[system].tied:
             return {"undefined": undefined, "worst_ties": estimate.value, "best_ties": estimate.value}
@@ -173,7 +173,7 @@ class Ranking(Shown, Study):
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The t-test beside the sign flips, units won and lost, the difference that would show."""
+        """The t-test beside the sign flips, units won, tied and lost, and the detectable difference."""
         first, second = self.compared(chosen, pair)
         if not first.meets(second):
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
@@ -191,12 +191,12 @@ class Ranking(Shown, Study):
         return pd.DataFrame(columns, index=pd.Index(self.runs.query, name="query"))
 
     def differences(self) -> pd.Series:
-        """Per query the primary metric of the headline's first system less its second, smallest first."""
+        """By query the primary metric of the headline's first system minus that of its second, smallest first."""
         values, (first, second) = self.values(), self.opponents
         return (values[first] - values[second]).dropna().sort_values(kind="stable")
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
-        """The queries that the first system of the headline wins and loses by most; of one system its worst."""
+        """The queries that the headline's first system wins and loses by most; with one system its worst."""
         values = self.values()
         if not len(self.headline):
             low = self.primary.metric.best == "low"
@@ -209,7 +209,7 @@ class Ranking(Shown, Study):
         return pd.DataFrame({"query": chosen.index, "difference": chosen.to_numpy(), **sides})
 
     def moved(self, most: int) -> pd.DataFrame:
-        """The queries that differ most between the headline's two systems, by number, most first; of one its worst."""
+        """The numbers of the queries that differ most between the headline's two systems; with one system its worst."""
         values = self.values()
         first, last = (values[name].to_numpy() for name in (self.shown[0], self.shown[-1]))
         difference = first - last
@@ -219,7 +219,7 @@ class Ranking(Shown, Study):
         return frame.head(most)
 
     def explored(self, queries: int, numbers: int) -> tuple[Chosen, ...]:
-        """The first metrics, at least one, of which so many queries show no more than so many numbers."""
+        """The first metrics, at least one, that fit into `numbers` numbers for this many queries."""
         return self.settings.metrics[: max(1, numbers // (len(self.shown) * queries))]
 
     @property
@@ -228,7 +228,7 @@ class Ranking(Shown, Study):
         return tuple(self.opponents) if len(self.headline) else (self.leader,)
 
     def top(self, name: str, query: int, k: int) -> list[tuple[str, float]]:
-        """Item and grade of the first k rows of a list, NaN of an item without judgement; of no items nothing."""
+        """Item and grade of the first k rows of a list, NaN if not judged; empty if items are not kept."""
         if self.runs.retrieved is None:
             return []
         lists, items = self.runs.rankings[name].retrieved, self.runs.retrieved.first(name, query, k)
@@ -237,9 +237,9 @@ class Ranking(Shown, Study):
 
     @cached_property
     def likeness(self) -> pd.DataFrame:
-        """How alike the lists of the headline's two systems are, by query: `overlap` of the first `depth`, and `rbo`.
+        """The likeness of the lists of the headline's two systems by query: `overlap` of the first `depth`, and `rbo`.
 
-        Empty if there is one system or the items are not in memory. RBO sees the rows that are kept: 100 at most.
+        Empty if there is one system or the items are not in memory. RBO uses the rows that are kept: at most 100.
         """
         if len(self.shown) < 2 or self.runs.retrieved is None:
             return pd.DataFrame(columns=["query", "overlap", "rbo"])
@@ -249,17 +249,17 @@ class Ranking(Shown, Study):
 
     @property
     def mean_likeness(self) -> tuple[float, float]:
-        """The means over queries of both."""
+        """The means over queries of overlap and RBO."""
         return float(self.likeness["overlap"].mean()), float(self.likeness["rbo"].mean())
 
     @property
     def depth(self) -> int:
-        """The ranks that count where no metric says: the cut-off of the metric that decides, or 10."""
+        """The number of ranks that count if no metric says: the cut-off of the primary metric, or 10."""
         return min(self.primary.k or UNJUDGED, DEEPEST)
 
     @frame
     def curves(self) -> Iterator[Row]:
-        """The primary metric of every system at each cut-off that a list reaches; NDCG where it has no cut-off."""
+        """The primary metric of each system at each cut-off that a list reaches; NDCG if it takes no cut-off."""
         metric = _curve_metric(self.primary)
         longest = max(self.runs.measure(name, Depth()).per_unit.max(initial=1) for name in self.systems)
         cuts = [Chosen(metric, k) for k in self.ks if k <= longest] or [Chosen(metric, 1)]
@@ -297,7 +297,7 @@ MOST = 0.8  # a share of unjudged items from which values say little
 
 
 def total(accounts: Mapping[str, Account], name: str) -> int:
-    """A count of all systems together.
+    """The sum of a count over all systems.
 
     >>> total({"a": Account(9, 8, 1, 0, 0, 0, 0), "b": Account(5, 5, 0, 0, 0, 0, 0)}, "rows")
     14
@@ -312,7 +312,7 @@ def by_system(accounts: Mapping[str, Account], name: str) -> dict[str, int]:
 
 
 def undefined(study: Ranking) -> list[tuple[str, dict[str, int], bool]]:
-    """The metrics without a value on some queries: on how many by system, and True if the systems agree in number."""
+    """The metrics without a value on some queries, with the number of these by system; True if systems agree in it."""
     metrics = []
     for label, estimates in study.estimates.groupby("metric", sort=False):
         some = estimates[estimates["undefined"] > 0]
@@ -338,13 +338,13 @@ def unjudged(study: Ranking) -> tuple[int, dict[str, float], bool]:
 
 
 def beyond(study: Ranking) -> tuple[int, list[str]]:
-    """The last rank that any list reaches, and the metrics whose cut-off lies beyond it."""
+    """The last rank of any list, and the metrics whose cut-off lies beyond it."""
     last = max(int(study.runs.measure(name, Depth()).per_unit.max(initial=0)) for name in study.systems)
     return last, [chosen.label for chosen in study.settings.metrics if (chosen.k or 0) > last]
 
 
 def ties(study: Ranking) -> tuple[pd.DataFrame, bool]:
-    """The estimates that the order of tied items moves visibly; True if one by over half its interval's width."""
+    """The estimates that the order of tied items visibly changes; True if one changes by half its interval's width."""
     rows = study.estimates[study.estimates["metric"] == study.primary.label]
     moved = rows[rows["best_ties"] - rows["worst_ties"] > VISIBLE]
     matters = (moved["best_ties"] - moved["worst_ties"] > (moved["high"] - moved["low"]) / 2).any()

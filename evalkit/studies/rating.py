@@ -105,7 +105,7 @@ class KeptForecasts(Kept):
 
 
 def off(block: Block) -> Floats:
-    """How far each system is off, a row a system."""
+    """The absolute error of each system on each row, one row per system."""
     return np.abs(block.said - block.truth)
 
 
@@ -147,7 +147,7 @@ class Asked:
         return Counts.of(f, of_weight or [f, d, d * d, d * d * d], self.limits.bins)
 
     def centre(self, i: int) -> float:
-        """Near which the errors of a system lie."""
+        """A number near which the errors of a system lie."""
         return self.terms.centres[i][1] - self.terms.centres[i][0]
 
 
@@ -156,7 +156,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Actual:
-    """How the actual values are distributed: mean, standard deviation, lowest, highest, share of zeros."""
+    """The distribution of the actual values: mean, standard deviation, lowest, highest, share of zeros."""
 
     mean: float
     deviation: float
@@ -177,7 +177,7 @@ class Rating(RowStudy):
 
     @property
     def unit_count(self) -> int:
-        """The units that vary: rows, or the units of the column that was named."""
+        """The number of independent units: rows, or the units of the column that was named."""
         return self.kept.moments[0].moments.n
 
     # Distributions
@@ -196,18 +196,18 @@ class Rating(RowStudy):
 
     @cached_property
     def target(self) -> Counted:
-        """How the actual values are distributed."""
+        """The distribution of the actual values."""
         return self.kept.actual.counted(weighted=self.weighted)
 
     @cached_property
     def forecasts(self) -> dict[str, Counted]:
-        """How the forecasts of each system are distributed."""
+        """The distribution of each system's forecasts."""
         counts = zip(self.systems, self.kept.forecasts, strict=True)
         return {name: c.counted(weighted=self.weighted) for name, c in counts}
 
     @cached_property
     def errors(self) -> dict[str, Counted]:
-        """How forecast − actual of each system is distributed."""
+        """The distribution of each system's errors, forecast − actual."""
         return {name: self.kept.errors[0, i].counted(weighted=self.weighted) for i, name in enumerate(self.systems)}
 
     @frame
@@ -219,22 +219,22 @@ class Rating(RowStudy):
 
     @property
     def rows_drawn(self) -> int:
-        """How many rows the cells of pictures are counted from: all, or those that were drawn."""
+        """The number of rows behind the cells of figures: all, or a sample."""
         return int(self.kept.sample.drawn.times[0].sum())
 
     @property
     def rows_each_stands_for(self) -> float:
-        """How many rows one of them stands for on average."""
+        """The number of rows that each of them represents on average."""
         return len(self.account) / self.rows_drawn
 
     @property
     def bound(self) -> float:
-        """How far quantiles of the errors can lie from those of the rows; 0 where all errors are counted."""
+        """The largest possible error of quantiles due to binning; 0 if all errors are counted exactly."""
         return max(column.bound(SHARES) for error in self.errors.values() for column in (error, error.sizes()))
 
     @property
     def heavy(self) -> float:
-        """The share of the leader's squared error in 1% of the rows; from `HEAVY` on RMSE is driven by a few."""
+        """The share of the leader's squared error in 1% of the rows; from `HEAVY` on, RMSE is driven by a few rows."""
         return self.errors[self.leader].heaviest()
 
     def histogram(self, systems: Sequence[str]) -> pd.DataFrame:
@@ -256,7 +256,7 @@ class Rating(RowStudy):
 
     @property
     def error_cells(self) -> pd.DataFrame:
-        """The same of the leader's forecast and its error."""
+        """The weight of rows in cells of the leader's forecast and its error, as in `cells`."""
         leader, rows = self.leader, self.kept.sample.rows
         sides = edges([self.forecasts[leader]], CELLS), edges([self.errors[leader]], CELLS)
         return self._cells(leader, rows.said[self.systems.index(leader)] - rows.truth, sides)
@@ -271,7 +271,7 @@ class Rating(RowStudy):
         return pd.DataFrame({"x": sides[0][i], "y": sides[1][j]} | size | {"rows": rows[i, j]})
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
-        """The rows that the leader misses by most, up to five."""
+        """The rows with the leader's largest errors, up to five."""
         far = self.kept.far[self.systems.index(self.leader)].rows[:n]
         rows = [(self.data.rows.id[name] if self.data else str(name), *sides) for name, *sides in far]
         frame = pd.DataFrame(rows, columns=["id", "actual", "forecast"])
@@ -280,7 +280,7 @@ class Rating(RowStudy):
     # Beside the metrics
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """Units on which the first has the smaller absolute error, and the difference that so many would show."""
+        """Units on which the first has the smaller absolute error, and the detectable difference."""
         i, j = (self.systems.index(name) for name in pair)
         low, high = sorted((i, j))
         moments = self.kept.moments[0]
@@ -300,7 +300,7 @@ class Rating(RowStudy):
         return self._of_constant(chosen, self._actual_at(float(ratio(*self.kept.facts.sums[[5, 4]]))))
 
     def constant_median(self, chosen: Chosen) -> float:
-        """The metric of forecasting the median of the actual values for every row, which has the least MAE of all."""
+        """The metric of forecasting the median of the actual values for every row, the constant with the least MAE."""
         return self._of_constant(chosen, self.target.weighted_median())
 
     @property
@@ -380,7 +380,7 @@ class Rating(RowStudy):
 
     @cached_property
     def unsure(self) -> float:
-        """By what share half-widths that follow from rows drawn may be off; 0 where every row was drawn."""
+        """The relative uncertainty of half-widths that come from a sample of rows; 0 if every row was used."""
         if self.kept.sample.is_whole:
             return 0.0
         every: list[Any] = [self.measure(chosen, name) for chosen in self.medians for name in self.systems]
@@ -389,7 +389,7 @@ class Rating(RowStudy):
 
     @cached_property
     def means(self) -> dict[str, MeanReliability]:
-        """The mean of the actual values along the forecast of every system, best first."""
+        """The mean of the actual values by forecast of each system, best first."""
         return {name: self._mean_of(self.systems.index(name), name) for name in self.order}
 
     def _mean_of(self, i: int, name: str) -> MeanReliability:
@@ -412,7 +412,7 @@ class Rating(RowStudy):
 
     @frame
     def parts(self) -> Iterator[Row]:
-        """The squared error of every system by CORP: mse, miscalibration, discrimination, uncertainty, skill.
+        """The CORP decomposition of each squared error: mse, miscalibration, discrimination, uncertainty, skill.
 
         skill: (discrimination − miscalibration) / uncertainty, the R² against the mean of the actual values.
         """
@@ -424,7 +424,10 @@ class Rating(RowStudy):
 
 
 def edges(columns: Sequence[Counted], bins: int) -> Floats:
-    """Edges of so many equal bins; of whole numbers each bin holds as many, and there may be fewer bins."""
+    """Edges of `bins` equal bins.
+
+    For whole numbers each bin holds the same number of them, and there may be fewer bins.
+    """
     low, high = window(columns)
     if not all(column.whole for column in columns):
         return np.linspace(low, high, bins + 1)
@@ -480,5 +483,5 @@ def _of_blocks(t: Blocks, settings: Settings, p: parameters.Rating) -> Rating:
 
 
 def bin_widths(histogram: pd.DataFrame) -> pd.Series:
-    """How wide each bin is."""
+    """The width of each bin."""
     return histogram["high"] - histogram["low"]

@@ -43,14 +43,14 @@ class Reliability:
     spread: pd.DataFrame
 
     def only(self, systems: Sequence[str]) -> "Reliability":
-        """That of some systems."""
+        """The reliability of some systems."""
         curve, spread = (frame[frame["system"].isin(systems)] for frame in (self.curve, self.spread))
         return Reliability(
             curve, None if self.bands is None else self.bands[self.bands["system"].isin(systems)], spread
         )
 
     def recorded(self) -> dict[str, dict[str, list[object]]]:
-        """Columns of few points of each: all are exact."""
+        """Columns of a few points of each curve; all are exact."""
         frames = {"curve": _few(self.curve, "y"), "spread": self.spread}
         frames |= {} if self.bands is None else {"bands": _few(self.bands, "low", "high")}
         return {name: frame.to_dict("list") for name, frame in frames.items()}
@@ -106,7 +106,7 @@ TENTHS = 10
 
 @framed
 def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[Row]:
-    """Share of positives against the mean score in tenths of the rows, about; Wilson limits at a level, or none."""
+    """Share of positives and mean score in about equal tenths of the rows; Wilson limits at a level, or none."""
     for name, c in tables.items():
         parts = calibration.bins_quantile(c, TENTHS)
         for n, hits, score in zip(parts.rows, parts.positives, parts.score, strict=True):
@@ -147,7 +147,7 @@ def mean_reliability(
 
 
 def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
-    """The parts of their lines that one picture shows, all along the same axis: the central 99% of forecasts."""
+    """The parts of several systems' lines on a common axis: the central 99% of forecasts."""
     ends = window([system.forecasts for system in systems.values()])
     curve = [_cut(system.curve, ends).assign(system=name) for name, system in systems.items()]
     bands = [_cut(own.bands, ends).assign(system=name) for name, own in systems.items() if own.bands is not None]
@@ -157,7 +157,7 @@ def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
 
 
 def window(columns: Sequence[Counted]) -> tuple[float, float]:
-    """The ends of an axis that holds the central 99% of each column, and so every value of fewer than 200.
+    """The ends of an axis that holds the central 99% of each column; with fewer than 200 values, all of them.
 
     >>> from evalkit.metrics.grid import Counted
     >>> window([Counted.of(np.arange(5.0)), Counted.of(np.arange(1000.0))])

@@ -40,7 +40,7 @@ class Bins:
 
 
 def of_places(part: Ints, place: Floats, bins: int) -> Bins:
-    """The bins of rows. part: of each its bin."""
+    """The bins of rows. part: the bin of each row."""
     low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
     np.minimum.at(low, part, place)
     np.maximum.at(high, part, place)
@@ -48,7 +48,7 @@ def of_places(part: Ints, place: Floats, bins: int) -> Bins:
 
 
 def places(rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]) -> Floats:
-    """The place of each row: its time, the place of its group in the order of the folds that test it, or its number."""
+    """The place of each row: its time, the position of its group in the order of testing folds, or its number."""
     if time is not None:
         return time
     if group is None:
@@ -65,7 +65,7 @@ def places(rows: int, time: Floats | None, group: np.ndarray | None, tests: Sequ
 
 
 def stretches(place: Floats, sides: Iterable[Side], most: int, *, axis: str) -> pd.DataFrame:
-    """Neighbouring bins of one kind, at most so many and no more than places, by fold: fold, kind, start, width."""
+    """Neighbouring bins of one kind, at most `most` and no more than places: fold, kind, start, width."""
     last = place.max() + (0 if axis == "time" else 1)
     edges = np.linspace(place.min(), last, min(most, np.unique(place).size) + 1)
     bins = len(edges) - 1
@@ -96,7 +96,7 @@ class Resplits:
     """Results of fits on other splits than the chosen folds; frames have one row per point, way of splitting or size.
 
     folds: the metric on each fold of the repeated k-fold. ignoring: out-of-fold rows of a split that ignores the group
-    or the time. unfitted: what the budget or the size did not allow. warned: an estimator's warning -> its fits.
+    or the time. unfitted: what was skipped because of the time or the size. warned: an estimator's warning -> its fits.
     """
 
     points: pd.DataFrame
@@ -110,7 +110,7 @@ class Resplits:
 
     @property
     def spread_ratios(self) -> tuple[str, dict[str, float]]:
-        """A single holdout, and how many times as much it varies as each k-fold; an empty name if there is none."""
+        """The name of a single holdout, "" without one, and how many times as much it varies as each k-fold."""
         spread = self.summary.set_index("way")["sd"]
         varying = [name for name in spread.index if spread[name] > 0]
         single = next((name for name in varying if name.startswith("one holdout")), "")
@@ -121,7 +121,7 @@ class Resplits:
 
 
 def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
-    """One job a pair of the folds."""
+    """One job per pair of training and test rows."""
     return [Job(system, train, test, f"{name} {i}") for i, (train, test) in enumerate(folds.pairs, 1)]
 
 
@@ -198,7 +198,7 @@ def _bootstrap(setting: Setting, fits: Fits) -> fitting.Bootstrap | None:
 
 
 def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dict[str, list[Fit]]:
-    """Every system on the chosen folds, whatever it takes."""
+    """Every system on the chosen folds, without a time limit."""
     sides, pairs = list(zip(setting.folds.labels, setting.folds.pairs, strict=True)), len(setting.folds.pairs)
     jobs = [Job(system, *rows, f"fold {name}", on_train=True) for system in systems for name, rows in sides]
     done = fitting.run(learner, jobs, required=len(jobs), seconds=np.inf, worth=setting.limits.worth)
@@ -208,7 +208,7 @@ def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dic
 def fit_others(
     setting: Setting, learner: Learner, metric: Chosen, system: str, own: list[Fit], seconds: float
 ) -> Resplits:
-    """A system on all other splits, as far as the seconds allow: of the ways of splitting the smallest come first.
+    """A system on all other splits, within `seconds`; the ways of splitting with the fewest fits come first.
 
     own: its fits of the chosen folds.
     """
@@ -245,10 +245,10 @@ def fit_others(
 
 
 def reselected(setting: Setting, learner: Learner, system: str) -> tuple[list[Fit], list[Fit]]:
-    """The fits of the folds with as many columns selected anew: by all rows, and in each fold by its training rows.
+    """The fits of the folds with as many columns selected anew: from all rows, and in each fold from its training rows.
 
-    The learner's features are the candidates; both selections go by `optimism.strongest`, so that they differ in
-    nothing but the rows that they saw.
+    The learner's features are the candidates. Both selections use `optimism.strongest`, so that they differ only in the
+    rows that they see.
     """
     e, table = setting.examples, learner.features
     assert e.features is not None

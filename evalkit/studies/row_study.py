@@ -38,7 +38,7 @@ from evalkit.studies.units import Listed, Units
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What was read: systems, columns by role, inputs, rows read, used, without a match; columns that were not read."""
+    """What was read: systems, columns by role, inputs, rows read, used and unmatched; columns that were not read."""
 
     systems: tuple[str, ...]
     columns: Mapping[str, str]
@@ -58,13 +58,13 @@ class Account:
 
     @classmethod
     def of_table(cls, t: Blocks, rows: int) -> Account:
-        """The account of a table in an engine, of which each system has so many rows that all have."""
+        """The account of a table in an engine; rows: the rows of each system that all systems have."""
         alone = t.rows - rows * len(t.systems) if t.paired else 0
         return cls(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)
 
 
 def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What every study of rows in memory has, and what the rows of all its systems share."""
+    """What all studies of rows in memory share, and what the rows of all systems share."""
     rows = data.rows
     attributes = {name: rows.shared[f"attribute {name}"].texts for name in settings.attributes}
     unit = attributes[settings.unit] if settings.unit else None
@@ -75,25 +75,25 @@ def of_rows(data: Any, settings: Settings, p: Any) -> tuple[dict[str, Any], dict
 
 
 def of_blocks(t: Blocks, rows: int, settings: Settings, p: Any, *, weighted: bool) -> dict[str, Any]:
-    """What every study of a table that was read by blocks has; rows: that all systems have."""
+    """What all studies of a table read by blocks share; rows: the rows that all systems have."""
     fields = {"settings": settings, "systems": t.systems, "attributes": {}, "p": p, "blocks": t}
     return fields | {"sources": t.sources(), "account": Account.of_table(t, rows), "weighted": weighted}
 
 
 def nameless(t: Blocks) -> Blocks:
-    """The table without the names of rows, and their ids where none is asked for."""
+    """The table without the names of rows, and without ids if they are not needed."""
     return replace(t, schema=replace(t.schema, names=None, numbered=False, drawn=False))
 
 
 def counted(t: Blocks, first: Callable[[Block], Any]) -> Any:
-    """What a first reading keeps of the blocks of a table; raises InputError for ids that do not pair."""
+    """The summary of the first reading of a table. Raises InputError for ids that do not pair."""
     kept = nameless(t).total(first)
     t.check(int(kept.facts.sums[0]), kept.ids.repeated if t.schema.id else 0)
     return kept
 
 
 def few_units(t: Blocks, limits: Limits) -> int:
-    """Units whose sums are kept side by side, as methods of few units ask for every one; none if rows vary alone."""
+    """The largest number of units whose sums are kept one by one, for methods that need each; 0 without units."""
     return limits.flipped if t.schema.unit else 0
 
 
@@ -118,7 +118,7 @@ class RowStudy(Shown, Study):
 
     @property
     def design(self) -> Any:
-        """What says how the rows lie, and whether they are in memory."""
+        """The object with the layout of the rows, and whether they are in memory."""
         return self.measured
 
     @cached_property
@@ -135,7 +135,7 @@ class RowStudy(Shown, Study):
         return made.study_of(replace(p, preds=self.only(part, p.preds)), self.settings.limits)
 
     def units_held(self) -> Units:
-        """The rows; those that are not at hand are read again as they are taken, of which one block is held at once."""
+        """The rows. Those that are not in memory are read again as they are used, one block at a time."""
         if self.blocks is None:
             listed = self.listed(self.measured.ids())
             blocks = units.of_rows(self.measured.rows, self.settings.metrics, listed, self.names)
@@ -156,22 +156,22 @@ class RowStudy(Shown, Study):
     # Of tables of scores that are probabilities
 
     def tenths_of(self, tables: Mapping[str, Counts]) -> pd.DataFrame:
-        """Share of hits by tenths of the score, with Wilson limits where rows are plain, and rows of each."""
+        """Share of hits and number of rows by tenths of the score, with Wilson limits if rows are plain."""
         return reliability.by_tenths(tables, level=self.settings.level if self.plain else None)
 
     def isotonic_of(self, tables: Mapping[str, Counts], key: int, fine: Fine) -> Reliability:
-        """Their reliability without bins. key: of the random numbers of bands, which only plain rows have."""
+        """The reliability of tables without bins. key: of the random numbers of bands, which only plain rows have."""
         draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
         return reliability.reliability(tables, lambda: self.rng(key), draws=draws, level=level, fine=fine)
 
     def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> Perfect:
-        """What perfect calibration would show, where rows are independent and count alike."""
+        """What perfect calibration would show, if rows are independent and unweighted."""
         if not self.plain:
             return UNKNOWN
         return consistency.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
 
     def rows_in(self, block: Block, system: int) -> Rows:
-        """The rows of a block as a system, by its number in the table, speaks of them."""
+        """The rows of a block with the predictions of a system, given by its number."""
         return block.rows(system)
 
     @property
@@ -185,21 +185,21 @@ class RowStudy(Shown, Study):
         return unit_noun(self.settings.unit, "unit") if self.settings.unit else "row"
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
-        """The metric of a system on the rows that are members."""
+        """The metric of a system on the rows `member`."""
         return self.measured.measure(chosen, system, member)
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """The difference that so many rows would show."""
+        """The difference that this many rows detect."""
         return {"detectable": self.would_show(chosen, pair)}
 
     @property
     def over(self) -> str:
-        """What varies where it is not the plain row."""
+        """The unit that varies, if it is not the plain row."""
         return "" if self.plain else super().over
 
     @property
     def intervals_are(self) -> str:
-        """Where intervals come from, in words."""
+        """How intervals were computed, as text."""
         return self.methods_are(self.settings.metrics, lambda method: method.interval_is) + self.over
 
 
@@ -217,31 +217,32 @@ class Missed:
 
     @property
     def pair(self) -> Sequence[str]:
-        """The leader, and whom it is compared with."""
+        """The leader, and the system that it is compared with."""
         return compared(self.study)
 
     @property
     def apart(self) -> Floats:
-        """How much more the first of the pair misses each of the rows."""
+        """By how much the error of the first of the pair exceeds that of the second, per row."""
         first, last = (self.misses.off[name][self.rows] for name in (self.pair[0], self.pair[-1]))
         return first - last
 
     def opened(self, most: int) -> list[dict[str, str]]:
-        """The other columns of the input, of the first rows."""
+        """The other columns of the input, for the first rows."""
         return other_columns.others_of_rows(self.aligned, self.rows[:most].tolist())
 
 
 def compared(study: RowStudy) -> Sequence[str]:
-    """The leader of a study, and whom it is compared with."""
+    """The leader of a study, and the system that it is compared with."""
     if not len(study.headline):
         return [study.leader]
     return [study.leader, *(name for name in study.opponents if name != study.leader)]
 
 
 def missed(study: Any, most: int) -> Missed:
-    """The rows that the leader misses by most, of all and of each segment, and most unlike its opponent.
+    """The rows with the leader's largest errors, over all and in each segment, and those most unlike its opponent's.
 
-    Of each as many, the most missed first; all rows where there are no more than `most`, else none that nobody misses.
+    The same number of each, the largest errors first. If there are more than `most` rows, those on which neither system
+    errs are left out.
     """
     m, pair = study.data.misses, compared(study)
     first, last = m.off[pair[0]], m.off[pair[-1]]
@@ -257,7 +258,7 @@ def missed(study: Any, most: int) -> Missed:
 
 
 def fitting(study: RowStudy, most: int, room: int, size: Callable[[Missed], int]) -> Missed:
-    """`missed`, of fewer rows where they would take more than so much room."""
+    """`missed` with fewer rows if they would take more than `room`."""
     m = missed(study, most)
     fewer = room * len(m.rows) // max(size(m), 1)
     return missed(study, fewer) if fewer < len(m.rows) else m

@@ -48,7 +48,7 @@ GRID = np.linspace(0, 1, 41)  # where bands are known
 
 
 def points(name: str, curve: Curve, cells: int = curves.CELLS) -> pd.DataFrame:
-    """The points of a curve that its picture needs: x, y, threshold, and the name as `system`; see `curves.drawn`."""
+    """The points of a curve that its figure needs: x, y, threshold, and the name as `system`; see `curves.drawn`."""
     keep = curves.drawn(curve.x, curve.y, cells)
     columns = {"x": curve.x[keep], "y": curve.y[keep], "threshold": curve.threshold[keep]}
     return pd.DataFrame({"system": name} | columns)
@@ -60,7 +60,7 @@ def curve(tables: Mapping[str, Counts], kind: str, cells: int = curves.CELLS) ->
 
 
 def crossings(tables: Mapping[str, Counts], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """For every pair, where along x its two curves of a kind cross: curve, first, second, crossings, above.
+    """For each pair the x at which its curves of a kind cross: curve, first, second, crossings, above.
 
     first: the system with the larger area; above: the share of x at which its curve lies above the other.
     """
@@ -148,7 +148,7 @@ def distribution(name: str, c: Counts, cells: int = curves.CELLS) -> pd.DataFram
 
 @framed
 def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
-    """The largest distance of the two functions (KS): system, x, and the share of each class below x; value."""
+    """The largest distance of the two distribution functions (KS): system, x, share of each class below x, value."""
     for name, c in tables.items():
         place, _ = widest(c)
         sides = [1 - float(ratio(c.tp[place], c.positives)), 1 - float(ratio(c.fp[place], c.negatives))]
@@ -224,7 +224,7 @@ def apart(study: BinaryStudy) -> pd.DataFrame:
 
 
 def excluding(differences: pd.DataFrame) -> pd.DataFrame:
-    """By pair, in order: at how many thresholds the interval lies above 0, how many below, and of how many."""
+    """For each pair, in order: at how many thresholds the interval lies above 0, below 0, and of how many."""
     sides = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0, of=True)
     return sides.groupby(["first", "second"], sort=False)[["above", "below", "of"]].sum().reset_index()
 
@@ -250,11 +250,11 @@ class Differences:
 
 
 def differences(first: Rows, second: Rows, chance: Floats, *, level: float) -> Differences:
-    """Net benefit of the first less that of the second at each probability, with t limits from the paired rows.
+    """Net benefit of the first minus that of the second at each probability, with t limits from the paired rows.
 
-    By unit where rows have one, with weights where they have any. One more row of each class on which the two decide
-    differently enters the variance alone, so that few such rows claim no certainty (as Agresti and Min 2005,
-    doi:10.1002/sim.1781).
+    Clustered by unit if rows have units, weighted if they have weights. In each class one more row on which the
+    decisions differ is added to the variance, so that a few such rows do not give intervals without width (after
+    Agresti and Min 2005, doi:10.1002/sim.1781).
 
     >>> rows = [Rows(np.array([1, 0, 1, 0]), np.array(s)) for s in ([0.9, 0.2, 0.8, 0.1], [0.9, 0.6, 0.2, 0.1])]
     >>> d = differences(*rows, np.array([0.5]), level=0.95)
@@ -298,18 +298,18 @@ class Moving:
 
     @property
     def last(self) -> int:
-        """The place of the lowest threshold."""
+        """The index of the lowest threshold."""
         return len(self.threshold) - 1
 
     def named(self, threshold: float) -> str:
-        """The shortest number that decides like a threshold that was chosen on these scores."""
+        """The shortest number that gives the same decisions as a threshold chosen on these scores."""
         at = self.threshold[self.place(threshold) :][:1]
         return (
             "–" if not at.size else "∞" if np.isinf(at[0]) else repr(float(at[0])).removesuffix(".0").replace("-", "−")
         )
 
     def place(self, threshold: float) -> int:
-        """The place of the threshold that decides like one that was chosen on these scores."""
+        """The index of the threshold that gives the same decisions as one chosen on these scores."""
         return int(np.sum(~(self.threshold <= threshold)))
 
 
@@ -319,9 +319,9 @@ def systems(study: BinaryStudy) -> list[str]:
 
 
 def moving(study: BinaryStudy) -> Moving:
-    """The first systems of a study at some hundred thresholds.
+    """The first systems of a study at about a hundred thresholds.
 
-    Among them are those that were chosen, and all that are cheapest for any costs of the two errors.
+    Among them are those in use, and all that are cheapest for any costs of the two errors.
     """
     tables = {name: study.table(name) for name in systems(study)}
     most = MOST if study.plain else VARIED // len(tables)
@@ -338,7 +338,7 @@ def _thresholds(c: Counts, most: int) -> Floats:
 
 
 def corners(c: Counts) -> Ints:
-    """The places of the thresholds that some pair of costs makes the cheapest: the corners of the ROC curve's hull.
+    """The indices of the thresholds that are cheapest for some pair of costs: the corners of the ROC curve's hull.
 
     >>> from evalkit.metrics.counts import count
     >>> corners(count([5, 4, 3, 2, 1], [1, 0, 1, 1, 0]))
@@ -354,7 +354,7 @@ def _shortened(thresholds: Floats, scores: Floats) -> Floats:
 
 
 def shortest(low: float, high: float) -> float:
-    """The number of fewest digits above `low` and at most `high`.
+    """The number with the fewest digits above `low` and at most `high`.
 
     >>> shortest(0.7311, 0.73549), shortest(-2.0, -1.25), shortest(0.2, 0.2000001), shortest(-0.5, 0.0)
     (0.735, -1.3, 0.2000001, 0.0)
@@ -384,7 +384,7 @@ class Plain:
     level: float | None
 
     def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
-        """What is read off the counts at one threshold; the mean cost is a mean of 0 and what each error costs."""
+        """The metrics of the counts at one threshold; the mean cost is a mean of 0 and the costs of the two errors."""
         tp, fp, fn, tn = (float(cell) for cell in (c.tp, c.fp, c.fn, c.tn))
         at = self.level or 0.95
         of = {
@@ -397,11 +397,11 @@ class Plain:
         return of if self.level else {name: replace(e, low=np.nan, high=np.nan) for name, e in of.items()}
 
     def quantiles(self) -> dict[str, float | str]:
-        """What intervals at any threshold are computed from: the quantile z of the normal distribution, or none."""
+        """The quantile z of the normal distribution, from which intervals at any threshold are computed, or none."""
         return {"z": normal_quantile(self.level) if self.level else NONE}
 
     def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
-        """What a system adds to that: nothing."""
+        """What a system adds to the quantiles: nothing."""
         return {}
 
 
@@ -423,7 +423,7 @@ class Varied:
         return next(iter(self.cuts.values())).units
 
     def estimates(self, name: str, c: Counts, costs: Costs) -> dict[str, Estimate]:
-        """What is read off the counts of a system at one of the thresholds."""
+        """The metrics of a system's counts at one of the thresholds."""
         place = self.moves.place(float(c.threshold))
         variance = float(self.cuts[name].spread[place] @ [costs.fp**2, costs.fp * costs.fn, costs.fn**2])
         of: Any = {
@@ -443,7 +443,7 @@ class Varied:
         return {"z": normal_quantile(self.level), "q": t * (self._largest / WHOLE) ** 0.5, "units": self.units}
 
     def of_system(self, name: str, places: Sequence[int]) -> dict[str, list[Any]]:
-        """By threshold the limits of each of `METRICS`, rounded to so many decimals, and the spread of costs."""
+        """By threshold the limits of each of `METRICS`, rounded to a number of decimals, and the spread of costs."""
         return {
             "spread": np.rint(self.cuts[name].spread * WHOLE / self._largest).astype(int).tolist(),
             "limits": [[_limits(e, n) for e, n in zip(at, places, strict=False)] for at in self.limits[name]],
@@ -472,6 +472,6 @@ def intervals(study: BinaryStudy, moves: Moving) -> Plain | Varied:
 
 
 def used(study: BinaryStudy, systems: Iterable[str]) -> list[Counts | None]:
-    """The counts of systems at the threshold that each uses; None if there is none."""
+    """The counts of systems at the threshold that each uses; None without a threshold."""
     chosen = [(study.table(name), study.thresholds[name]) for name in systems]
     return [None if math.isnan(threshold) else counts.at(c, threshold) for c, threshold in chosen]

@@ -66,7 +66,7 @@ read = parameters.reader(parameters.Significance)(study_of)
 
 
 def of_lists(parts: Sequence[Part], p: parameters.Significance) -> tuple[UnitValues, tuple[Chosen, ...]]:
-    """The values of ranked lists, and their metrics."""
+    """The values per query of ranked lists, and their metrics."""
     asked = ("columns", "systems", "metrics", "unit", "ranks", "header", "memory", "threads", "spill")
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
     id, cluster = (
@@ -114,7 +114,7 @@ class Shares(Shown, Study):
 
     @classmethod
     def of(cls, data: Trials, p: parameters.Significance) -> "Shares":
-        """The study of a table; raises ParameterError for parameters that do not go together, or an unknown metric."""
+        """The study of a table. Raises ParameterError for parameters that do not go together, or an unknown metric."""
         null = p.null
         if null is None and p.alternative != "two-sided":
             raise ParameterError(f"alternative: {p.alternative!r} needs a null share, such as null=0.5")
@@ -139,12 +139,12 @@ class Shares(Shown, Study):
 
     @staticmethod
     def label(null: float | None) -> str:
-        """What the null share is called among the systems."""
+        """The name of the null share among the systems."""
         return f"null {null:g}"
 
     @property
     def unit_name(self) -> str:
-        """One trial."""
+        """The noun for one trial."""
         return "trial"
 
     @property
@@ -154,7 +154,7 @@ class Shares(Shown, Study):
 
     @property
     def family(self) -> str:
-        """The comparisons that were made, counted."""
+        """The comparisons that were made, as text."""
         pairs = len(self.pairs)
         return f"{pairs} {plural('comparison', pairs)} on the {SHARE}; Holm"
 
@@ -164,7 +164,7 @@ class Shares(Shown, Study):
         return int(self.data.successes[i]), int(self.data.trials[i])
 
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
-        """The share of successes; the null share as it is known."""
+        """The share of successes, or the null share, which is known."""
         if system in self.data.systems:
             return Hits(chosen, *self.counts(system))
         assert self.null is not None
@@ -173,26 +173,27 @@ class Shares(Shown, Study):
         )
 
     def units_held(self) -> Units:
-        """Successes and trials of each system; of the null share itself."""
+        """Successes and trials of each system; for the null share its value."""
         blocks = [units.known(name, self.primary, *map(float, self.counts(name))) for name in self.data.systems]
         if self.null is not None:
             blocks.append(units.known(self.label(self.null), self.primary, self.null))
         return Units(1, blocks)
 
     def inference_options(self, key: int) -> Options:
-        """What intervals and tests depend on beside the data."""
+        """The options of intervals and tests."""
         return replace(super().inference_options(key), alternative=self.p.alternative)
 
     def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
-        """Fisher's exact p beside the score test."""
+        """Fisher's exact p in addition to the score test."""
         if self.null is not None:
             return {}
         return {"p_fisher": proportions.fisher(*self.counts(pair[0]), *self.counts(pair[1])).p_value}
 
     def null_shares(self) -> NullShares | None:
-        """What the null share gives, around the number seen; None of so many trials that p is from the score test.
+        """The null distribution around the observed number; None for so many trials that p is from the score test.
 
-        All numbers of successes that count, or of more than `DRAWN` those in equal steps from the one seen.
+        All numbers of successes with a probability that counts, or if there are more than `DRAWN`, some in equal steps
+        from the observed one.
         """
         assert self.null is not None
         seen, n = self.counts(self.opponents[0])
@@ -208,7 +209,7 @@ class Shares(Shown, Study):
 
     @property
     def trials(self) -> int:
-        """All trials."""
+        """The number of all trials."""
         return int(self.data.trials.sum())
 
     @property
@@ -218,7 +219,7 @@ class Shares(Shown, Study):
 
     @property
     def two_answers(self) -> pd.DataFrame:
-        """The comparisons whose test and whose interval, each the better one for itself, answer differently."""
+        """The comparisons whose test and interval disagree on significance; each uses the method that suits it best."""
         if not len(self.comparisons):
             return self.comparisons
         outside = (self.comparisons["low"] > 0) | (self.comparisons["high"] < 0)
@@ -226,11 +227,11 @@ class Shares(Shown, Study):
 
     @property
     def most_exact(self) -> int:
-        """The trials up to which tests are exact."""
+        """The largest number of trials for which tests are exact."""
         return proportions.EXACT
 
     @property
     def beyond_exact(self) -> list[str]:
-        """The comparisons of so many trials that the exact two-sided test gives way to the score test."""
+        """The comparisons with so many trials that the score test replaces the exact two-sided test."""
         many = {pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems) for pair in self.pairs}
         return [" − ".join(pair) for pair, n in many.items() if n > proportions.EXACT]

@@ -57,12 +57,12 @@ class Settings:
 
     @property
     def attributes(self) -> list[str]:
-        """The columns that segments and unit name, each once."""
+        """The columns that segments and unit name, without duplicates."""
         return attributes(self.segments, self.unit)
 
     @property
     def columns(self) -> dict[str, str]:
-        """The further columns of numbers that the metrics are computed from -> the parameter, for errors."""
+        """Further numeric columns that the metrics use -> the parameter that names each, for errors."""
         return {name: f"metrics: {chosen.metric.name}" for chosen in self.metrics for name in chosen.metric.columns}
 
 
@@ -74,7 +74,7 @@ def settings(
     segments: Iterable[str] = (),
     limits: Limits = USUAL,
 ) -> Settings:
-    """Return the settings that the parameters of a report and these ask for; the first metric decides."""
+    """Return the settings from a report's parameters and these arguments; the first metric is the primary one."""
     several = tuple(dict.fromkeys(segments))
     return Settings(tuple(metrics), p.baseline, unit, several, p.level, p.margin, p.gate, p.seed, limits, p.units)
 
@@ -88,7 +88,7 @@ def check_columns(metrics: Iterable[Any], parts: Iterable[Part]) -> None:
 
 
 def check_systems(settings: Settings, systems: tuple[str, ...]) -> None:
-    """Raises where the baseline is unknown, or a comparison is asked for that these systems do not allow."""
+    """Raise if the baseline is unknown, or a comparison is asked for that these systems do not allow."""
     if settings.baseline is not None and settings.baseline not in systems:
         raise ParameterError(f"baseline: there is no system {settings.baseline!r}, the input has {', '.join(systems)}")
     asks = "baseline" if settings.baseline else "margin" if settings.margin else None
@@ -102,7 +102,7 @@ Row = dict[str, Any]  # of a frame
 
 
 def framed(rows: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
-    """A function that yields rows as one that returns their frame."""
+    """Turn a function that yields rows into one that returns their data frame."""
 
     @wraps(rows)
     def of(*given: P.args, **named: P.kwargs) -> pd.DataFrame:
@@ -112,7 +112,7 @@ def framed(rows: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
 
 
 def frame(rows: Callable[[S], Iterable[Row]]) -> cached_property[pd.DataFrame]:
-    """The rows that a method of a study yields as a frame that is kept with it.
+    """Turn a method that yields rows into a cached property with their data frame.
 
     >>> class Study:
     ...     @frame
@@ -130,13 +130,13 @@ def limits(e: Estimate, name: str = "value") -> dict[str, float]:
 
 
 def with_limits(estimates: Mapping[str, Estimate]) -> dict[str, float]:
-    """Each estimate by its name, and its limits as `_low` and `_high`."""
+    """The values of estimates by name, and their limits as `_low` and `_high`."""
     sides = {"": "value", "_low": "low", "_high": "high"}
     return {f"{metric}{end}": getattr(e, side) for metric, e in estimates.items() for end, side in sides.items()}
 
 
 def estimate_columns(e: Estimate) -> dict[str, Any]:
-    """The columns of a frame that has an estimate a row: value, low, high, n."""
+    """The columns of a frame with one estimate per row: value, low, high, n."""
     return limits(e) | {"n": e.n}
 
 
@@ -144,7 +144,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def once(method: Method) -> Method:
-    """A method of metric, system or pair, and members, whose result on all units is made once: bootstraps take long."""
+    """Cache a method of metric, system or pair, and members, for all units: bootstraps take long."""
     name = method.__qualname__
 
     @wraps(method)
@@ -166,13 +166,13 @@ def _seeds(*key: int) -> np.random.SeedSequence:
 
 
 def random(*key: int) -> np.random.Generator:
-    """Random numbers of their own for each key, which begins with the seed."""
+    """A random generator of its own for each key, which begins with the seed."""
     return np.random.Generator(np.random.PCG64(_seeds(*key)))
 
 
 @dataclass(frozen=True)
 class Weakest:
-    """The class, or label, of which a system finds the smallest share of its rows: its name, their number, the recall.
+    """The class or label with a system's lowest recall: its name, the number of its rows, the recall.
 
     noun: class or label. instead, share: what its rows are most often predicted as, and how many of them; "" for none.
     """
@@ -186,7 +186,7 @@ class Weakest:
 
     @classmethod
     def of(cls, noun: str, rows: pd.DataFrame) -> "Weakest | None":
-        """That of the rows of a frame with the columns noun, n and recall; None if every known recall is 1."""
+        """The weakest of a frame with the columns noun, n and recall; None if every known recall is 1."""
         known = rows[rows["recall"] < 1]
         if not len(known):
             return None
@@ -223,19 +223,19 @@ class Study(ABC):
     @property
     @abstractmethod
     def unit_name(self) -> str:
-        """What varies from sample to sample, as a noun: query, row, user."""
+        """The noun for what varies from sample to sample: query, row, user."""
 
     @abstractmethod
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Statistic:
-        """One metric of one system on the units that are members."""
+        """One metric of one system on the units `member`."""
 
     @once
     def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
-        """One metric of one system with its interval, on the units that are members."""
+        """One metric of one system with its interval, on the units `member`."""
         return inference.estimate(self.measure(chosen, system, member), self.inference_options(1))
 
     def compared(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> tuple[Any, Any]:
-        """What is compared: a metric of two systems on the units that are members."""
+        """The statistics of a metric of two systems on the units `member`."""
         return self.measure(chosen, pair[0], member), self.measure(chosen, pair[1], member)
 
     @once
@@ -250,7 +250,7 @@ class Study(ABC):
         return inference.compare(first, second, replace(self.inference_options(2), level=self.test_level))
 
     def inference_options(self, key: int) -> Options:
-        """What intervals and tests depend on beside the data."""
+        """The options of intervals and tests. key: chooses the random numbers."""
         settings = self.settings
         return Options(settings.level, self.rng(key), self.unit_name, settings.limits)
 
@@ -261,21 +261,21 @@ class Study(ABC):
 
     @property
     def family_size(self) -> int:
-        """How many comparisons are adjusted together."""
+        """The number of comparisons that are adjusted together."""
         return len(self.pairs)
 
     @property
     def family_level(self) -> float:
-        """The level at which one of them alone is shown whatever the others are: Holm's first step."""
+        """The level at which one comparison is significant whatever the others are: Holm's first step."""
         return 1 - (1 - self.test_level) / max(self.family_size, 1)
 
     def would_show(self, chosen: Chosen, pair: tuple[str, str]) -> float:
-        """The smallest true difference that the verdict shows with 80% power, after the correction for the others."""
+        """The smallest true difference that the verdict detects with 80% power, adjusted for the other comparisons."""
         return inference.detectable(*self.compared(chosen, pair), self.compare(chosen, pair), self.family_level)
 
     @property
     def family(self) -> str:
-        """The comparisons that were made and adjusted together, counted."""
+        """The comparisons that were made and adjusted together, as text."""
         pairs = len(self.pairs)
         return f"{pairs} comparison{'s' if pairs > 1 else ''} on {self.primary.label}, Holm-adjusted"
 
@@ -288,12 +288,12 @@ class Study(ABC):
         return {}
 
     def rng(self, *key: int) -> np.random.Generator:
-        """Random numbers of its own for each result, so that none depends on what else was asked."""
+        """A random generator of its own for each result, so that none depends on what else was computed."""
         return random(self.settings.seed, *key)
 
     @property
     def primary(self) -> Chosen:
-        """The metric that decides: the first."""
+        """The primary metric: the first."""
         return self.settings.metrics[0]
 
     @property
@@ -302,21 +302,21 @@ class Study(ABC):
         return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
 
     def constant(self, chosen: Chosen) -> float:
-        """The metric of a prediction that is the same for every row; NaN if nothing is predicted."""
+        """The metric of a constant prediction; NaN if nothing is predicted."""
         return float("nan")
 
     @property
     def constants(self) -> Sequence[Callable[[Chosen], float]]:
-        """The metric of each prediction that is the same for every row."""
+        """The metric of each kind of constant prediction."""
         return (self.constant,)
 
     def adjusted_for(self, chosen: Chosen) -> str:
-        """What was measured before, for which differences in a metric are adjusted; empty if nothing was."""
+        """The earlier measurement by which differences in a metric are adjusted; "" if there is none."""
         return ""
 
     @property
     def weakest(self) -> "Weakest | None":
-        """The class, or label, of several of which the leader finds the smallest share."""
+        """The leader's class or label with the lowest recall, if there are several."""
         return None
 
     @property
@@ -325,24 +325,24 @@ class Study(ABC):
         return self.measure(self.primary, self.systems[0])
 
     def methods_are(self, metrics: Iterable[Chosen], side: Callable[[inference.Method], str]) -> str:
-        """The methods of metrics in words; `side` picks interval or test."""
+        """The methods of metrics as text; `side` selects interval or test."""
         of = self.design
         return inference.words(metrics, of.layout, side, held=of.held, rechosen=self.rechosen)
 
     @property
     def tests_are(self) -> str:
-        """Where tests come from, in words."""
+        """How tests were computed, as text."""
         tests = self.methods_are(self.directed, lambda method: method.test_is)
         return f"{self.differences_are.lower()}, two-sided: {tests}{self.over}; Holm over the pairs of one metric"
 
     @property
     def over(self) -> str:
-        """The unit that varies, in words."""
+        """The unit that varies, as text."""
         return f"; over {plural(self.unit_name, 2)}"
 
     @cached_property
     def unit(self) -> np.ndarray | None:
-        """The cluster of each unit as its place among the sorted names, None if no column was named."""
+        """The number of each unit's cluster among the sorted names, None if no column was named."""
         return codes(self.attributes[self.settings.unit])[0] if self.settings.unit else None
 
     @cached_property
@@ -390,7 +390,7 @@ class Study(ABC):
                     yield self.row(chosen, pair, c)
 
     def without_units(self, error: InputError) -> Comparison:
-        """The comparison of a pair without common units: undefined, never a claim."""
+        """The comparison of a pair without common units: undefined."""
         return inference.undefined(self.settings.level, self.unit_name)
 
     def row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
@@ -412,7 +412,7 @@ class Study(ABC):
 
     @cached_property
     def leader(self) -> str:
-        """Whom the first screen speaks of: the best system, with a baseline the best of the others."""
+        """The best system; with a baseline, the best of the others."""
         return study.leading(self.order, self.settings.baseline)
 
     @cached_property
@@ -446,14 +446,14 @@ class Study(ABC):
         return [part for column in self.settings.segments for part in slices(column, self.attributes[column])]
 
     def only(self, part: Slice, data: Any) -> list[Part]:
-        """The parts of an input, of which the rows of a slice alone are read."""
+        """The parts of an input, restricted to the rows of a slice."""
         every = sources.parts(data, self.p.header, self.settings.limits.reading)
         texts = [*part.texts, *([""] if NONE in part.texts else [])]
         return [replace(each, only=(part.column, texts)) for each in every]
 
     @cached_property
     def by_segment(self) -> pd.DataFrame:
-        """The primary metric of every system in every slice; beside it the headline pair's difference, p by Holm."""
+        """The primary metric of each system in each slice, with the headline pair's difference; p adjusted by Holm."""
         frame = pd.DataFrame([self._in_slice(part, name) for part in self.slices for name in self.order])
         tests = pd.DataFrame([row for part in self.slices if (row := self._slice_test(part))])
         if not len(tests):
@@ -482,25 +482,25 @@ class Study(ABC):
 
     @abstractmethod
     def units_held(self) -> Units:
-        """The units; if they are not in memory, the input is read again block by block."""
+        """The units. If they are not in memory, the input is read again block by block."""
 
     def units_wanted(self) -> Units | None:
-        """The units that are to be written, of very many only if they are asked for."""
+        """The units to write; if there are very many, only on request."""
         asked = self.settings.units
         every = None if asked is False else self.units_held()
         return every if every is not None and (asked or every.size * len(self.systems) <= units.MOST) else None
 
     def write_units(self, path: Path) -> None:
-        """Write the file of the units of this study; nothing if there are none to write."""
+        """Write the file of units of this study; none if there are none to write."""
         units.write(path, self.report, {"": self})
 
     @property
     def units(self) -> pd.DataFrame:
-        """What every metric is computed from, unrounded: one row a unit, system and metric, as docs/python.md says."""
+        """The unrounded data behind every metric: one row per unit, system and metric; see docs/python.md."""
         return units.held(self.report, {"": self})
 
     def listed(self, id: np.ndarray) -> Listed:
-        """What names the units: their ids, what the parameter `unit` names, and the slices."""
+        """The names of the units: their ids, the column of the parameter `unit`, and the slices."""
         return Listed.of(id, self.attributes[self.settings.unit] if self.settings.unit else None, self.slices)
 
     # The gate
@@ -511,7 +511,7 @@ class Study(ABC):
 
     @cached_property
     def gate(self) -> Judged | None:
-        """The rules that were set, and whether they are kept; None if none is set."""
+        """The results of the rules that were set; None without rules."""
         rules, of = self.settings.gate, cast(Any, self)
         return policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None
 
@@ -521,15 +521,15 @@ class Study(ABC):
         return None
 
     def at_level(self, level: float) -> Self:
-        """The same study with all intervals and tests at another level."""
+        """This study with all intervals and tests at another level."""
         return replace(self, settings=replace(self.settings, level=level))
 
     def doubt(self, chosen: Chosen, system: str, second: str) -> str:
-        """Why the limits of a system, or of its difference from a second one, cannot be had at another level."""
+        """Why the limits of a system, or of its difference from a second one, cannot be computed at another level."""
         return ""
 
     def divisions(self) -> Sequence[Slice]:
-        """The slices that a rule can be about."""
+        """The slices that a rule may name."""
         return self.slices
 
     def having(self, chosen: Chosen) -> Sequence[str]:

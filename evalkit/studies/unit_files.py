@@ -32,10 +32,10 @@ from evalkit.studies import units
 
 @dataclass(frozen=True, eq=False)
 class UnitFile:
-    """What a file of units holds. about: what it says of itself.
+    """The contents of a file of units. about: its metadata.
 
-    words: the distinct values of each column of texts; code: the number of each row's value among them, -1 without one.
-    unit, row: the number of each row's unit, and of its own id, among those of all files that were read together.
+    words: the distinct values of each text column; code: the number of each row's value among them, -1 without one.
+    unit, row: the numbers of each row's unit and id among those of all files that were read together.
     """
 
     path: Path
@@ -48,18 +48,18 @@ class UnitFile:
 
     @cached_property
     def number(self) -> dict[str, Floats]:
-        """The columns of numbers, NaN if empty."""
+        """The numeric columns, NaN if empty."""
         floating = [field.name for field in self.table.schema if pa.types.is_floating(field.type)]
         return {name: self.table[name].to_numpy() for name in floating}
 
     @cached_property
     def clustered(self) -> Bools:
-        """Which rows have a cluster."""
+        """A mask: the rows that have a cluster."""
         return pc.is_valid(self.table["cluster"]).to_numpy()
 
     @cached_property
     def metrics(self) -> dict[str, Mapping[str, Any]]:
-        """What is known of each metric, by its label; of two tables the first that has it."""
+        """The metadata of each metric, by label; of two tables the first that has it counts."""
         every: dict[str, Mapping[str, Any]] = {}
         for of in self.about["metrics"]:
             every.setdefault(of["metric"], of)
@@ -67,12 +67,12 @@ class UnitFile:
 
     @property
     def segments(self) -> dict[str, str]:
-        """The columns of segments, and how the file calls each."""
+        """The segment columns, and their names in the file."""
         prefix = units.segment("")
         return {name.removeprefix(prefix): name for name in self.words if name.startswith(prefix)}
 
     def side(self, label: str, system: str) -> Side | None:
-        """A metric of a system; None if the file does not tell it."""
+        """A metric of a system; None if the file does not have it."""
         of = self.metrics[label]
         own = self.has("table", of["table"] or None) & self.has("system", system)
         if (terms := np.flatnonzero(own & self.has("metric", label))).size:
@@ -81,7 +81,7 @@ class UnitFile:
         return self.of_rows(label, system)
 
     def of_rows(self, label: str, system: str) -> Side | None:
-        """The same from the rows, which the file has if a metric needs them; None if it has none."""
+        """A metric computed from the rows, which the file has if a metric needs them; None if it has none."""
         of = self.metrics[label]
         own = self.has("table", of["table"] or None) & self.has("system", system)
         rows = np.flatnonzero(own & self.has("metric", None) & ~np.isnan(self.number["actual"]))
@@ -92,12 +92,12 @@ class UnitFile:
         return Side(self, system, at[order], observed.take(order), chosen(of))
 
     def has(self, column: str, word: str | None) -> Bools:
-        """Which rows have a word in a column; None: which are empty."""
+        """A mask: the rows with this value in a column; None: the rows that are empty there."""
         words = self.words[column]
         return self.code[column] == (words.index(word) if word in words else -1 if word is None else -2)
 
     def lists(self, system: str) -> dict[int, list[str]]:
-        """The first items of each row's list of a system; empty if the file has none."""
+        """The first items of each row's list, for a system; empty if the file has none."""
         if "items" not in self.table.column_names:
             return {}
         rows = np.flatnonzero(self.has("system", system) & pc.is_valid(self.table["items"]).to_numpy())
@@ -141,7 +141,7 @@ def _given(side: Floats | None) -> Floats | None:
 
 
 def chosen(of: Mapping[str, Any]) -> Chosen:
-    """A metric by what a file says of it: that of the catalogue, or one known by its name alone."""
+    """The metric that a file describes: one of the catalogue, or one known by name alone."""
     try:
         if of["structure"] in lookup.TABLES:
             return lookup.find(of["metric"], of["structure"])
@@ -151,7 +151,7 @@ def chosen(of: Mapping[str, Any]) -> Chosen:
 
 
 def read(paths: Sequence[Path]) -> tuple[list[UnitFile], pa.Array]:
-    """The files, and the names of all units. Raises InputError for what is no file of units."""
+    """The files, and the names of all units. Raises InputError for a file that is no file of units."""
     tables = [_table(path) for path in paths]
     owners = [pc.coalesce(table["cluster"], table["unit"]) for table in tables]
     columns = [*owners, *(table["unit"] for table in tables)]
@@ -187,7 +187,10 @@ def _file(path: Path, table: pa.Table, unit: Ints, row: Ints) -> UnitFile:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A metric of a system in one file. at: the rows of the file; data: their terms, or what they say."""
+    """A metric of a system in one file.
+
+    at: the rows of the file; data: their terms, or actual values and predictions.
+    """
 
     file: UnitFile
     system: str
@@ -197,7 +200,7 @@ class Side:
 
     @property
     def termed(self) -> bool:
-        """True if rows have terms, whose sums are the metric."""
+        """True if rows have terms, from whose sums the metric is computed."""
         return isinstance(self.data, Sums)
 
     @cached_property
@@ -212,35 +215,35 @@ class Side:
 
     @property
     def whole(self) -> bool:
-        """True if there are no units, but successes and trials."""
+        """True if there are no units, only successes and trials."""
         return bool((self.unit < 0).all())
 
     @property
     def size(self) -> int:
-        """Units with a value, or trials."""
+        """The number of units with a value, or of trials."""
         return round(self.data.size.sum()) if self.whole and self.termed else self.units.size
 
     @cached_property
     def value(self) -> float:
-        """The metric."""
+        """The value of the metric."""
         return float(self.data.value if self.termed else OfRows(self.chosen, self.data).value)
 
     def take(self, rows: Bools) -> Side:
-        """Those rows."""
+        """The metric on these rows."""
         return replace(self, at=self.at[rows], data=self.data.take(rows))
 
     @cached_property
     def sums(self) -> Sums:
-        """The terms of each unit that has a value; a mean of units where each has one row that counts once."""
+        """The terms of each unit with a value; a mean over units if each has one row of weight 1."""
         return _simple(*self.data.by_unit(self.data.defined, self.unit))
 
     @property
     def averaged(self) -> bool:
-        """True if it is a mean of values of units."""
+        """True if the metric is a mean of values of units."""
         return self.termed and self.sums.denominator is None
 
     def statistic(self, design: Layout = Layout.PLAIN, *, mean: bool) -> Any:
-        """What intervals and tests are made of. design: of terms. mean: True if the units' values are averaged."""
+        """The statistic for intervals and tests. design: of terms. mean: True if the units' values are averaged."""
         if not self.termed:
             return OfRows(self.chosen, self.data)
         top, bottom = self.sums.numerator, self.sums.size
@@ -252,14 +255,14 @@ class Side:
 
     @cached_property
     def moved(self) -> Floats:
-        """How far each unit moves the metric, to first order."""
+        """The influence of each unit on the metric."""
         if self.termed:
             return ratio(self.sums.numerator - self.value * self.sums.size, self.sums.size.sum())
         return by_unit(self.chosen.effects(self.data).rows, self.unit)
 
     @cached_property
     def each(self) -> Floats:
-        """The value of each unit, or the mean of its scores; NaN of several classes."""
+        """The value of each unit, or the mean of its scores; NaN for several classes."""
         if self.termed:
             return self.sums.per_unit
         score = self.data.score
@@ -277,7 +280,7 @@ class Joined:
 
     @classmethod
     def of(cls, files: Sequence[UnitFile], label: str, systems: Sequence[str]) -> Joined | None:
-        """A metric of a system of each of two files; None if one does not tell it, or otherwise than the other."""
+        """A metric of a system in each of two files; None if one does not have it, or in another form."""
         old, new = (file.side(label, system) for file, system in zip(files, systems, strict=True))
         if old is None or new is None or old.termed != new.termed:
             return None
@@ -292,24 +295,24 @@ class Joined:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many units are common, and how many only one report has."""
+        """The number of common units, and of units that only one report has."""
         n = self.common.size
         return {"common": n, "only_old": self.old.size - n, "only_new": self.new.size - n}
 
     @cached_property
     def paired(self) -> Joined:
-        """Both on the common units."""
+        """Both sides on the common units."""
         old, new = (side.take(np.isin(side.unit, self.common)) for side in (self.old, self.new))
         return Joined(old, new, self.named)
 
     def within(self, column: str, label: str) -> Joined:
-        """Both on the rows in a slice."""
+        """Both sides on the rows of a slice."""
         old, new = (side.take(side.file.has(column, label)[side.at]) for side in (self.old, self.new))
         return Joined(old, new, self.named)
 
     @cached_property
     def statistics(self) -> tuple[Any, Any]:
-        """New and old as intervals and tests take them: on the common units, or each alone where there are none."""
+        """The statistics of new and old: on the common units, or each alone if there are none."""
         of, design = (self.paired, Layout.PLAIN) if self.common.size else (self, Layout.INDEPENDENT)
         first, second = (side.statistic(design, mean=self.averaged) for side in (of.new, of.old))
         return first, second
@@ -320,7 +323,7 @@ class Joined:
         return self.old.averaged and self.new.averaged
 
     def comparison(self, o: Options) -> Comparison:
-        """New less old, with interval and test: paired by unit, or of independent units where none is common."""
+        """New − old, with interval and test: paired by unit, or independent if no unit is common."""
         first, second = self.statistics
         if np.isnan(first.value - second.value):
             return inference.undefined(o.level, o.unit)
@@ -353,7 +356,7 @@ class Joined:
 
     @cached_property
     def relabelled(self) -> int:
-        """Rows that both reports have with another actual value; 0 where the file holds terms."""
+        """The number of common rows with different actual values; 0 if the file holds terms."""
         if self.old.termed:
             return 0
         old, new = ((side.file.row[side.at], side.data.actual) for side in (self.paired.old, self.paired.new))

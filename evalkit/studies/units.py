@@ -41,8 +41,8 @@ MOST = 10_000_000  # units times systems up to which the file is written where n
 class Listed:
     """The units: the id of each, its cluster if it has one, and its slice by column.
 
-    Ids and clusters are arrays of numpy or of Arrow. cluster: None if there is none. slices: of each column the
-    labels, and the number of each unit's label.
+    Ids and clusters are arrays of numpy or Arrow. cluster: None if there is none. slices: for each column the labels,
+    and the number of each unit's label.
     """
 
     id: np.ndarray | pa.Array
@@ -51,7 +51,7 @@ class Listed:
 
     @staticmethod
     def of(id: np.ndarray, cluster: np.ndarray | None = None, slices: Iterable[Slice] = ()) -> Listed:
-        """The names of units. slices: each unit lies in one of those of every column."""
+        """The names of units. slices: each unit lies in one slice of every column."""
         columns: dict[str, list[Slice]] = {}
         for part in slices:
             columns.setdefault(part.column, []).append(part)
@@ -61,9 +61,10 @@ class Listed:
         return len(self.id)
 
     def parts(self, each: int) -> Iterator[tuple[slice, Listed]]:
-        """The units part by part, with their places. each: rows of the file that a unit has.
+        """The units part by part, with their indices. each: the number of rows per unit in the file.
 
-        The rows of all systems and metrics of some units are neighbours, so that the file has their names about once.
+        The rows of all systems and metrics of some units are neighbours, so that the file stores their names about
+        once.
         """
         step = max(1, PIECE // max(1, each))
         step -= step % RUN if step > RUN else 0
@@ -72,7 +73,7 @@ class Listed:
             yield at, self.take(at)
 
     def take(self, rows: Any) -> Listed:
-        """Those of some units, by a mask or by their numbers."""
+        """The names of some units, by a mask or by number."""
         cluster = None if self.cluster is None else _some(self.cluster, rows)
         return Listed(
             _some(self.id, rows), cluster, {name: (labels, code[rows]) for name, (labels, code) in self.slices.items()}
@@ -86,7 +87,7 @@ class Listed:
 
 
 def segment(column: str) -> str:
-    """The column of the file that has the slices of a column for segments."""
+    """The name in the file of a segment column."""
     return f"segment_{column}"
 
 
@@ -120,8 +121,8 @@ def _numbered(parts: Sequence[Slice], n: int) -> tuple[Sequence[str], Ints]:
 class Block:
     """Rows of the file, of one system and some units. metric: None for rows that hold scores instead of terms.
 
-    columns: those of texts, by name; numbers: those of numbers. A column that is in neither is empty. label: number of
-    each row's class or label among all, None if a row is not of one.
+    columns: text columns by name; numbers: numeric columns. A column in neither is empty. label: the number of each
+    row's class or label among all, None if rows have none.
     """
 
     system: str
@@ -136,8 +137,8 @@ class Block:
 class Units:
     """The units of a study. size: units per system. blocks: the rows of the file, an iterator.
 
-    segments: the columns that have slices. labels: all classes or labels. named: True if units have ids of their own,
-    else they are numbered.
+    segments: the segment columns. labels: all classes or labels. named: True if units have ids, False if they are
+    numbered.
     """
 
     size: int
@@ -151,14 +152,14 @@ class Units:
 
 
 def of_each(study: Study, listed: Listed) -> Units:
-    """The terms of the units of a study, of which each has a value of every metric and system."""
+    """The terms of the units of a study in which every unit has a value of every metric and system."""
     of: Any = study.measure
     terms = ((name, chosen, of(chosen, name).sums) for name in study.systems for chosen in study.settings.metrics)
     return Units(len(listed), of_terms(terms, listed), tuple(listed.slices))
 
 
 def of_terms(terms: Iterable[tuple[str, Chosen, Sums]], listed: Listed) -> Iterator[Block]:
-    """The terms of every unit, of systems and metrics; a unit without a value has none."""
+    """The terms of each unit, by system and metric; NaN for a unit without a value."""
     every = list(terms)
     for at, part in listed.parts(len(every)):
         for system, chosen, sums in every:
@@ -172,7 +173,7 @@ def _of_sums(system: str, chosen: Chosen, sums: Sums, listed: Listed) -> Block:
 
 
 def of_arms(systems: Sequence[str], arm: Ints, sums: Sequence[tuple[Chosen, Sums]], listed: Listed) -> Iterator[Block]:
-    """The terms of units that are each of one system. arm: its number. sums: of each metric, of all units."""
+    """The terms of units that belong to one system each. arm: its number. sums: of each metric, over all units."""
     for number, system in enumerate(systems):
         own = arm == number
         yield from of_terms([(system, chosen, side.take(own)) for chosen, side in sums], listed.take(own))
@@ -192,7 +193,7 @@ def of_lists(systems: Sequence[str], first: Callable[[str, int], Iterable[str]],
 
 
 def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.0) -> Block:
-    """A share or a number of which only the whole is known: one row without a unit."""
+    """A share or a number that is known for the whole only: one row without a unit."""
     terms = {"numerator": np.array([numerator]), "denominator": np.array([denominator])}
     return Block(system, chosen.label, 1, {}, terms)
 
@@ -200,7 +201,7 @@ def known(system: str, chosen: Chosen, numerator: float, denominator: float = 1.
 def of_rows(
     rows: Mapping[str, Rows], metrics: Sequence[Chosen], listed: Listed, labels: Sequence[str] = ()
 ) -> Iterator[Block]:
-    """The terms of each row where the metric has such, and for the other metrics the rows themselves, once a system."""
+    """The terms of each row for metrics that have terms; for others the rows themselves, once per system."""
     termed = [chosen for chosen in metrics if chosen.metric.kind.termed]
     others = [chosen for chosen in metrics if not chosen.metric.kind.termed]
     decided = any(chosen.decided for chosen in others)
@@ -251,7 +252,7 @@ TEXT, CATEGORY, NUMBER = "text", "text, dictionary", "number"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the file: its type, and what it holds."""
+    """A column of the file: its type and its content."""
 
     name: str
     type: str
@@ -263,16 +264,16 @@ COLUMNS, SEGMENTS = [Column(**row) for row in _FILE["columns"]], Column(**_FILE[
 
 
 def leave(report: str, studies: Mapping[str, Study]) -> None:
-    """Write the file where `evalkit report` waits for it; a notebook that is run otherwise writes none.
+    """Write the file to where `evalkit report` expects it; a notebook that is run in another way writes none.
 
-    studies: by the name of their table, which is empty if there is only one.
+    studies: by the name of their table, "" if there is only one.
     """
     if path := os.environ.get(UNITS):
         write(Path(path), report, studies)
 
 
 def write(path: Path, report: str, studies: Mapping[str, Study]) -> None:
-    """Write the file. It is the same on the same input; if there are no units to write, there is none."""
+    """Write the file, which is the same for the same input; no file if there are no units to write."""
     every = _wanted(studies)
     if not every:
         return
@@ -295,7 +296,10 @@ def _wanted(studies: Mapping[str, Study]) -> dict[str, tuple[Study, Units]]:
 
 
 def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
-    """What `write` writes, as a frame; raises InputError if there are no units to write."""
+    """The content of the file that `write` writes, as a data frame.
+
+    Raises InputError if there are no units to write.
+    """
     every = _wanted(studies)
     if not every:
         raise InputError("units: there are none at hand, or so many that they are made only with units=True")
@@ -303,7 +307,7 @@ def held(report: str, studies: Mapping[str, Study]) -> pd.DataFrame:
 
 
 def gathered(pieces: Iterable[pa.Table], rows: int = PIECE) -> Iterator[pa.Table]:
-    """The pieces joined to tables of at least so many rows, but the last."""
+    """The pieces joined to tables of at least `rows` rows, except the last."""
     held: list[pa.Table] = []
     count = 0
     for piece in pieces:
