@@ -121,7 +121,10 @@ DECLARED: tuple[Declared, ...] = (
         )
     ),
     Declared("fresh: labels by topic", "value: map_classes", LABELS, measured.SMALL_CLASS, least=0.84),
+    Declared("fresh: four tags", "difference: map_classes", LABELS, measured.SMALL_CLASS, least=0.92, most=0.09),
     Declared("fresh: errors of t(3.5)", "value: rmse", FEW_ROWS, measured.HEAVY, least=0.88),
+    Declared("fresh: prices, some far off", "value: rmse", FEW_ROWS, measured.HEAVY, least=0.87),
+    Declared("fresh: prices, some far off", "value: r2", FEW_ROWS, measured.HEAVY, least=0.85),
     Declared("fresh: far scores", "value: log_loss", FAR, measured.FAR_SCORES, least=0.84),
     Declared("five systems", "picked: the leader", CHOSEN, measured.LEADER, least=0.68),
     Declared("nine systems", "picked: the", CHOSEN, measured.BEST, least=0.82),
