@@ -42,6 +42,20 @@ class Run:
     units: Path | None = None
 
 
+def stem(path: Path) -> str:
+    """The name of the report that a file is of.
+
+    >>> stem(Path("monday/rating.units.parquet")), shown(Path("monday/rating.json"))
+    ('rating', 'monday/rating')
+    """
+    return path.name.removesuffix(next(filter(path.name.endswith, ENDINGS), ""))
+
+
+def shown(path: Path) -> str:
+    """The same with the folder, which may tell the day."""
+    return "/".join([*path.parts[-2:-1], stem(path)])
+
+
 # Notebooks ----------------------------------------------------------------------------------------------------
 
 

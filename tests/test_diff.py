@@ -160,7 +160,7 @@ def test_an_edited_list_is_named_first(tmp_path):
     study = ek.diff(*paths)
     assert study.moved["unit"].tolist() == [query]
     assert study.moved[["entered", "left"]].to_numpy().tolist() == [[", ".join(first), ", ".join(last)]]
-    assert "inputs" in codes(study)["EK803"]
+    assert "inputs: preds (data frame, 160 rows → data frame, 160 rows)." in codes(study)["EK803"]
 
 
 def changed(path, to, **about):
@@ -190,6 +190,32 @@ def test_what_differs_is_told(tmp_path):
     assert {*study.comparisons.set_index("metric").loc["roc_auc", "method"]} == {"influence of units, t"}
     fewer = saved(ek.classification(rows(2), metrics="brier", systems="m"), tmp_path / "f.units.parquet")
     assert "roc_auc" in codes(ek.diff(path, fewer))["EK807"]
+
+
+def test_one_system_that_changed_is_named_and_tested_alone(tmp_path, capsys):
+    table = rows(1).drop(columns="weight")
+    worse = table.assign(score_z=lambda t: t["score_z"].where(t["plan"] == "a", 1 - 0.9 * t["label"]))
+    paths = [
+        saved(ek.classification(part, segments="plan", metrics="roc_auc,brier"), tmp_path / day / "a.units.parquet")
+        for day, part in (("old", table), ("new", worse))
+    ]
+    study = ek.diff(*paths)
+    assert study.comparisons.set_index(["metric", "first"]).loc[("roc_auc", "new m"), ["p", "adjusted"]].isna().all()
+    alone = study.comparisons[study.comparisons["first"] == "new z"]
+    assert (alone["p"] == alone["adjusted"]).all()
+    assert study.headline["first"].tolist() == ["new z", "new m"]
+    assert study.family == "1 comparison on roc_auc, Holm-adjusted"
+    assert study.account["verdict"].tolist() == ["no difference", "worse"] * 2
+    row = study.most_changed
+    assert (row["system"], row["slice"] in "bc") == ("z", True)
+    assert row["difference"] == study.segments.query("adjusted < 0.05")["difference"].min()
+    said = f"roc_auc of z changed most in plan {row['slice']}: −"
+    assert said in str(study)
+    assert "old score" in study.tables.moved.text
+    assert "effect on roc_auc" in study.tables.moved.text
+    assert command.main(["diff", *map(str, paths), "-o", str(tmp_path)]) == 0
+    assert said in capsys.readouterr().err
+    assert ek.diff(paths[0], paths[0]).most_changed is None
 
 
 def test_without_common_units_samples_are_independent(tmp_path):

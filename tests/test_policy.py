@@ -318,10 +318,10 @@ def test_the_index_is_one_small_page_of_all_reports(tmp_path, capsys):
     rows = re.findall(
         r'<tr><th scope="row">.*?(?=<tr>|</tbody>)', text.split("All reports</caption>")[1].split("</table>")[0]
     )
-    assert [re.search(r'href="(.*?)\.html"', row)[1] for row in rows] == ["03/rating", "02/rating", "01/rating", "diff"]
+    assert [re.search(r'href="(.*?)\.html"', row)[1] for row in rows] == ["03/rating", "diff", "02/rating", "01/rating"]
     assert "Day 03 &amp; &lt;more&gt;" in rows[0]
-    assert '<a href="diff.html">' in rows[1]
-    assert ("failed" in rows[3], "http" in text) == (True, False)
+    assert '<a href="diff.html">−' in rows[2] or '<a href="diff.html">+' in rows[2]
+    assert ("failed" in rows[1], "http" in text, "diff: mae" in text) == (True, False, False)
     results = json.loads(paths[0].read_text())
     for n in range(200):
         (tmp_path / f"{n}.json").write_text(json.dumps(results))

@@ -177,9 +177,10 @@ def test_every_command_of_the_docs_runs(page, tmp_path, monkeypatch):
 def a_regression_is_named(said, workflow):
     """The policy and the gate of the diff fail; both name the country, and so does the workflow's summary."""
     assert said.count("exit status 3") == 2
-    before, after = said.split("## classification: ")[1:]
-    assert before.startswith("policy.toml: 3 rules: kept")
-    assert after.startswith("policy.toml: 3 rules: not kept: roc_auc.low >= 0.65, roc_auc.low >= 0.70 in every country")
+    before, after = said.split("## ")[1:]
+    assert before.startswith("before/classification: policy.toml: 3 rules: kept")
+    rules = "roc_auc.low >= 0.65, roc_auc.low >= 0.70 in every country"
+    assert after.startswith(f"after/classification: policy.toml: 3 rules: not kept: {rules}")
     results = {
         row["slice"]: row["result"]
         for row in json.loads(Path("reports/diff.json").read_text())["gate"]["rules"][1]["statements"]

@@ -49,7 +49,7 @@ def parameters(reports: Sequence[Path]) -> dict[str, str]:
 
 def shared(old: Path, new: Path) -> list[str]:
     """The reports of both folders; says which are only in one. Raises Refused where there are none."""
-    names = [{file.name.removesuffix(report.UNITS) for file in path.glob(f"*{report.UNITS}")} for path in (old, new)]
+    names = [{report.stem(file) for file in path.glob(f"*{report.UNITS}")} for path in (old, new)]
     both, alone = sorted(names[0] & names[1]), ", ".join(sorted(names[0] ^ names[1]))
     if not both:
         have = f"have {alone}" if alone else "have none"
@@ -69,4 +69,5 @@ def table(results: Mapping[str, Any]) -> str:
         return "no difference: the same units with the same values"
     frame = pd.DataFrame(results["account"])
     numbers = frame.columns.difference(["metric", "system", "verdict"])
-    return diff_page.account_table(frame.astype(dict.fromkeys(numbers, float))).text
+    account = diff_page.account_table(frame.astype(dict.fromkeys(numbers, float))).text
+    return "\n".join([account, *diff_page.most_changed(frame["metric"][0], results["most_changed"])])

@@ -41,7 +41,7 @@ def _write(path: Path, text: str) -> None:
 def markdown(judged: Judged, of: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
     words = "kept" if judged.passed else f"not kept: {', '.join(judged.failed)}"
-    return f"## {of.stem}: {judged.words}: {words}\n\n{first_screen.rules(judged).to_markdown()}"
+    return f"## {report.shown(of)}: {judged.words}: {words}\n\n{first_screen.rules(judged).to_markdown()}"
 
 
 def junit(judged: Judged, of: Path) -> str:
@@ -52,7 +52,7 @@ def junit(judged: Judged, of: Path) -> str:
     suite = ElementTree.Element("testsuite", name=judged.policy.name)
     kinds = []
     for rule, result, rows in judged.rules:
-        case = ElementTree.SubElement(suite, "testcase", classname=of.stem, name=rule.that)
+        case = ElementTree.SubElement(suite, "testcase", classname=report.shown(of), name=rule.that)
         kinds.append("failures" if not rule.kept(result) else "skipped" if result == CANNOT_TELL else "")
         if kinds[-1]:
             said = ElementTree.SubElement(case, kinds[-1].removesuffix("s"), message=result)

@@ -53,8 +53,7 @@ def read(folder: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(results, dict) and str(results.get("schema", "")).startswith("evalkit/"):
             place = path.relative_to(folder).with_suffix("").as_posix()
-            shown = "/".join(path.resolve().with_suffix("").parts[-2:])
-            said = {"place": place, "shown": shown} | _said(results, place)
+            said = {"place": place, "shown": report.shown(path.resolve())} | _said(results, place)
             yield from (said | part["estimates"][0] for part in batch.parts(results) if part.get("estimates"))
 
 
@@ -64,7 +63,7 @@ def _said(results: Mapping[str, Any], place: str) -> dict[str, Any]:
     return {
         "report": results["report"],
         "name": str(given.get("title") or place),
-        "date": str(given.get("data_date") or ""),
+        "date": str(given.get("data_date") or results.get("dates", [""])[-1]),
         "said": batch.verdict(results),
         "gate": "" if gate is None else "kept" if gate["passed"] else "failed",
         "findings": ", ".join(f"{name} {severities.count(name)}" for name in Severity if name in severities),
@@ -76,10 +75,15 @@ def page(frame: pd.DataFrame, of: str) -> str:
     """The page: every report in a table that sorts and filters, then each series of several over time."""
     asked = f"What do the {len(frame)} reports say, and how do their first numbers move?"
     cells = [_shown(tables.stack([tables.heading(f"Reports in {of}", asked), listing(frame)]))]
-    for (kind, metric), series in frame.groupby(SERIES):
+    for (kind, metric), series in _series(frame):
         if len(series) > 1:
             cells += [notebooks.new_markdown_cell(f"## {kind}: {metric}"), _shown(over_time(metric, series))]
     return report.page(notebooks.new_notebook(cells=cells))
+
+
+def _series(frame: pd.DataFrame) -> Any:
+    """The reports of each kind and metric in the order of their dates; a diff is about two reports, and in none."""
+    return frame[frame["report"] != "diff"].groupby(SERIES)
 
 
 def _shown(piece: Html) -> Any:
@@ -89,10 +93,10 @@ def _shown(piece: Html) -> Any:
 
 def listing(frame: pd.DataFrame) -> Html:
     """A row for each report, the latest data first, with the change since the report before it in its series."""
-    diffs, series = dict(zip(frame["inputs"], frame["place"], strict=True)), frame.groupby(SERIES)
-    pairs = zip(series["shown"].shift(), frame["shown"], strict=True)
-    frame = frame.assign(first=frame["system"] + ": " + frame["metric"], change=series["value"].diff())
-    frame = frame.assign(diff=[diffs.get(pair, "") for pair in pairs])
+    series, diffs = _series(frame), dict(zip(frame["inputs"], frame["place"], strict=True))
+    frame = frame.assign(before=series["shown"].shift(), change=series["value"].diff())
+    frame["diff"] = [diffs.get(pair, "") for pair in zip(frame["before"], frame["shown"], strict=True)]
+    frame["first"] = frame["system"] + ": " + frame["metric"]
     columns = {"report": each(_link), "data of": each(lambda row: Cell(row["date"], kind="one"))}
     columns |= named("verdict=said w | first number=first w") | {"value": each(_value), "change": each(_change)}
     columns |= named("gate w | findings w")

@@ -12,7 +12,7 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import counted, decimals, listed, percent, plural, signed
+from evalkit.numbers import counted, decimals, estimate, listed, p_value, percent, plural, signed
 from evalkit.pages import explorer, first_screen, page
 from evalkit.studies.diff import Diff, date_of, shown
 
@@ -33,9 +33,18 @@ def title(study: Diff) -> Html:
 def verdict(study: Diff) -> Html:
     """That nothing differs; or the answer, and the comparisons behind it."""
     if not study.same:
-        return first_screen.verdict(study)
+        return first_screen.verdict(study, *most_changed(study.primary.label, study.most_changed))
     units = f"both reports have the same {plural(study.unit_name, 2)} with the same values"
     return tables.stack([*first_screen.gate(study), tables.answer(f"No difference: {units}.")])
+
+
+def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
+    """In which slice a metric changed most, of those that show a change; nothing where none does."""
+    if row is None:
+        return []
+    by = estimate(row["difference"], row["difference_low"], row["difference_high"], signed)
+    where = f"{label} of {row['system']} changed most in {row['segment']} {row['slice']}"
+    return [f"{where}: {by}, adjusted p {p_value(row['adjusted'])}."]
 
 
 def findings(study: Diff) -> Html:
@@ -51,7 +60,8 @@ def every_finding(study: Diff) -> list[Finding]:
 def _causes(study: Diff) -> Iterator[Finding]:
     """What the files prove of the cause: what differs in what made both reports."""
     differs = study.changes[~study.changes["same"]]
-    causes = {kind: listed(part["what"]) for kind, part in differs.groupby("kind", sort=False)}
+    rows = {kind: part.to_dict("records") for kind, part in differs.groupby("kind", sort=False)}
+    causes = {kind: listed(map(_cause, some)) for kind, some in rows.items()}
     if not (study.old.about.get("inputs") and study.new.about.get("inputs")):
         yield kinds.CAUSE_UNKNOWN.note()
     elif not causes:
@@ -65,6 +75,12 @@ def _causes(study: Diff) -> Iterator[Finding]:
         yield kinds.CAUSES.rated(severity, len(differs), causes=words, same=same or "nothing")
     if study.relabelled:
         yield kinds.RELABELLED.warning(study.relabelled, rows=counted(study.relabelled, "row"))
+
+
+def _cause(row: Mapping[str, Any]) -> str:
+    """What differs; of an input also both files."""
+    old, new = (row[side].partition(", SHA-256")[0] for side in ("old", "new"))
+    return f"{row['what']} ({old} → {new})" if row["kind"] == "input" else str(row["what"])
 
 
 def _units(study: Diff) -> Iterator[Finding]:
@@ -148,7 +164,10 @@ def moved(study: Diff) -> Html:
     beside = {name: frame[name].tolist() for name in study.new.segments}
     items = [f"items that {name}={name} w" for name in ("entered", "left") if name in frame]
     heads = named(" | ".join(["system w | old # | new # | difference ±", *items]))
-    columns = {head: cells(frame.to_dict("records")) for head, cells in heads.items()}
+    side = "value" if next(iter(study.deciding.values())).old.termed else "score"
+    words = {"old": f"old {side}", "new": f"new {side}", "difference": f"effect on {study.primary.label}"}
+    words = {} if study.averaged else words
+    columns = {words.get(head, head): cells(frame.to_dict("records")) for head, cells in heads.items()}
     note = page.said("diff.moved_mean" if study.averaged else "diff.moved_other", study)
     which, of, units = f"The {counted(len(frame), study.unit_name)} that moved most", study.primary.label, frame["unit"]
     rows = explorer.Explored(which, of, study.unit_name, units.tolist(), beside, columns, (), note)
@@ -176,7 +195,12 @@ origin = page.origin
 
 def results(study: Diff) -> Results:
     """Every number of the page, unrounded."""
-    more = {"compared": study.new.about["report"], "same": study.same, "not_compared": study.alone}
+    more: dict[str, Any] = {
+        "most_changed": study.most_changed,
+        "compared": study.new.about["report"],
+        "same": study.same,
+        "not_compared": study.alone,
+    }
     more["dates"] = [date_of(file) for file in (study.old, study.new)]
     frames = page.records(account=study.account, by_segment=study.segments, moved=study.moved, series=study.series)
     return page.results(study, every_finding(study), more | frames | page.records(changes=study.changes))

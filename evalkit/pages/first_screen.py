@@ -17,13 +17,13 @@ from evalkit.numbers import counted, listed, number, p_value, percent, plural, s
 from evalkit.pages import page
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
+from evalkit.studies.diagnostics import NO_DIFFERENCE, said
 from evalkit.studies.policy import Judged
 from evalkit.studies.study import Study
 
 page.offered(__name__)
 
 
-SAME = "no difference"
 EACH = 8  # systems with a row of their own; of more those with one verdict share a row
 NAMED = 3  # more systems than a sentence holds
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
@@ -62,9 +62,9 @@ def heading(report: str, asked: str, of: Origin) -> Html:
     return tables.heading(of.p.title or usual, asked, *filter(None, more))
 
 
-def verdict(study: Study) -> Html:
+def verdict(study: Study, *more: str) -> Html:
     """The gate where one is set, the answer and what turns it round, the strip of results, and how it was tested."""
-    pieces = [*gate(study), tables.answer(*_sentences(study)), strip(study), gloss(study)]
+    pieces = [*gate(study), tables.answer(*_sentences(study), *more), strip(study), gloss(study)]
     how = [tables.folded("How this was tested", tables.paragraph(_how(study)))] if len(study.headline) else []
     return tables.stack([*pieces, *how])
 
@@ -136,8 +136,8 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     same = page.places(study, metric)
     a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     first, second = map(shortened, names)
-    match _said(row):
-        case "no difference":
+    match said(row):
+        case diagnostics.NO_DIFFERENCE:
             return f"{first} and {second} do not differ in {metric}: both have {a}."
         case "equivalent":
             inside = percent(diagnostics.equivalence_level(study))
@@ -192,15 +192,15 @@ def _of_leader(study: Study) -> str:
 
 def _against_baseline(study: Study) -> str:
     rows = study.headline
-    by_word = rows.groupby([_said(row) for row in rows.to_dict("records")], sort=False)["first"].agg(list)
+    by_word = rows.groupby([said(row) for row in rows.to_dict("records")], sort=False)["first"].agg(list)
     parts = [
         f"{_several(study, by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} {BETWEEN[word]} it"
         for word in ("better", "equivalent", "worse")
         if word in by_word
     ]
-    if SAME in by_word:
-        verb = "does" if len(by_word[SAME]) == 1 else "do"
-        parts.append(f"{_several(study, by_word[SAME])} {verb} not differ from it")
+    if NO_DIFFERENCE in by_word:
+        verb = "does" if len(by_word[NO_DIFFERENCE]) == 1 else "do"
+        parts.append(f"{_several(study, by_word[NO_DIFFERENCE])} {verb} not differ from it")
     if "cannot tell" in by_word:
         rest = by_word["cannot tell"]
         verb = "are" if len(rest) > NAMED else "is"
@@ -316,10 +316,10 @@ def _result(study: Study, name: str, against: Against) -> Result:
         same = numbers.of_frame(study.headline, "difference")
         difference = tables.with_interval(row["difference"], row["low"], row["high"], signed, same)
         aside, below = _beside(study, row)
-        cells += [replace(difference, below=aside), replace(_word(_said(row)), below=below)]
+        cells += [replace(difference, below=aside), replace(_word(said(row)), below=below)]
     elif against:
         cells += ["", "baseline" if study.settings.baseline else _top(study)]
-    return Result(Cell(shortened(name)), [(name, point)], cells, _said(row) if row else "")
+    return Result(Cell(shortened(name)), [(name, point)], cells, said(row) if row else "")
 
 
 def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -352,12 +352,6 @@ def _one(study: Study, rows: list[Result]) -> Result:
     names = Cell(counted(len(rows), study.compares), below=(listed((row.name.text for row in rows), NAMED),))
     points = [point for row in rows for point in row.points]
     return Result(names, points, [*cells, *(_word(first.tone) for _ in first.cells[2:])], first.tone)
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    """The verdict of a comparison; that there is no difference where not one unit has any."""
-    nothing = row["verdict"] == "cannot tell" and row["difference"] == row["low"] == row["high"] == 0
-    return SAME if nothing else str(row["verdict"])
 
 
 def _word(verdict: str) -> Cell:

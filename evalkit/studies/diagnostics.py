@@ -115,6 +115,15 @@ def moved_by_ties(estimate: Mapping[str, float]) -> bool:
     return estimate.get("best_ties", 0.0) - estimate.get("worst_ties", 0.0) > VISIBLE
 
 
+NO_DIFFERENCE = "no difference"
+
+
+def said(row: Mapping[str, Any]) -> str:
+    """The verdict of a comparison; that there is no difference where not one unit has any."""
+    nothing = row["verdict"] == "cannot tell" and row["difference"] == row["low"] == row["high"] == 0
+    return NO_DIFFERENCE if nothing else str(row["verdict"])
+
+
 def sides(differences: Floats | pd.Series) -> tuple[int, int, int]:
     """The numbers of differences above 0, equal to 0, and below 0.
 

@@ -22,7 +22,7 @@ from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
 from evalkit.statistics.significance import Comparison
-from evalkit.studies import study, unit_files, units
+from evalkit.studies import diagnostics, study, unit_files, units
 from evalkit.studies.study import EVERY, Member, Row, Study, Tested, estimate_columns, frame, once, with_limits
 from evalkit.studies.unit_files import Joined, UnitFile
 
@@ -61,15 +61,14 @@ def located(given: Any) -> Path:
     Raises InputError where there is none, or are several.
     """
     path = Path(given).expanduser()
-    name = path.name.removesuffix(report.UNITS)
-    stem = next((name.removesuffix(end) for end in (".html", ".ipynb", ".json") if name.endswith(end)), name)
-    files = sorted(path.glob(f"*{report.UNITS}")) if path.is_dir() else [path.with_name(f"{stem}{report.UNITS}")]
+    every = path.is_dir()
+    files = sorted(path.glob(f"*{report.UNITS}")) if every else [path.with_name(f"{report.stem(path)}{report.UNITS}")]
     if len(files) > 1:
         raise InputError(
             f"{path}: must hold one report, got {', '.join(file.name for file in files)}; name one of them"
         )
     if not files or not files[0].is_file():
-        wanted = f"*{report.UNITS}" if path.is_dir() else f"{stem}{report.UNITS}"
+        wanted = f"*{report.UNITS}" if every else files[0].name
         raise InputError(f"{path}: the units of the report, {wanted}, are missing; make it again with units=yes")
     return files[0]
 
@@ -83,6 +82,7 @@ class Diff(Shown, Study):
     """
 
     report: ClassVar[str] = "diff"
+    adjusted_over: ClassVar[str] = "the systems of one metric that changed"
 
     files: Sequence[UnitFile]
     names: pa.Array
@@ -112,9 +112,20 @@ class Diff(Shown, Study):
         sources = tuple(Source(shown(file), len(file.table), file.path, stamp(file.path)) for file in files)
         return cls(settings, systems, {}, p, sources, files, names, joined)
 
+    @cached_property
+    def headline(self) -> pd.DataFrame:
+        """The comparisons of the metric that decides, the strongest evidence first."""
+        rows = super().headline
+        return rows.sort_values("p", kind="stable") if len(rows) else rows
+
+    @property
+    def family_size(self) -> int:
+        """The systems of which some unit changed."""
+        return sum(not np.isnan(self.compare(self.primary, pair).p_value) for pair in self.pairs)
+
     def __dir__(self) -> list[str]:
         """The documented names of a study, and those of a diff."""
-        return [*super().__dir__(), "account", "segments", "moved", "series", "changes"]
+        return [*super().__dir__(), "account", "segments", "most_changed", "moved", "series", "changes"]
 
     @property
     def old(self) -> UnitFile:
@@ -212,7 +223,7 @@ class Diff(Shown, Study):
         changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) − M_old(all).
         came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
         """
-        words = {(row["metric"], row["first"]): row["verdict"] for row in self.comparisons.to_dict("records")}
+        words = {(row["metric"], row["first"]): diagnostics.said(row) for row in self.comparisons.to_dict("records")}
         for chosen in self.settings.metrics:
             for pair, of in self.joined[chosen.label].items():
                 old, new = of.old.value, of.new.value
@@ -242,6 +253,13 @@ class Diff(Shown, Study):
         place = {"segment": where.column, "slice": where.label, "system": of.new.system}
         values = {"old": part.old.value, "new": part.new.value, "p": c.p_value}
         return place | values | with_limits({"difference": c.difference}) | _split(of, part) | part.sizes
+
+    @property
+    def most_changed(self) -> Row | None:
+        """The slice with the largest difference of those that show one after adjustment; None where none does."""
+        rows = self.segments.to_dict("records")
+        shown = [row for row in rows if significance.rejected(row["adjusted"], self.settings.level)]
+        return max(shown, key=lambda row: abs(row["difference"]), default=None)
 
     @frame
     def moved(self) -> Iterator[Row]:
@@ -327,8 +345,8 @@ def date_of(file: UnitFile) -> str:
 
 
 def shown(file: UnitFile) -> str:
-    """A report with its folder, which may tell the day."""
-    return "/".join([*file.path.parts[-2:-1], file.path.name.removesuffix(report.UNITS)])
+    """A report with its folder."""
+    return report.shown(file.path)
 
 
 def _beyond(items: Sequence[str], others: Sequence[str]) -> str:
@@ -360,7 +378,7 @@ def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
         role = next((name for name in tables if PurePath(str(given.get(name, ""))).name == own), tables[0])
         number = sum(what.startswith(role) for kind, what in facts if kind == "input") + 1
         text = f"{own}, {source['rows']:,} rows, SHA-256 {source['sha256'] or UNHASHED}"
-        facts["input", f"{role} {number}"] = text
+        facts["input", f"{role} {number}" if number > 1 else role] = text
     facts |= {("parameter", name): str(value) for name, value in given.items() if name not in (*tables, *UNREAD)}
     for label, of in file.metrics.items():
         facts["definition", label] = ", ".join(str(of[key]) for key in ("structure", "best", "sha256") if of.get(key))

@@ -276,7 +276,7 @@ class Study(ABC):
     @property
     def family(self) -> str:
         """The comparisons that were made and adjusted together, as text."""
-        pairs = len(self.pairs)
+        pairs = self.family_size
         return f"{pairs} comparison{'s' if pairs > 1 else ''} on {self.primary.label}, Holm-adjusted"
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:

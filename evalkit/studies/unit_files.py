@@ -323,7 +323,15 @@ class Joined:
         return self.old.averaged and self.new.averaged
 
     def comparison(self, o: Options) -> Comparison:
-        """New − old, with interval and test: paired by unit, or independent if no unit is common."""
+        """New − old, with interval and test: paired by unit, or independent if no unit is common.
+
+        Without p if no unit differs: p could not be anything but 1, and Holm need not count it (Tarone 1990).
+        """
+        c = self._compared(o)
+        e = c.difference
+        return replace(c, p_value=np.nan, adjusted=np.nan) if e.value == e.low == e.high == 0 else c
+
+    def _compared(self, o: Options) -> Comparison:
         first, second = self.statistics
         if np.isnan(first.value - second.value):
             return inference.undefined(o.level, o.unit)
