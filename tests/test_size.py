@@ -15,22 +15,22 @@ EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, token
 LONGEST = 40  # code lines of a function
 LINES = {
     "catalogue": 1_491,
-    "commands": 657,
+    "commands": 659,
     "drawing": 1_550,
     "findings": 81,
     "metrics": 2_055,
     "offline": 802,
     "online": 951,
     "page": 214,
-    "pages": 3_698,
+    "pages": 3_713,
     "parameters": 1_023,
     "reading": 6_281,
     "statistics": 4_197,
-    "studies": 6_328,
-    "top": 1_046,
+    "studies": 6_346,
+    "top": 1_050,
 }
 MODULES = 171
-TESTS = 18_807
+TESTS = 18_832
 
 
 @cache

@@ -17,7 +17,7 @@ from evalkit.numbers import counted, listed, number, p_value, percent, plural, s
 from evalkit.pages import page
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
-from evalkit.studies.diagnostics import NO_DIFFERENCE, said
+from evalkit.studies.diagnostics import NO_DIFFERENCE, verdict_of
 from evalkit.studies.policy import Judged
 from evalkit.studies.study import Study
 
@@ -136,7 +136,7 @@ def _of_pair(study: Study, row: Mapping[str, Any]) -> str:
     same = page.places(study, metric)
     a, b = (number(diagnostics.deciding(study, name)["value"], same) for name in names)
     first, second = map(shortened, names)
-    match said(row):
+    match verdict_of(row):
         case diagnostics.NO_DIFFERENCE:
             return f"{first} and {second} do not differ in {metric}: both have {a}."
         case "equivalent":
@@ -192,7 +192,7 @@ def _of_leader(study: Study) -> str:
 
 def _against_baseline(study: Study) -> str:
     rows = study.headline
-    by_word = rows.groupby([said(row) for row in rows.to_dict("records")], sort=False)["first"].agg(list)
+    by_word = rows.groupby([verdict_of(row) for row in rows.to_dict("records")], sort=False)["first"].agg(list)
     parts = [
         f"{_several(study, by_word[word])} {'is' if len(by_word[word]) == 1 else 'are'} {word} {BETWEEN[word]} it"
         for word in ("better", "equivalent", "worse")
@@ -316,10 +316,10 @@ def _result(study: Study, name: str, against: Against) -> Result:
         same = numbers.of_frame(study.headline, "difference")
         difference = tables.with_interval(row["difference"], row["low"], row["high"], signed, same)
         aside, below = _beside(study, row)
-        cells += [replace(difference, below=aside), replace(_word(said(row)), below=below)]
+        cells += [replace(difference, below=aside), replace(_word(verdict_of(row)), below=below)]
     elif against:
         cells += ["", "baseline" if study.settings.baseline else _top(study)]
-    return Result(Cell(shortened(name)), [(name, point)], cells, said(row) if row else "")
+    return Result(Cell(shortened(name)), [(name, point)], cells, verdict_of(row) if row else "")
 
 
 def _beside(study: Study, row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -340,7 +340,7 @@ def _comparison_row(row: dict[str, Any], *, many: bool) -> list[Cell]:
     if "lift" in row:
         cells.append(with_interval(row["lift"], row["lift_low"], row["lift_high"], signed_percent))
         cells.append(number_cell(row["detectable"], row["places"], signed))
-    return [*cells, Cell(diagnostics.said(row), kind="text")]
+    return [*cells, Cell(diagnostics.verdict_of(row), kind="text")]
 
 
 def differences(study: Study) -> Figure | Html:

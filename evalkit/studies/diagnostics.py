@@ -118,7 +118,7 @@ def moved_by_ties(estimate: Mapping[str, float]) -> bool:
 NO_DIFFERENCE = "no difference"
 
 
-def said(row: Mapping[str, Any]) -> str:
+def verdict_of(row: Mapping[str, Any]) -> str:
     """The verdict of a comparison; that there is no difference where not one unit has any."""
     nothing = row["verdict"] == "cannot tell" and row["difference"] == row["low"] == row["high"] == 0
     return NO_DIFFERENCE if nothing else str(row["verdict"])

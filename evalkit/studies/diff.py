@@ -223,7 +223,9 @@ class Diff(Shown, Study):
         changed: M_new(C) − M_old(C) on the common units C, with low and high. left: M_old(C) − M_old(all).
         came: M_new(all) − M_new(C). common, only_old, only_new: numbers of units.
         """
-        words = {(row["metric"], row["first"]): diagnostics.said(row) for row in self.comparisons.to_dict("records")}
+        words = {
+            (row["metric"], row["first"]): diagnostics.verdict_of(row) for row in self.comparisons.to_dict("records")
+        }
         for chosen in self.settings.metrics:
             for pair, of in self.joined[chosen.label].items():
                 old, new = of.old.value, of.new.value

@@ -106,38 +106,31 @@ class UnitFile:
 
     def _observed(self, rows: Ints, structure: str) -> tuple[Ints, Rows]:
         """The rows of a system as the catalogue takes them, and where in the file each begins."""
-        label, numbers = self.code["class"][rows], {name: side[rows] for name, side in self.number.items()}
-        actual, (score, said, weight) = (
-            numbers["actual"],
-            map(_given, map(numbers.get, ("score", "predicted", "weight"))),
-        )
+        label, known = self.code["class"][rows], {name: side[rows] for name, side in self.number.items()}
+        given: dict[str, Any] = {name: side for name, side in known.items() if not np.isnan(side).all()}
+        actual, score, said, weight = map(given.get, ("actual", "score", "predicted", "weight"))
         classes = len(np.unique(label)) if structure == "labels" else len(self.words["class"])
-        every, width = np.arange(rows.size), 1 if label[0] < 0 or score is None else classes
-        first = np.flatnonzero(actual == 1) if label[0] >= 0 and score is None else every[::width]
-        sides: list[Any] = [None if side is None else side.reshape(-1, width) for side in (actual, score, said)]
         if label[0] < 0:
-            sides = [None if side is None else side[:, 0] for side in sides]
+            first = np.arange(rows.size)
             pick = (lambda side: side) if structure == "forecasts" else (lambda side: side.astype(np.int64))
-        elif score is None:
-            sides, pick = [label[first], None, label[numbers["predicted"] == 1]], (lambda side: side)
-        elif structure == "labels":
-            pick = lambda side: side == 1  # noqa: E731
+        elif score is None:  # the classes that are actual or predicted
+            first = np.flatnonzero(actual == 1)
+            actual, said, pick = label[first], label[said == 1], lambda side: side
         else:
-            pick = lambda side: side.argmax(axis=1)  # noqa: E731
-        at, decided = rows[first], None if sides[2] is None else pick(sides[2])
+            first = np.arange(0, rows.size, classes)
+            actual, score, said = (
+                None if side is None else side.reshape(-1, classes) for side in (actual, score, said)
+            )
+            pick = (lambda side: side == 1) if structure == "labels" else (lambda side: side.argmax(axis=1))
+        at, decided = rows[first], None if said is None else pick(said)
         unit = self.unit[at] if self.clustered[at].any() or np.unique(self.unit[at]).size < at.size else None
         weight = None if weight is None else weight[first]
-        return at, Rows(pick(sides[0]), sides[1], weight=weight, unit=unit, decision=decided, classes=max(classes, 2))
+        return at, Rows(pick(actual), score, weight=weight, unit=unit, decision=decided, classes=max(classes, 2))
 
 
 def _simple(top: Floats, bottom: Floats) -> Sums:
     """The terms, without denominators where each that has a value counts once."""
     return Sums(top, None if (bottom[~np.isnan(top)] == 1).all() else bottom)
-
-
-def _given(side: Floats | None) -> Floats | None:
-    """A column that is not empty."""
-    return None if side is None or np.isnan(side).all() else side
 
 
 def chosen(of: Mapping[str, Any]) -> Chosen:
