@@ -31,9 +31,10 @@ def brier_skill(c: Counts) -> float:
 
 
 def brier_skill_bins(c: Counts) -> Floats:
-    """What a positive (first row) and a negative (second) at each threshold adds to the Brier skill, to first order.
+    """The influence on the Brier skill of a positive (first row) and a negative (second) at each threshold.
 
-    With loss l, Brier score B, base rate r and U = r(1 − r) it is −(l − B) / U + B (1 − 2r)(label − r) / U², over n.
+    With loss l, Brier score B, base rate r and U = r(1 − r) it is −(l − B) / U + B (1 − 2r)(label − r) / U², divided by
+    n.
 
     >>> from evalkit.metrics.counts import count
     >>> brier_skill_bins(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0])).round(3).tolist()
@@ -118,7 +119,7 @@ def decompose(c: Counts) -> Decomposition:
 def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:
     """The scores, lowest first, and the share of positives that isotonic regression assigns to each.
 
-    Only the two ends of each block of equal shares are kept: straight lines between them lose nothing. It is the
+    Only the two ends of each block of equal shares are kept; the straight lines between them are the same. It is the
     curve of the CORP reliability diagram. doi:10.1073/pnas.2016191118. Equals scikit-learn's IsotonicRegression.
 
     >>> from evalkit.metrics.counts import count
@@ -132,7 +133,7 @@ def isotonic_curve(c: Counts) -> tuple[Floats, Floats]:
 
 
 def block_ends(share: Floats) -> Bools:
-    """Which values of an isotonic fit begin or end a block of equal ones.
+    """A mask: the values of an isotonic fit that begin or end a block of equal ones.
 
     >>> block_ends(np.array([1.0, 1.0, 1.0, 2.0])).tolist()
     [True, False, True, True]
@@ -146,7 +147,7 @@ def block_ends(share: Floats) -> Bools:
 
 
 def miscalibration(c: Counts) -> float:
-    """That of the Brier score."""
+    """The miscalibration part of the Brier score, see `decompose`."""
     return decompose(c).miscalibration
 
 
@@ -204,11 +205,12 @@ def ece(b: Bins) -> float:
 
 
 def ece_debiased(b: Bins) -> float:
-    """`ece` less how much chance alone makes it too large, at least 0.
+    """`ece` without its expected upward bias from sampling noise, at least 0.
 
-    In a bin of n rows with a share m of positives, the share varies with s = √(m (1 − m) / n): a gap d would be
-    E|N(d, s²)| on average. Kumar, Liang and Ma 2019, arXiv:1909.10155, draw what is here a closed form; equals
-    `normal_debiased_ce` of their package uncertainty-calibration with power 1, to its Monte Carlo error.
+    In a bin of n rows with a share m of positives, the share varies with s = √(m (1 − m) / n): if the true gap were d,
+    the expected gap would be E|N(d, s²)|. Kumar, Liang and Ma 2019, arXiv:1909.10155, simulate what is computed here in
+    closed form; equals `normal_debiased_ce` of their package uncertainty-calibration with power 1, to its Monte Carlo
+    error.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.05, 0.1, 0.2, 0.3, 0.5, 0.5, 0.7, 0.95, 1, 1], [0, 0, 1, 0, 1, 1, 1, 0, 1, 0])
@@ -275,7 +277,7 @@ def slope(c: Counts) -> float:
 
 
 def slope_bins(c: Counts) -> Floats:
-    """What a positive (first row) and a negative (second) at each threshold adds to the slope, to first order."""
+    """The influence on the slope of a positive (first row) and a negative (second) at each threshold."""
     return _slope(c).bins[1]
 
 
@@ -292,7 +294,7 @@ def intercept(c: Counts) -> float:
 
 
 def intercept_bins(c: Counts) -> Floats:
-    """What a positive (first row) and a negative (second) at each threshold adds to the intercept, to first order."""
+    """The influence on the intercept of a positive (first row) and a negative (second) at each threshold."""
     return _intercept(c).bins[0]
 
 
@@ -370,9 +372,9 @@ def expit(x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Rows of equal forecasts together, lowest first: the forecast, their weight, the mean of their actual values.
+    """Rows pooled by equal forecasts, lowest first: the forecast, their weight, the mean of their actual values.
 
-    of: where each row stands in the other columns.
+    of: the index of each row's forecast in the other columns.
     """
 
     forecast: Floats

@@ -36,7 +36,7 @@ class Counts:
 
     @staticmethod
     def of(threshold: Floats, tp: Weights, fp: Weights) -> "Counts":
-        """The table whose last threshold counts everything; no table counts nothing."""
+        """A table from its columns; the last threshold includes all rows. Without thresholds all counts are 0."""
         positives, negatives = (column[-1].item() if column.size else 0 for column in (tp, fp))
         return Counts(threshold, tp, fp, positives, negatives)
 
@@ -51,27 +51,27 @@ class Counts:
 
     @property
     def positive(self) -> Weights:
-        """Positives at each threshold itself."""
+        """The positives with exactly this score, by threshold."""
         return _each(self.tp, 0)
 
     @property
     def negative(self) -> Weights:
-        """Negatives at each threshold itself."""
+        """The negatives with exactly this score, by threshold."""
         return _each(self.fp, 0)
 
     @property
     def fn(self) -> Weights:
-        """Positives below the threshold."""
+        """The positives below each threshold."""
         return self.positives - self.tp
 
     @property
     def tn(self) -> Weights:
-        """Negatives below the threshold."""
+        """The negatives below each threshold."""
         return self.negatives - self.fp
 
     @property
     def total(self) -> Any:
-        """Positives and negatives together."""
+        """The number of positives and negatives together."""
         return self.positives + self.negatives
 
 
@@ -367,7 +367,7 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
 
 
 def weighted_auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike, weight: ArrayLike) -> GroupedCounts:
-    """The same of rows with weights: a pair counts as the product of the two.
+    """AUC within each group for weighted rows: a pair has the product of its two weights.
 
     >>> g = weighted_auc_by_group([1, 0, 1], [0.9, 0.8, 0.7], ["u", "u", "u"], [3.0, 1.0, 1.0])
     >>> g.auc, g.impressions

@@ -48,10 +48,10 @@ def gain_curve(c: Counts) -> Curve:
 
 
 def precision_steps(c: Counts) -> Curve:
-    """The precision-recall curve as it is drawn, in steps: each precision holds back to the recall before it.
+    """The precision-recall curve as drawn, in steps: each precision extends back to the recall of the point before.
 
-    So the area below the steps is average precision. It starts at recall 0 with the precision of the first threshold
-    that finds a positive; the thresholds above find none, whatever their number.
+    The area below the steps is therefore average precision. The curve starts at recall 0 with the precision of the
+    first threshold that finds a positive.
 
     >>> from evalkit.metrics.counts import count
     >>> steps = precision_steps(count([0.9, 0.8, 0.7], [0, 1, 1]))

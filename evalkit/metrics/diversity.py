@@ -255,9 +255,9 @@ def _counts(count: ArrayLike) -> Floats:
 def novelty(lists: Items, share: ArrayLike, k: int | None = None) -> Floats:
     """Mean self-information -log2 p of the first k items, in bits; also MIUF, surprisal.
 
-    share: p of each item of the catalogue, by `user_share` or `interaction_share`: report which convention was used.
-    Items with p = 0 or NaN are left out. Undefined for a list without any other item.
-    Zhou et al. 2010, doi:10.1073/pnas.1000488107; Vargas and Castells 2011, doi:10.1145/2043932.2043955.
+    share: p of each item of the catalogue, by `user_share` or `interaction_share`; report which one was used. Items
+    with p = 0 or NaN are left out. Undefined for a list without any other item. Zhou et al. 2010,
+    doi:10.1073/pnas.1000488107; Vargas and Castells 2011, doi:10.1145/2043932.2043955.
 
     >>> novelty(items([["a", "b"], ["b", "c"], ["c"]], ["a", "b", "c"]), user_share([8, 2, 0], users=8))
     array([ 1.,  2., nan])
@@ -292,7 +292,7 @@ def catalogue_coverage(lists: Items, k: int | None = None) -> float:
 
 
 def share_exposed(exposed: ArrayLike) -> float:
-    """Share of the items that any list shows, from how many show each; NaN of no item.
+    """The share of items that at least one list shows, from `exposure`; NaN without items.
 
     >>> share_exposed([2, 0, 1, 0])
     0.5
@@ -362,9 +362,10 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
 
 
 def jackknife_by_unit(lists: Items, unit: ArrayLike, of: Callable[[Ints], float], k: int | None = None) -> Floats:
-    """Jackknife pseudo-values of a number of `exposure`, one per unit, all of whose lists are left out together.
+    """Jackknife pseudo-values of a statistic of `exposure`, one per unit, whose lists are left out together.
 
-    unit: of each list. of: `share_exposed` for coverage, `gini` for Gini's coefficient; one call per unit.
+    unit: the unit of each list. of: the statistic, `share_exposed` for coverage or `gini` for Gini's coefficient; it is
+    called once per unit.
 
     >>> lists = items([["a", "b"], ["a", "c"], ["a"]], ["a", "b", "c", "d"])
     >>> jackknife_by_unit(lists, ["u", "v", "v"], share_exposed)  # without u: 2/4, without v: 2/4
@@ -391,7 +392,7 @@ PERSISTENCE = 0.9  # of RBO: 86% of its weight lies on the first ten ranks
 
 
 def overlap(first: Items, second: Items, k: int) -> Floats:
-    """Items that both lists have among their first k / the items of the longer of the two, at most k.
+    """The number of items in both lists' first k / the number of items of the longer one, at most k.
 
     Undefined if both lists are empty.
 

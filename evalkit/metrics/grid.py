@@ -28,8 +28,8 @@ ROOM = 2**62  # codes below it have a bit to spare
 class Grid:
     """Bins of numbers, lowest first: codes of the lowest and the highest number; all int64.
 
-    sums: of columns over the rows of each bin; of scores the rows of both classes, positives first. cut: the code of a
-    score at which a bin begins, so that the rows at or above it are counted exactly, or None.
+    sums: the sums of columns over the rows of each bin; for scores the numbers of positives and of negatives. cut: the
+    code of a score at which a bin begins, so that the rows at or above it are counted exactly, or None.
     """
 
     shift: int
@@ -40,12 +40,12 @@ class Grid:
 
     @property
     def positive(self) -> Ints:
-        """The positives of each bin."""
+        """The number of positives in each bin."""
         return self.sums[0]
 
     @property
     def negative(self) -> Ints:
-        """The negatives of each bin."""
+        """The number of negatives in each bin."""
         return self.sums[1]
 
     @property
@@ -64,7 +64,7 @@ def codes(score: Floats) -> Ints:
 
 
 def scores(code: Ints) -> Floats:
-    """The scores of codes.
+    """The scores that these codes stand for.
 
     >>> scores(codes(np.array([-1.5, 0.0, 2.0])))
     array([-1.5,  0. ,  2. ])
@@ -75,7 +75,7 @@ def scores(code: Ints) -> Floats:
 def reduce(
     score: Floats, label: Bools, weight: Ints | None = None, *, most: int = MOST, cut: float | None = None
 ) -> Grid:
-    """The grid of rows. weight: whole numbers, because sums of reals would depend on the order of the rows.
+    """The grid of rows. weight: whole numbers, because the sum of real numbers would depend on the order of the rows.
 
     >>> g = reduce(np.array([0.8, 0.5, 0.5, 0.3]), np.array([True, True, False, False]))
     >>> g.shift, g.positive, g.negative
@@ -98,9 +98,9 @@ def reduce(
 
 
 def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Grid:
-    """The grid of numbers without classes: as `positive` the rows of each bin, as `negative` the sum of their weights.
+    """The grid of numbers without classes: `positive` has the rows of each bin, `negative` the sum of their weights.
 
-    weight: whole numbers; without them `negative` is that of the rows.
+    weight: whole numbers; if None, `negative` is the number of rows.
 
     >>> g = tally(np.array([2.5, -1.0, 2.5]), np.array([1, 4, 2]))
     >>> scores(g.low).tolist(), g.positive.tolist(), g.negative.tolist()
@@ -173,7 +173,7 @@ def pooled(g: Grid, most: int) -> Grid:
 def counts(g: Grid, scale: float = 1.0) -> Counts:
     """Counts with the lowest score of each bin as threshold: the rows at or above it are counted exactly.
 
-    scale: the weight that 1 in the bins stands for.
+    scale: the weight that a 1 in the bins represents.
 
     >>> counts(reduce(np.array([0.8, 0.5, 0.5]), np.array([True, True, False]))).tp
     array([1, 2])
@@ -212,9 +212,9 @@ def spread(g: Grid) -> Bools:
 
 
 def ends(g: Grid) -> tuple[Grid, Grid]:
-    """The scores before binning at their worst and at their best: positives have the lowest or the highest of a bin.
+    """The worst and the best possible order of the scores within bins: positives are lowest, or highest, in each bin.
 
-    What rises where a positive goes up and a negative down lies between its values for the two.
+    The value of a metric that rises if a positive moves up and a negative down lies between its values for the two.
 
     >>> worst, best = ends(reduce(np.array([1.0, 1.1, 3.0]), np.array([True, False, True]), most=2))
     >>> counts(worst).fp, counts(best).fp
@@ -299,7 +299,7 @@ WORST = 100  # one in so many rows
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """How numbers are distributed: the distinct ones, or the middles of bins, rising; the rows and the weight of each.
+    """The distribution of numbers: distinct numbers or middles of bins, ascending; the rows and the weight of each.
 
     whole: True if all are whole numbers. low, high: the smallest and the largest.
     """
@@ -314,7 +314,7 @@ class Counted:
 
     @classmethod
     def of(cls, values: Floats) -> Counted:
-        """From a column of unweighted rows in memory.
+        """The distribution of a column of unweighted rows in memory.
 
         >>> Counted.of(np.array([3.0, 1.0, 3.0])).quantiles([0.0, 0.5, 1.0]).tolist()
         [1.0, 3.0, 3.0]
@@ -325,7 +325,7 @@ class Counted:
         return cls(distinct, rows, rows.astype(np.float64), whole, *ends, np.zeros(len(rows)))
 
     def sizes(self) -> Counted:
-        """The same of the numbers without their signs."""
+        """The distribution of the absolute values."""
         size, at = np.unique(np.abs(self.values), return_inverse=True)
         rows = np.bincount(at, self.rows, len(size)).astype(np.int64)
         weight = np.bincount(at, self.weight, len(size)).astype(np.float64)
@@ -342,28 +342,28 @@ class Counted:
         return float(self.values[np.searchsorted(self._ends, place, side="right")])
 
     def bound(self, shares: Sequence[float]) -> float:
-        """How far quantiles can lie from those of the rows: half the width of the widest of their bins."""
+        """The largest possible error of these quantiles due to binning: half the width of the widest of their bins."""
         last = int(self._ends[-1]) - 1
         places = [end(share * last) for share in shares for end in (np.floor, np.ceil)]
         return float(self.half[np.searchsorted(self._ends, places, side="right")].max())
 
     @property
     def mean(self) -> float:
-        """The mean over the rows, whatever their weights."""
+        """The mean over the rows, unweighted."""
         return float(self.values @ self.rows / self._ends[-1])
 
     @property
     def median(self) -> float:
-        """The median over the rows, whatever their weights."""
+        """The median over the rows, unweighted."""
         return float(self.quantiles([0.5])[0])
 
     @property
     def zeros(self) -> int:
-        """The rows that are 0."""
+        """The number of rows that are 0."""
         return int(self.rows[self.values == 0].sum())
 
     def quantiles(self, shares: Sequence[float]) -> Floats:
-        """Quantiles over the rows, whatever their weights, linear between two numbers."""
+        """Quantiles over the rows, unweighted, with linear interpolation between neighbouring numbers."""
         return np.array([self._quantile(share * (int(self._ends[-1]) - 1)) for share in shares])
 
     def _quantile(self, place: float) -> float:
@@ -372,12 +372,12 @@ class Counted:
         return a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
 
     def window(self, tail: float) -> tuple[float, float]:
-        """The numbers that leave out at most this share of the rows at each end."""
+        """The range of the numbers without at most this share of the rows at each end."""
         last = int(self._ends[-1]) - 1
         return self._at(int(np.floor(tail * last))), self._at(int(np.ceil((1 - tail) * last)))
 
     def histogram(self, edges: Floats) -> Floats:
-        """The weight of the rows between the edges."""
+        """The weight of the rows between each two neighbouring edges."""
         return np.histogram(self.values, edges, weights=self.weight)[0].astype(np.float64)
 
     @property
@@ -386,12 +386,12 @@ class Counted:
         return float(self.weight.sum())
 
     def weighted_median(self) -> float:
-        """The first number up to which half of the weight lies."""
+        """The smallest number up to which at least half of the weight lies."""
         share = np.cumsum(self.weight) / self.weight.sum()
         return float(self.values[np.searchsorted(share, 0.5 - ROUNDING)])
 
     def heaviest(self) -> float:
-        """The share of the sum of the squares that the hundredth of the rows with the largest has."""
+        """The share of the sum of squares that comes from the 1 % of the rows with the largest absolute values."""
         sizes = self.sizes()
         squared, rows = sizes.values[::-1] ** 2, sizes.rows[::-1]
         taken = _first(rows, max(1, int(rows.sum()) // WORST))
@@ -399,11 +399,11 @@ class Counted:
         return float(squared @ taken) / whole if whole else 0.0
 
     def largest(self, share: float) -> Ints:
-        """How many rows of each number are among this share of the rows, rounded up, with the largest."""
+        """By number, how many of its rows are among the largest share of all rows (rounded up)."""
         return self.top(int(np.ceil(share * int(self._ends[-1]))))
 
     def top(self, most: int) -> Ints:
-        """How many rows of each number are among so many rows with the largest."""
+        """By number, how many of its rows are among the `most` largest rows."""
         return _first(self.rows[::-1], most)[::-1]
 
 

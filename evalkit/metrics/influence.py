@@ -61,10 +61,10 @@ def auc_bins(c: Counts) -> Floats:
 
 
 def average_precision_bins(c: Counts) -> Floats:
-    """What a positive (first row) and a negative (second) at each threshold adds to average precision, to first order.
+    """The influence on average precision of a positive (first row) and a negative (second) at each threshold.
 
-    With T = TP and M = TP + FP at a score, and sums over the positives at or below the row, it is
-    (label (T/M - AP + sum 1/M) - sum T/M²) / P.
+    With T = TP and M = TP + FP at a score, and sums over the positives at or below the row, it is (label (T/M - AP +
+    sum 1/M) - sum T/M²) / P.
 
     >>> from evalkit.metrics.counts import count
     >>> average_precision_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).round(4)[:, :3].tolist()
@@ -100,11 +100,11 @@ def average_precision_moves(c: Counts, value: float | None = None) -> Iterator[t
 
 
 def average_precision_bias(c: Counts) -> float:
-    """How much too high average precision is, by the jackknife, if rows are unweighted; 0 below two positives.
+    """The upward bias of average precision, by the jackknife, for unweighted rows; 0 below two positives.
 
-    A positive counts itself in its precision, which matters where positives are few. With T, F and M = T + F at a score
-    of p positives, leaving out a negative above it makes T / (M − 1), a positive (T − 1) / (M − 1). Quenouille 1956,
-    doi:10.1093/biomet/43.3-4.353.
+    A positive counts itself in its precision, which matters if there are few positives. With T, F and M = T + F at a
+    score of p positives, leaving out a negative above it makes T / (M − 1), a positive (T − 1) / (M − 1). Quenouille
+    1956, doi:10.1093/biomet/43.3-4.353.
 
     >>> from evalkit.metrics.counts import count
     >>> round(average_precision_bias(count([0.9, 0.8, 0.7, 0.6, 0.5], [0, 1, 0, 0, 1])), 4)
@@ -122,7 +122,7 @@ def average_precision_bias(c: Counts) -> float:
 
 
 def ks_bins(c: Counts) -> Floats:
-    """What a positive (first row) and a negative (second) at each threshold adds to max |TPR - FPR|, to first order.
+    """The influence on max |TPR - FPR| of a positive (first row) and a negative (second) at each threshold.
 
     Evaluated at the threshold of the largest distance, the first one if several tie. With I = 1 for rows at or above
     it, else 0: (I - TPR) / P for positives and -(I - FPR) / N for negatives; with opposite signs if FPR > TPR.
@@ -141,7 +141,7 @@ def ks_bins(c: Counts) -> Floats:
 
 
 def widest(c: Counts) -> tuple[int, float]:
-    """The place of the largest |TPR - FPR|, the first one if several tie, and the sign of TPR - FPR there.
+    """The index of the largest |TPR - FPR|, the first one if several tie, and the sign of TPR - FPR there.
 
     >>> from evalkit.metrics.counts import count
     >>> place, sign = widest(count([0.9, 0.8, 0.7, 0.6], [1, 1, 0, 1]))
@@ -156,12 +156,12 @@ def widest(c: Counts) -> tuple[int, float]:
 
 
 def of_rows(bins: Floats, c: Counts, label: Ints, score: Floats) -> Floats:
-    """The values of rows from those of a positive and a negative at each threshold of the table."""
+    """The values of the rows, looked up by label and score in `bins` (one value per class and threshold)."""
     return bins[np.where(label == 1, 0, 1), place(c, score)]
 
 
 def place(c: Counts, score: Floats) -> Ints:
-    """The place of each score in the table; the last one for lower scores, which belong to rows without weight."""
+    """The index of each score in the table; the last one for lower scores, whose rows have weight 0."""
     return np.minimum(np.searchsorted(-c.threshold, -score), len(c.threshold) - 1)
 
 
@@ -172,10 +172,10 @@ CELLS = 1_024  # more do not change a standard error: tests/test_cells.py
 
 
 def cells(c: Counts, most: int = CELLS) -> Ints:
-    """The number of each threshold's cell, from 0, rising: one a threshold, exact runs, or `most` cells.
+    """The number of each threshold's cell, ascending from 0: one threshold per cell, exact runs, or `most` cells.
 
-    `runs` where they are few. Otherwise cells are about even in recall, in false positive rate and in the logarithm
-    of the rank: cells of equal mass would miss the few rows that decide the precision of the highest scores.
+    `runs` are used if they are few. Otherwise cells are about equal in recall, in false positive rate and in the
+    logarithm of the rank: cells of equal mass would miss the few rows that decide the precision of the highest scores.
 
     >>> from evalkit.metrics.counts import count
     >>> cells(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4)
@@ -186,7 +186,7 @@ def cells(c: Counts, most: int = CELLS) -> Ints:
 
 
 def ends(c: Counts, most: int = CELLS) -> Counts:
-    """The table at the last threshold of each cell, which counts all rows of the cells so far.
+    """The table at the last threshold of each cell, with the counts of all rows up to there.
 
     >>> from evalkit.metrics.counts import count
     >>> ends(count([6, 5, 4, 3, 2, 1], [0, 0, 1, 0, 0, 1]), most=4).fp
@@ -256,12 +256,12 @@ def pool(c: Counts, cell: Ints) -> Counts:
 
 
 def pooled(c: Counts) -> Counts:
-    """The table in its cells."""
+    """The table pooled into its cells."""
     return pool(c, cells(c))
 
 
 def derivatives(c: Counts, metric: Metric) -> tuple[Floats, Floats]:
-    """The derivative of the metric by the weight of a positive, and of a negative, at each threshold of the table.
+    """The derivative of the metric with respect to the weight of a positive, and of a negative, at each threshold.
 
     By one-sided differences; over all rows of the table they add up to 0.
     """
@@ -282,9 +282,10 @@ _KNOWN: WeakKeyDictionary[Counts, dict[Metric, tuple[Floats, Floats]]] = WeakKey
 
 
 def moves(c: Counts, metric: Metric) -> Floats:
-    """What a positive (first row) and a negative (second) at each threshold adds to the metric, cell by cell.
+    """The influence on the metric of a positive (first row) and a negative (second) at each threshold, by cell.
 
-    The derivatives in the cells are kept with the table: the interval and each comparison of a system need them.
+    The derivatives in the cells are stored with the table, because the interval and each comparison of a system use
+    them.
     """
     cell, known = cells(c), _KNOWN.setdefault(c, {})
     if metric not in known:
@@ -293,9 +294,9 @@ def moves(c: Counts, metric: Metric) -> Floats:
 
 
 def decision(c: Counts, threshold: float) -> Counts:
-    """The table of what a threshold decides: two cells, at or above it and below, at scores 1 and 0.
+    """The table of the decisions at a threshold: two cells, at or above it and below, with scores 1 and 0.
 
-    Its resamples are exactly those of the rows for every metric of that threshold.
+    Its resamples are exactly those of the rows for every metric at that threshold.
 
     >>> from evalkit.metrics.counts import count
     >>> d = decision(count([0.9, 0.6, 0.4, 0.1], [1, 0, 1, 0]), 0.5)

@@ -60,12 +60,12 @@ class Block:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where each unit begins, of rows whose units are whole."""
+        """The index at which each unit begins, if units are not split over blocks."""
         return np.flatnonzero(np.append(True, self.key[1:] != self.key[:-1])[: len(self)])
 
     @cached_property
     def distinct(self) -> tuple[Hashes, Ints]:
-        """The keys, each once, and the number of each row's."""
+        """The distinct keys, and the index of each row's key among them."""
         if self.clustered and not self.parted:
             return self.key[self.starts], np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self)))
         names, code = np.unique(self.key, return_inverse=True)
@@ -73,7 +73,7 @@ class Block:
 
     @property
     def texts(self) -> Any:
-        """The ids, or the numbers of the rows, as Arrow's texts."""
+        """The ids, or the numbers of the rows, as Arrow text."""
         import pyarrow as pa
 
         return (
@@ -88,11 +88,11 @@ class Block:
         return Rows(self.truth, self.said[system], weight=self.weight, unit=unit, beside=self.beside)
 
     def at(self, rows: Any) -> Block:
-        """The rows at these places, without their names."""
+        """The rows with these indices, without their names."""
         return self._of([self], lambda columns: columns[0][..., rows])
 
     def groups(self) -> Iterator[tuple[int, Block]]:
-        """All rows, as group 0, and those of each slice that has any."""
+        """All rows, as group 0, and the rows of each slice that has any."""
         yield 0, self
         for column in self.slices:
             order = np.argsort(column, kind="stable")
@@ -101,7 +101,7 @@ class Block:
                 yield int(column[rows[0]]), self.at(rows)
 
     def steps(self) -> Iterator[Block]:
-        """Some thousand rows at a time, of whole units."""
+        """The block in pieces of some thousand rows, with whole units."""
         cuts = np.arange(0, len(self), STEP)
         if self.clustered and not self.parted:
             cuts = np.unique(self.starts[np.searchsorted(self.starts, cuts, side="right") - 1])
@@ -110,7 +110,7 @@ class Block:
 
     @staticmethod
     def join(parts: Sequence[Block]) -> Block:
-        """The rows of the parts one after another, without their names."""
+        """The rows of the parts in sequence, without their names."""
         return parts[0]._of(parts, lambda columns: np.concatenate(columns, axis=-1))
 
     def _of(self, parts: Sequence[Block], made: Callable[[list[np.ndarray]], np.ndarray]) -> Block:
@@ -136,14 +136,14 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(x: Hashes) -> Hashes:
-    """Whole numbers that look random (splitmix64, doi:10.1145/2714064.2660195)."""
+    """Pseudo-random whole numbers by a mixing function (splitmix64, doi:10.1145/2714064.2660195)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
 def of_numbers(columns: Sequence[Floats]) -> Hashes:
-    """A hash of the numbers of each row: rows that say the same have the same."""
+    """A hash of the numbers of each row; equal rows have equal hashes."""
     key = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         key = mixed(key + (column + 0.0).view(np.uint64) + GOLDEN)
@@ -151,7 +151,7 @@ def of_numbers(columns: Sequence[Floats]) -> Hashes:
 
 
 def of_texts(column: Any) -> Hashes:
-    """A hash of each text of an Arrow array, of its bytes and their places.
+    """A hash of each text of an Arrow array, of its bytes and their positions.
 
     >>> import pyarrow as pa
     >>> some = ["ab", "ba", "", "ab"]
@@ -180,9 +180,10 @@ ALL_ON_ONE = 1e-12  # of Kish's number of units, beyond 1: less is what rounding
 
 
 def products(x: Floats) -> Floats:
-    """x @ x.T in pieces so small that BLAS wakes no other threads, which would only wait for each other.
+    """x @ x.T in pieces so small that BLAS does not start further threads, which would only wait for each other.
 
-    Of many columns pieces have at least a few rows, as otherwise adding the pieces up takes longer than making them.
+    With many columns a piece has at least a few rows, because adding the pieces would otherwise take longer than making
+    them.
     """
     step = max(LEAST, ALONE // len(x) ** 2)
     whole = np.zeros((len(x), len(x)))
@@ -197,7 +198,7 @@ def products(x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """A bundle of summaries of a block: + adds each field, and merges mappings key by key."""
+    """Several summaries of a block: + adds each field, and merges mappings key by key."""
 
     def __add__(self, other: Self) -> Self:
         sides = {f.name: _added(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}
@@ -229,9 +230,10 @@ class Moments:
 
     @staticmethod
     def of(block: Block, columns: Callable[[Block], Floats], few: int, *, squared: bool = False) -> Moments:
-        """columns: rows -> their columns, weights included; they are added up by unit.
+        """The moments of columns of a block.
 
-        squared: the moments of all products of two columns, which tell the fourth power of any form of them.
+        columns: rows -> their columns, weights included; they are added up by unit. squared: the moments of all
+        products of two columns, from which the fourth power of any linear combination follows.
         """
         most = few if (len(block.starts) if block.clustered else len(block)) <= few else 0
         parts = [Moments._of(some, columns(some), most, squared=squared) for some in block.steps()]
@@ -252,7 +254,7 @@ class Moments:
 
     @staticmethod
     def around(key: Hashes | None, x: Floats, few: int) -> Moments:
-        """The moments of columns in memory. key: of each unit."""
+        """The moments of columns in memory. key: the hash of each unit."""
         mean = x.mean(axis=1)
         d = x - mean[:, None]
         each = None if key is None or x.shape[1] > few else ((key, x),)
@@ -270,7 +272,7 @@ class Moments:
 
     @property
     def moments(self) -> Moments:
-        """These."""
+        """Itself, as for `Parted`."""
         return self
 
     @cached_property
@@ -280,7 +282,7 @@ class Moments:
 
     @cached_property
     def units(self) -> Any:
-        """The columns of every unit, in the order of their hashes: the same for every order of the rows."""
+        """The columns of each unit, in the order of their hashes, which does not depend on the order of the rows."""
         if self.each is None:
             return None
         key, columns = (np.concatenate(side, axis=-1) for side in zip(*self.each, strict=True))
@@ -288,23 +290,23 @@ class Moments:
 
     @property
     def around_zero(self) -> Moments:
-        """With the sums of the products themselves, not of those around the means."""
+        """The moments with uncentred sums of products."""
         return replace(self, second=self.second + np.outer(self.totals, self.mean))
 
     def square(self, form: Floats) -> float:
-        """Σ (what each unit adds to multiples of the columns)² around its mean; 0 if only rounding is left."""
+        """The centred sum of squares of a linear combination of the columns; 0 if it is only rounding error."""
         value = float(form @ self.second @ form)
         return value if value > ROUNDING * float(np.abs(form) @ np.abs(self.second) @ np.abs(form)) else 0.0
 
     def powers(self, form: Floats) -> tuple[float, float]:
-        """Of `squared` columns: the sums of the squares and of the fourth powers of multiples of the columns."""
+        """The sums of the squares and of the fourth powers of a linear combination, for `squared` columns."""
         i, j = np.triu_indices(len(form))
         by = form[i] * form[j] * np.where(i == j, 1, 2)
         square = float(by @ self.mean)
         return square * self.n, float(by @ self.second @ by) + self.n * square**2
 
     def kish(self, column: int) -> float:
-        """(Σ x)² / Σ x² of a column: how many units of equal weight tell as much."""
+        """Kish's effective number of units, (Σ x)² / Σ x² of a column."""
         total = self.totals[column]
         kish = float(ratio(total**2, self.second[column, column] + total**2 / self.n))
         return 1.0 if kish - 1 < ALL_ON_ONE else kish
@@ -320,7 +322,7 @@ class Parted:
 
     @staticmethod
     def of(block: Block, columns: Callable[[Block], Floats], few: int) -> Parted:
-        """columns: as of `Moments.of`."""
+        """The sums per unit of columns of a block; columns: as in `Moments.of`."""
         names, code = block.distinct
         sums, start = np.zeros((0, 0)), 0
         for some in block.steps():
@@ -338,7 +340,7 @@ class Parted:
 
     @cached_property
     def moments(self) -> Moments:
-        """Over the units."""
+        """The moments over the units."""
         return Moments.around(self.key, self.sums, max(self.few, len(self.key)))
 
 
@@ -349,14 +351,14 @@ def summed(block: Block, columns: Callable[[Block], Floats], few: int) -> Moment
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Rows of two classes by score in the bins of `grid`, exactly as many as there are in each. most: bins."""
+    """Rows of two classes by score in the bins of `grid`, counted exactly in each. most: the largest number of bins."""
 
     most: int
     parts: tuple[Grid, ...]
 
     @property
     def room(self) -> int:
-        """Bins at most."""
+        """The largest number of bins."""
         return self.most
 
     def __add__(self, other: Self) -> Self:
@@ -369,23 +371,23 @@ class Tally:
 
     @cached_property
     def whole(self) -> Grid:
-        """All parts as one."""
+        """The parts merged into one."""
         return self.parts[0] if len(self.parts) == 1 else grid.merge(self.parts, self.room)
 
 
 @dataclass(frozen=True, eq=False)
 class Counts(Tally):
-    """Rows by value, lowest first, with the sums of further columns: exact, or in bins if they are more.
+    """Rows by value, lowest first, with the sums of further columns: exact, or in bins if there are many values.
 
-    most: bins; a quarter of them where there are more than two further columns and more rows than bins: these are for
-    sums along the values, not for quantiles. integers: True if all are whole numbers.
+    most: the largest number of bins; a quarter of it if there are more than two further columns and more rows than
+    bins, because these are for sums along the values, not for quantiles. integers: True if all are whole numbers.
     """
 
     integers: bool = True
 
     @staticmethod
     def of(values: Floats, columns: Sequence[Floats] = (), most: int = grid.MOST) -> Counts:
-        """columns: numbers of each row that are added up by value.
+        """The rows by value. columns: further numbers of each row, which are added up by value.
 
         >>> c = Counts.of(np.array([2.5, -1.0, 2.5]), [np.array([1.0, 4.0, 2.0])])
         >>> c.counted(weighted=True).values.tolist(), [column.tolist() for column in c.whole.sums]
@@ -410,7 +412,7 @@ class Counts(Tally):
         return replace(super().__add__(other), integers=self.integers and other.integers)
 
     def counted(self, *, weighted: bool) -> Counted:
-        """How the values are distributed. weighted: True if the first of the further columns is their weight."""
+        """The distribution of the values. weighted: True if the first of the further columns is their weight."""
         c = self.whole
         low = high = middle = grid.scores(c.low)
         half: Floats = np.broadcast_to(np.float64(0), len(low))
@@ -426,8 +428,9 @@ class Counts(Tally):
 class Sample:
     """A random sample: the rows, or whole units, whose hash is below a border; all rows if there are few.
 
-    most: the most rows. blocks: the rows drawn. times: how many rows of the table each one stands for, because equal
-    rows without ids are one. whole: rows of the table. border: the hash from which on nothing is drawn, None if all is.
+    most: the largest number of rows. blocks: the sampled rows. times: how many rows of the table each one stands for,
+    because equal rows without ids count as one. whole: the number of rows of the table. border: hashes from here on are
+    not sampled, None if all are.
     """
 
     most: int
@@ -438,7 +441,7 @@ class Sample:
 
     @staticmethod
     def of(block: Block, most: int) -> Sample:
-        """All rows, which is what is drawn of few."""
+        """A sample of all rows of a block."""
         own = replace(block, names=None, units=None, id=None)
         return Sample(most, (own,), (np.ones(len(block), np.int64),), len(block))
 
@@ -454,7 +457,7 @@ class Sample:
 
     @cached_property
     def drawn(self) -> Sample:
-        """The same as one block, cut."""
+        """The sample as one block, cut to at most `most` rows."""
         if len(self.blocks) == 1 and not self.blocks[0].alike and self.whole <= self.most:
             return self
         block, times, border = Block.join(self.blocks), np.concatenate(self.times), self.border
@@ -473,23 +476,23 @@ class Sample:
 
     @cached_property
     def rows(self) -> Block:
-        """The rows that were drawn."""
+        """The sampled rows."""
         return self.drawn.blocks[0]
 
     @property
     def stands_for(self) -> float:
-        """The rows that each row drawn stands for."""
+        """The number of rows that each sampled row represents."""
         return float(ratio(self.whole, self.drawn.times[0].sum()))
 
     @property
     def is_whole(self) -> bool:
-        """True if it has every row, each for itself."""
+        """True if the sample is the whole table, with one row for each."""
         return len(self.rows) == self.whole
 
     def square(self, moved: Floats) -> tuple[float, float]:
-        """Σ d ψ² over units, and by what share its root may be off: ½ √(Σ d (d − 1) ψ⁴) / Σ d ψ².
+        """Σ d ψ² over units, and the relative uncertainty of its root: ½ √(Σ d (d − 1) ψ⁴) / Σ d ψ².
 
-        moved: how much each row drawn moves a metric, its weight included, 0 of rows that take no part.
+        moved: the influence ψ of each sampled row on a metric, including its weight; 0 for rows that do not count.
         """
         d, times, each = self.stands_for, self.drawn.times[0].astype(np.float64), moved**2
         if self.rows.clustered:
@@ -505,7 +508,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """The rows with the largest sizes, ties by name: name, actual value, prediction."""
+    """The rows with the largest sizes, ties in the order of names: name, actual value, prediction."""
 
     most: int
     size: Floats
@@ -513,7 +516,7 @@ class Extremes:
 
     @staticmethod
     def of(block: Block, size: Floats, system: int, most: int) -> Extremes:
-        """size: of each row."""
+        """The rows of a block with the largest sizes. size: one per row."""
         last = max(len(size) - most, 0)
         at = np.flatnonzero(size >= np.partition(size, last)[last])[: 1_000 * most]
         names = [""] * len(at) if block.names is None else _listed(block.names.take(at))
@@ -535,9 +538,9 @@ def _listed(values: Any) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """Detects duplicate keys by the hashes of all rows, if there are no more than `most`.
+    """Counts duplicate keys by the hashes of all rows, if there are at most `most`.
 
-    parts: sorted distinct hashes, not yet merged. again: the number of rows whose hash an earlier row has.
+    parts: sorted distinct hashes, not yet merged. again: the number of rows whose hash occurred before.
     """
 
     most: int
@@ -546,7 +549,7 @@ class Distinct:
 
     @staticmethod
     def of(key: Hashes, most: int) -> Distinct:
-        """key: a hash of what may come again, such as an id.
+        """The keys of a block. key: a hash of what may occur twice, such as an id.
 
         >>> (Distinct.of(np.array([3, 5], np.uint64), 9) + Distinct.of(np.array([5, 5], np.uint64), 9)).repeated
         2
@@ -566,7 +569,7 @@ class Distinct:
 
     @cached_property
     def repeated(self) -> int | None:
-        """Rows whose key an earlier row has; None if there were too many to tell, and none was seen."""
+        """The number of rows whose key occurred before; None if there are too many keys to tell and none was found."""
         if not self.parts:
             return self.again or None
         every = np.concatenate(self.parts)
@@ -584,6 +587,6 @@ class Total:
 
 
 def won(first: Floats, second: Floats) -> Total:
-    """Units that the first misses less than the second, and the other way round; rounding wins nothing."""
+    """The number of units on which the first has the smaller error, and the second; rounding error decides nothing."""
     more = minus(second, first)
     return Total(np.array([np.count_nonzero(more > 0), np.count_nonzero(more < 0)]))

@@ -16,16 +16,16 @@ BELOW = 2.0  # the bits of doubles below it in size have one to spare
 
 
 def exponent(score: Floats) -> int:
-    """The power of two that scales finite scores below 2 in size; 0 if they are already."""
+    """The power of two that scales finite scores below 2 in absolute value; 0 if they are already."""
     size = max(score.max(initial=0), -score.min(initial=0))
     return max(0, int(np.frexp(size)[1]) - 1)
 
 
 def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | None:
-    """Whole numbers in the order of finite scores, -0.0 being 0.0, with the label as last bit: one sort orders both.
+    """Whole numbers in the order of finite scores (-0.0 is 0.0), with the label as last bit: one sort orders both.
 
-    exponent: the power of two by which scores are divided first. None if a score is then not below 2 in size, or where
-    the division would not give it back.
+    exponent: scores are first divided by this power of two. None if a score is then not below 2 in absolute value, or
+    if the division cannot be undone exactly.
 
     >>> with_label(np.array([0.5, 0.5, -0.0]), np.array([1, 0, 1], np.int8)).argsort()
     array([2, 1, 0])
@@ -46,7 +46,7 @@ def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | No
 def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
     """Keys in the order of the group, then of the leading bits of the score, descending.
 
-    Equal keys may stand for different scores: the group replaces as many of the last bits of the score as it needs.
+    Equal keys may stand for different scores, because the group takes the place of the last bits of the score.
 
     >>> packed(np.array([1, 0, 0]), np.array([9.0, -1.0, 2.5])).argsort()
     array([2, 1, 0])
@@ -65,7 +65,7 @@ def packed(group: Ints, score: Floats) -> NDArray[np.uint64]:
 
 
 def run_ends(values: NDArray) -> Ints:
-    """The last place of each run of equal values.
+    """The last index of each run of equal values.
 
     >>> run_ends(np.array([7, 7, 5]))
     array([1, 2])
@@ -104,7 +104,7 @@ STRETCHES, LENGTH = 64, 1024  # number and length of the runs of sorted codes fr
 def shift(low: Ints, least: int, most: int, cut: int | None) -> int:
     """The smallest shift, not below `least`, that leaves at most `most` bins of sorted codes.
 
-    It is guessed from a sample of the codes and then corrected one by one, as every count of bins reads all codes.
+    It is estimated from a sample of the codes and then corrected step by step, because counting bins reads all codes.
 
     >>> shift(np.array([0, 1, 2, 3, 8, 9]), 0, 3, None)
     1
@@ -121,7 +121,7 @@ def shift(low: Ints, least: int, most: int, cut: int | None) -> int:
 
 
 def starts(low: Ints, shift: int, cut: int | None) -> Ints:
-    """The places where the bins of sorted codes begin.
+    """The indices at which the bins of sorted codes begin.
 
     >>> starts(np.array([0, 1, 2, 3, 8, 9]), 1, cut=3)
     array([0, 2, 3, 4])
@@ -183,7 +183,7 @@ class Bins:
 def with_ones(codes: Ints, least: int, most: int, cut: int | None) -> tuple[int, Bins]:
     """The shift that `shift` gives, and the bins of sorted codes whose last bit is a flag.
 
-    Block by block in the cache: reading codes costs more than the arithmetic.
+    Computed block by block in the cache, because reading the codes takes longer than the arithmetic.
 
     >>> found, bins = with_ones(np.array([2, 3, 5, 16, 17]), 1, 3, None)
     >>> found, bins.start, bins.ones, bins.first, bins.last

@@ -73,7 +73,10 @@ def mcc(m: Confusion) -> float:
 
 
 def kappa(m: Confusion) -> float:
-    """(accuracy - chance) / (1 - chance): Cohen's kappa. doi:10.1177/001316446002000104."""
+    """(accuracy - expected) / (1 - expected): Cohen's kappa; expected is the accuracy under independence.
+
+    doi:10.1177/001316446002000104.
+    """
     return _kappa(m, 1 - np.eye(len(m.table)))
 
 
@@ -96,7 +99,7 @@ def _margins(m: Confusion) -> tuple[Floats, Floats, float]:
 def coverage_by_class(m: Confusion, target: float) -> Floats:
     """Share of all rows predicted as each class whose precision is at least `target`, 0 for the other classes.
 
-    The work saved if only those predictions need no review; `coverage` is their sum.
+    It is the work saved if only these predictions need no review; `coverage` is their sum.
     """
     enough = precision(one_vs_rest(m)) >= target
     return ratio(np.where(enough, m.table.sum(axis=0), 0), m.total)

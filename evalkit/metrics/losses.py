@@ -26,7 +26,7 @@ def squared(actual: Floats, forecast: Floats) -> Floats:
 
 
 def absolute_percentage(actual: Floats, forecast: Floats) -> Floats:
-    """|actual - forecast| / |actual|, NaN if actual is 0. The mean is the MAPE, as a fraction."""
+    """|actual - forecast| / |actual|, NaN if actual is 0. The mean is the MAPE, as a fraction (0.1 is 10 %)."""
     return ratio(absolute(actual, forecast), np.abs(actual))
 
 
@@ -84,7 +84,7 @@ def brier(label: Ints, probability: Floats) -> Floats:
 
 
 def log(label: Ints, probability: Floats) -> Floats:
-    """-log(probability of what happened), in nats, clipped to [eps, 1 - eps] of float64.
+    """-log(probability of the actual outcome), in nats, with probabilities clipped to [eps, 1 - eps] of float64.
 
     >>> log(np.array([1, 0]), np.array([1.0, 1.0])).round(4)
     array([ 0.    , 36.0437])

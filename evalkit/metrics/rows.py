@@ -42,7 +42,7 @@ class Rows:
         return len(self.actual)
 
     def take(self, member: Bools | Ints | slice) -> "Rows":
-        """The rows that are members."""
+        """The rows that `member` selects."""
         names = ("score", "weight", "unit", "decision")
         sides: dict[str, Any] = {n: None if (side := getattr(self, n)) is None else side[member] for n in names}
         beside = {name: column[member] for name, column in self.beside.items()}
@@ -56,7 +56,7 @@ class Rows:
 
     @staticmethod
     def join(parts: "Sequence[Rows]") -> "Rows":
-        """The rows of the parts one after another, without weights and units."""
+        """The rows of the parts in sequence, without weights and units."""
         sides = ([part.actual for part in parts], [part.score for part in parts], [part.decision for part in parts])
         actual, score, decision = (_joined(side) for side in sides)
         assert actual is not None
@@ -69,7 +69,7 @@ class Rows:
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """What is predicted: the decision, or else score >= threshold."""
+        """The predictions: the decision, or else score >= threshold."""
         return self.scores >= self.threshold if self.decision is None else self.decision
 
     @property
@@ -91,19 +91,19 @@ class Rows:
 
     @cached_property
     def counts(self) -> Counts:
-        """The table of the score."""
+        """The table of counts by score."""
         if self.weight is None:
             return count(self.scores, self.actual)
         return count(self.scores, self.weight * self.actual, self.weight * (1 - self.actual))
 
     @property
     def chances(self) -> Counts:
-        """The table whose scores are taken as probabilities."""
+        """The table of counts by score, for metrics that take scores as probabilities."""
         return self.counts
 
     @cached_property
     def cut(self) -> Counts:
-        """The table of what is decided: score 1 for the rows predicted positive, 0 for the others."""
+        """The table of the decisions: score 1 for the rows predicted positive, 0 for the others."""
         if self.decision is None:
             return influence.decision(self.counts, float(self.threshold))
         predicted, label = self.decision == 1, self.actual == 1
@@ -113,14 +113,14 @@ class Rows:
 
     @cached_property
     def place(self) -> NDArray[np.int32]:
-        """Where in the table of the score each row stands."""
+        """The index of each row's score in the table."""
         return place(self.counts, self.scores).astype(np.int32)  # which is kept
 
     # Of several labels
 
     @cached_property
     def label_counts(self) -> tuple[Floats, Floats, Floats]:
-        """How many labels of each row are true, predicted, and both."""
+        """For each row the number of labels that are true, that are predicted, and that are both."""
         y, d = self.actual, self.predicted
         true, said, both = (side.sum(axis=1, dtype=np.int16).astype(np.float64) for side in (y, d, y & d))
         return true, said, both
@@ -159,12 +159,12 @@ class Sums:
 
     @property
     def size(self) -> Floats:
-        """What each unit counts."""
+        """The denominator of each unit."""
         return np.ones(len(self.numerator)) if self.denominator is None else self.denominator
 
     @cached_property
     def defined(self) -> Bools:
-        """Which units have a value."""
+        """A mask: the units with a value."""
         return ~np.isnan(self.numerator)
 
     @property
@@ -179,11 +179,11 @@ class Sums:
         return float(ratio(top.sum(), bottom.sum()))
 
     def take(self, member: Bools | slice) -> "Sums":
-        """The values of the units that are members."""
+        """The units that `member` selects."""
         return Sums(self.numerator[member], None if self.denominator is None else self.denominator[member])
 
     def by_unit(self, keep: Bools, unit: np.ndarray | None) -> tuple[Floats, Floats]:
-        """Numerators and denominators of the rows to keep, added up by `unit` where it names each row's."""
+        """Numerators and denominators of the rows to keep, added up by `unit` if there is one."""
         columns = (self.numerator, self.size) if keep.all() else (self.numerator[keep], self.size[keep])
         if unit is None:
             return columns
@@ -192,9 +192,10 @@ class Sums:
         return top, bottom
 
     def wins(self, other: "Sums", unit: np.ndarray | None = None) -> tuple[int, int, int]:
-        """Units where this is larger than another, equal, smaller; of ratios by their numerators.
+        """The number of units on which this is larger than another, equal, smaller; ratios are compared by numerators.
 
-        unit: the unit of each row where several rows may have one; their values are added up. Rounding wins nothing.
+        unit: the unit of each row if several rows may share one; their values are added up. Rounding error decides
+        nothing.
 
         >>> Sums(np.array([3.0, 1.0, 2.0])).wins(Sums(np.array([1.0, 2.0, 2.0])), np.array(["a", "a", "b"]))
         (1, 1, 0)
@@ -205,7 +206,7 @@ class Sums:
 
 
 def both(first: Sums, second: Sums) -> Bools:
-    """Which units have both values."""
+    """A mask: the units that have a value in both."""
     return first.defined & second.defined
 
 
@@ -225,10 +226,7 @@ class By(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Misses:
-    """Actual values, the predictions of each system, and their error per row (`off`, at least 0).
-
-    truth: text or numbers. by: the kind of error.
-    """
+    """The errors of each system on each row: actual values, predictions, and the error (`off`, at least 0)."""
 
     truth: np.ndarray
     truth_is: str

@@ -35,7 +35,7 @@ CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 @dataclass(frozen=True)
 class Budget:
-    """The resources that reading may use. memory: in bytes. threads: of DuckDB, and to reduce shards.
+    """The resources that reading may use. memory: in bytes. threads: of DuckDB, and for reducing shards.
 
     spill: the folder in which DuckDB's temporary folder is made.
     """
@@ -47,25 +47,28 @@ class Budget:
 
     @property
     def shard(self) -> int:
-        """Rows of a shard: the same for every number of threads, as sums of doubles depend on where shards end."""
+        """The number of rows of a shard.
+
+        It does not depend on threads, because sums of doubles depend on where shards end.
+        """
         return max(self.reading.shard, min(self.reading.largest, self.memory // 4 // self.reading.row))
 
     @property
     def workers(self) -> int:
-        """How many shards are reduced side by side: as many as threads, and as fit into a half of the memory."""
+        """The number of shards that are reduced in parallel: at most `threads`, within half of the memory."""
         return max(1, min(self.threads, self.memory // 2 // (self.reading.row * self.shard)))
 
 
 def budget(
     memory: int | None = None, threads: int | None = None, spill: Path | None = None, reading: Reading = USUAL.reading
 ) -> Budget:
-    """Return the budget; None: half of the machine's memory, all its processors, its temporary folder."""
+    """Return the budget. None means half of the machine's memory, all its processors, its temporary folder."""
     size = memory or max(LEAST_MEMORY, available() // 2)
     return Budget(size, threads or os.cpu_count() or 1, spill or Path(tempfile.gettempdir()), reading)
 
 
 def available() -> int:
-    """Bytes of memory that the machine, or the container around this process, has."""
+    """The memory in bytes of the machine, or of the container around this process."""
     size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 * 2**30
     for path in CGROUPS:
         try:
@@ -77,7 +80,7 @@ def available() -> int:
 
 @contextmanager
 def needed(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
-    """The engine of tables that have more rows than are kept; None if they are to be kept."""
+    """The engine for tables with more rows than are kept in memory; None if they are kept."""
     most = budget.reading.rows
     if sum(part.most_rows for part in parts) <= most:
         yield None
@@ -87,7 +90,7 @@ def needed(parts: Sequence[Part], budget: Budget) -> Iterator[Engine | None]:
 
 
 def rows_of(engine: Engine, parts: Sequence[Part]) -> int:
-    """The rows of all parts; those of one that does not say how many they are, or of a slice, are counted."""
+    """The number of rows of all parts; they are counted if a part does not state it, or if it is a slice."""
     return sum(_count(engine, part) if part.only or part.counted is None else part.counted for part in parts)
 
 
@@ -103,7 +106,7 @@ EACH = 125 * 10**6  # bytes that DuckDB asks for each of its threads: with less,
 
 @dataclass(frozen=True, eq=False)
 class DuckDB(Engine):
-    """A DuckDB connection, opened for the first question, and the budget that it keeps. options: of the connection."""
+    """A DuckDB connection, opened at the first query, and its budget. options: of the connection."""
 
     options: Mapping[str, str]
     budget: Budget
@@ -117,7 +120,7 @@ class DuckDB(Engine):
         return duckdb.connect(config=dict(self.options))
 
     def close(self) -> None:
-        """Close the connection if there is one, which frees its memory; the next question opens another."""
+        """Close the connection, if there is one, to free its memory; the next query opens another."""
         if "connection" in vars(self):
             vars(self).pop("connection").close()
 
@@ -138,9 +141,9 @@ class DuckDB(Engine):
         return whole
 
     def stream(self, query: Query) -> Iterator[Any]:
-        """As `Engine.stream`: sorted by hash, which takes half the time of texts.
+        """As `Engine.stream`, sorted by hash, which takes half the time of sorting texts.
 
-        Values that share a hash share a shard.
+        Values with the same hash are in the same shard.
         """
         name = self.dialect.quote(base.HASH)
         keys = ", ".join([name, *query.then])
@@ -189,7 +192,7 @@ class AtHand(DuckDB):
         return duck.connection()
 
     def kept(self, selection: Selection, frame: str) -> Selection:
-        """The answer instead of a file of text, which takes long to be read again."""
+        """The result instead of a text file, which takes long to read again."""
         if not isinstance(selection.part, TextFile):
             return selection
         with explained(selection):
@@ -213,9 +216,9 @@ def _numbered(shards: Iterator[Any], draw: Callable[[int], None]) -> Iterator[tu
 
 @contextmanager
 def opened(budget: Budget, parts: Sequence[Part] = ()) -> Iterator[Engine]:
-    """DuckDB within this budget, or Spark where one of the parts is a table with more rows than are collected.
+    """DuckDB within this budget, or Spark if a part is a table with more rows than may be collected.
 
-    The folder of DuckDB goes when the block ends, however it ends.
+    DuckDB's folder is deleted at the end of the block, also after an error.
     """
     if cluster := cluster_of(parts, budget.reading):
         yield cluster
@@ -248,7 +251,7 @@ BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 def cluster_of(parts: Sequence[Part], reading: Reading = USUAL.reading) -> "Spark | None":
-    """Spark, where one of the parts is a Spark table with more rows than are collected: `load` refuses such a table."""
+    """Spark, if a part is a Spark table with more rows than may be collected, which `load` would reject; else None."""
     session = next((session for part in parts if (session := part.cluster) is not None), None)
     return None if session is None else Spark(session, reading)
 
@@ -266,10 +269,10 @@ class Spark(Engine):
             return rows.toArrow()
 
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
-        """As `Engine.total`, in the workers.
+        """As `Engine.total`, computed by the workers.
 
-        The results of a partition are summed there, then those of all partitions to one; of a table that may be long,
-        as its rows are not known, in two steps. Raises InputError if the answer has no row.
+        The results are summed within each partition and then over all partitions, in two steps if the table may be long
+        because its rows are not known. Raises InputError if the query returns no row.
         """
         with self._asked(query) as rows:
             summed = self._worked(rows, query.by, of, added)
@@ -284,7 +287,7 @@ class Spark(Engine):
         return results[0]
 
     def stream(self, query: Query) -> Iterator[Any]:
-        """As `Engine.stream`: partition by partition, in each the rows of a group together."""
+        """As `Engine.stream`, by partition; within each the rows of a group are neighbours."""
         with self._asked(query) as rows:
             cells = self._worked(rows, query.by, spark_worker.written, None).toLocalIterator()
             yield from map(spark_worker.table, map(_read, spark_worker.contents(map(_batch, cells))))
@@ -295,11 +298,11 @@ class Spark(Engine):
         return _grouped(rows, by).mapInArrow(work, spark_worker.CELLS)
 
     def again(self) -> AbstractContextManager[Engine]:
-        """This one: its session is the caller's, and open."""
+        """This engine: its session belongs to the caller and stays open."""
         return nullcontext(self)
 
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        """0 as n, for rows of a cluster have no number, and cells, SQL, of some rows where the condition holds."""
+        """n = 0, because rows of a cluster have no number, and cells (SQL) of some rows that meet the condition."""
         return self.table(Query.of(selection, f"0 AS n, {cells}", f"WHERE {condition} LIMIT {most}")).to_pylist()
 
     @contextmanager

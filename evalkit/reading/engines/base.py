@@ -20,9 +20,9 @@ from evalkit.system import progress
 class Query:
     """A query to an engine. where: the name of the input in errors. frames: Arrow tables, or the engine's own tables.
 
-    by: a text column whose equal values come in one shard; None: shards as they come. rows: of the answer, for the line
-    of progress. then: columns that order the rows of one value of `by`, for sums of doubles that are the same to the
-    last bit each time; Spark leaves them out, as its partitions come in any order.
+    by: a text column whose equal values come in one shard; None: shards in any division. rows: the number of rows of
+    the result, for the progress bar. then: columns that order the rows of one value of `by`, so that sums of doubles
+    are reproducible to the last bit; Spark ignores them, since its partitions come in any order.
     """
 
     sql: str
@@ -34,16 +34,16 @@ class Query:
 
     @classmethod
     def of(cls, selection: Selection, cells: str, rest: str = "") -> "Query":
-        """Cells, SQL, of the rows of a selection, and what follows the FROM clause."""
+        """A query of cells (SQL) from a selection. rest: what follows the FROM clause."""
         return cls(f"SELECT {cells} FROM ({selection.query}) AS s {rest}", selection.part.name, selection.frames)
 
     def around(self, cells: str, rest: str = "") -> "Query":
-        """Cells, SQL, of the answer to this one, and what follows the FROM clause."""
+        """A query of cells (SQL) from the result of this one. rest: what follows the FROM clause."""
         return replace(self, sql=f"SELECT {cells} FROM ({self.sql}) AS q {rest}")
 
     @classmethod
     def over(cls, selections: Sequence[Selection], cells: Sequence[str]) -> "Query":
-        """Some cells of each selection, laid end to end."""
+        """A query of some cells of several selections, in sequence."""
         each = enumerate(zip(selections, cells, strict=True))
         sql = " UNION ALL ".join(f"SELECT {own} FROM ({of.query}) AS p{i}" for i, (of, own) in each)
         frames = {name: frame for of in selections for name, frame in of.frames.items()}
@@ -51,54 +51,54 @@ class Query:
 
 
 class Engine(Protocol):
-    """DuckDB or Spark, for rows that need not fit into memory. dialect: of its SQL. at_hand: True if they do."""
+    """DuckDB or Spark, for rows that may not fit into memory. dialect: of its SQL. at_hand: True if they do fit."""
 
     dialect: ClassVar[Dialect]
     at_hand: ClassVar[bool] = False
 
     @property
     def reading(self) -> Reading:
-        """How many rows it holds at once."""
+        """The limits on the number of rows in memory."""
 
     def table(self, query: Query) -> Any:
-        """The answer as one Arrow table; errors become one line that begins with the input's name."""
+        """The result as one Arrow table; an error becomes one line that begins with the input's name."""
 
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
-        """The sum by `+` of what `of` makes of every shard, an Arrow table; None if it makes None of all.
+        """The sum, by `+`, of the results of `of` for every shard, an Arrow table; None if all of them are None.
 
-        `of`, and what it makes, must be fit to be pickled; nothing may need the order of shards, which Spark does not
-        fix. It may be told how many rows came before the shard, where that is known.
+        `of` and its results must be picklable. They must not depend on the order of shards, which Spark does not fix.
+        `of` also gets the number of rows before the shard, if it is known.
         """
 
     def stream(self, query: Query) -> Iterator[Any]:
-        """The answer itself, a shard at a time as an Arrow table, and in its order where the engine keeps one.
+        """The result in shards, as Arrow tables, in its order if the engine keeps one.
 
-        One shard is in memory at once, of Spark one partition.
+        One shard is in memory at a time; for Spark one partition.
         """
 
     def again(self) -> AbstractContextManager["Engine"]:
-        """An engine like this one, which may be closed by now, for one more reading."""
+        """An engine like this one, which may be closed by now, for another reading."""
 
     def kept(self, selection: Selection, frame: str) -> Selection:
-        """The selection as it is asked again and again; frame: a name for what it then reads."""
+        """The selection, stored if it will be queried repeatedly; frame: the name of what it then reads."""
         return selection
 
     def where(self, selection: Selection, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        """Number n, from 1, or 0 where rows have none, and cells, SQL, of some rows of a selection where it holds."""
+        """Number n, from 1 (0 if rows have none), and cells (SQL) of some rows for which the condition holds."""
 
     def first(self, selection: Selection, wrong: str, role: str) -> tuple[int, Any]:
-        """Row, from 1, or 0 where rows have no number, and value of a row of a selection where the condition holds."""
+        """Number, from 1 (0 if rows have none), and value of a row for which the condition holds."""
         row = self.where(selection, wrong, f"{self.dialect.quote(role)} AS value", 1)[0]
         return row["n"], row["value"]
 
 
 def added(whole: Any, part: Any) -> Any:
-    """The sum of two, of which either may be None."""
+    """The sum of two results, of which either may be None."""
     return whole if part is None else part if whole is None else whole + part
 
 
 def profile(engine: Engine, selection: Selection, cells: Sequence[str], rest: str = "") -> list[dict[str, Any]]:
-    """The rows of a selection, as n, and cells, SQL; of each group, if any; raises InputError if there is no row."""
+    """The number of rows, n, and cells (SQL) of a selection, or of each group. Raises InputError if there is no row."""
     with explained(selection):
         every = engine.table(Query.of(selection, ", ".join(["count(*) AS n", *cells]), rest)).to_pylist()
     if not (rows := [row for row in every if row["n"]]):
@@ -109,10 +109,10 @@ def profile(engine: Engine, selection: Selection, cells: Sequence[str], rest: st
 def checked(
     engine: Engine, selection: Selection, fields: Fields, cells: Sequence[str] = (), rest: str = ""
 ) -> list[dict[str, Any]]:
-    """The number of rows, as n, and the cells, SQL, of a selection that keeps the rules.
+    """The number of rows, n, and the cells (SQL) of a selection whose values follow the rules.
 
-    rest: what follows the FROM clause, as of `profile`. Raises InputError if there is no row, or for the first value
-    that breaks the first rule that any value breaks.
+    rest: what follows the FROM clause, as in `profile`. Raises InputError if there is no row, or for the first value
+    that breaks a rule.
     """
     every = [(role, own.column, rule) for role, own in fields.items() for rule in own.rules]
     wrong = [rule.wrong(role, engine.dialect) for role, _, rule in every]
@@ -126,9 +126,9 @@ def checked(
 
 
 def typed(engine: Engine, selection: Selection, fields: Fields) -> Iterator[tuple[int | None, dict[str, Any]]]:
-    """The columns of a selection by role, checked, some rows at a time, each with the number of rows before them.
+    """The columns of a selection by role, checked, in pieces, each with the number of rows before it.
 
-    That is None if rows have no order. Raises InputError for the first value that breaks a rule of its column.
+    This number is None if rows have no order. Raises InputError for the first value that breaks a rule of its column.
     """
     before = 0 if engine.dialect.row_number else None
     # No name is given to what is streamed: an error would keep it, and Spark's settings with it, until it is collected.
@@ -152,9 +152,9 @@ def _explained(tables: Iterator[Any], selection: Selection) -> Iterator[Any]:
 
 
 def streamed(engine: Engine, parts: Sequence[Part], fields: Sequence[Fields], ids: Collection[str], most: int) -> Table:
-    """Every part by its columns, read by an engine some rows at a time, so that columns alone are held.
+    """The columns of each part, read by an engine in pieces, so that only the columns are in memory.
 
-    ids: roles of text that hardly repeat. Raises InputError as `block`, and for more than `most` rows.
+    ids: roles of text that hardly repeats. Raises InputError as `block` does, and for more than `most` rows.
     """
     blocks, rows = list[Block](), 0
     with progress("reading", sum(part.rows for part in parts), "rows") as draw:
@@ -192,7 +192,7 @@ HASH = "hash of by"  # a number that brings equal texts together: engines sort i
 
 
 def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """The rows of the batches as Arrow tables of `size` rows, the last one shorter, however the batches are cut.
+    """The rows of the batches as Arrow tables of `size` rows, the last one shorter, whatever the sizes of the batches.
 
     >>> import pyarrow as pa
     >>> [len(table) for table in tables([pa.record_batch({"x": [1, 2, 3]}), pa.record_batch({"x": [4, 5]})], 2)]
@@ -214,7 +214,7 @@ def tables(batches: Iterable[Any], size: int) -> Iterator[Any]:
 def of_hash(parts: Iterable[Any]) -> Iterator[Any]:
     """Arrow tables of whole groups of the column `HASH`, without it, from tables whose equal values are neighbours.
 
-    Of each table the last group is held back until the next one shows where it ends: no text is in two of them.
+    The last group of each table is held back until the next one shows where it ends, so that no group is in two tables.
 
     >>> import pyarrow as pa
     >>> parts = [pa.table({"q": ["a", "b"], HASH: [7, 8]}), pa.table({"q": ["c", "d"], HASH: [8, 9]})]

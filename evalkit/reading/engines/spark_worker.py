@@ -24,9 +24,9 @@ REFUSALS = ("InputError", "ParameterError", "Refused")
 
 
 def packed() -> bytes:
-    """The sources of evalkit by module name, for `unpack`: a folder's `__init__` under the folder's own name.
+    """The sources of evalkit by module name, for `unpack`; a folder's `__init__` has the folder's name.
 
-    Texts beside them stand under their paths.
+    Other text files are stored under their paths.
     """
     import evalkit
 
@@ -41,13 +41,13 @@ def packed() -> bytes:
 
 
 class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """An import hook that finds and loads the modules whose sources it holds."""
+    """An import hook that finds and loads modules from their sources in memory."""
 
     def __init__(self, sources: dict[str, tuple[bool, str]], code: bytes) -> None:
         self.sources, self.code = sources, code
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        """The spec of a module that is held, None for any other."""
+        """The spec of a module that it has, None for any other."""
         if fullname not in self.sources:
             return None
         return importlib.util.spec_from_loader(fullname, self, is_package=self.is_package(fullname))
@@ -57,11 +57,11 @@ class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return self.sources[fullname][0]
 
     def get_filename(self, fullname: str) -> str:
-        """Where the module would stand."""
+        """The path that the module would have."""
         return fullname.replace(".", "/") + ("/__init__.py" if self.is_package(fullname) else ".py")
 
     def get_data(self, path: str) -> bytes:
-        """The text that would stand there."""
+        """The text that the file at this path would have."""
         return self.sources[path][1].encode()
 
     def get_source(self, fullname: str) -> str:
@@ -70,7 +70,7 @@ class Carried(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 def unpack(code: bytes) -> None:
-    """Makes evalkit importable from its packed sources, in place of another evalkit that is there already."""
+    """Make evalkit importable from its packed sources, instead of another version that is already there."""
     here = [finder for finder in sys.meta_path if hasattr(finder, "code")]
     if here and here[0].code == code:  # Spark gives a worker process many tasks
         return
@@ -81,7 +81,7 @@ def unpack(code: bytes) -> None:
 
 
 def reduced(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
-    """A partition's batches reduced: the cells of results, or of an error's words."""
+    """The results of a partition's batches as cells, or the message of an error."""
     unpack(code)
     by, of, plus, size = pickle.loads(task)
     stretches = importlib.import_module("evalkit.reading.engines.base")
@@ -91,7 +91,7 @@ def reduced(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
 
 
 def folded(batches: Iterable[Any], code: bytes, task: bytes) -> Iterator[Any]:
-    """The cells of several partitions with their results summed; an error stays as it is."""
+    """The results of several partitions, summed, as cells; an error is passed on."""
     unpack(code)
     errors = []
 
@@ -134,14 +134,14 @@ def _compressed(value: Any) -> bytes:
 
 
 def unwrapped(content: Any) -> tuple[bool, Any]:
-    """Whether a content is an error, and the error or the result."""
+    """True if a content is an error, and the error or the result."""
     import pyarrow as pa
 
     return pickle.loads(pa.CompressedInputStream(pa.BufferReader(content), "zstd").read())
 
 
 def written(table: Any) -> bytes:
-    """A table as the bytes of an Arrow stream: pickled, a slice would take all of its table along."""
+    """A table as the bytes of an Arrow stream; pickling a slice would include its whole table."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -168,9 +168,9 @@ def _partition() -> int:
 
 
 def cells(contents: Iterable[bytes], partition: int) -> Iterator[Any]:
-    """Contents cut into cells of at most `CELL` bytes, Arrow batches of one each; `of` says of which content a cell is.
+    """Contents cut into cells of at most `CELL` bytes, one Arrow batch each; `of` is the number of the content.
 
-    A partition that is computed again numbers its contents as before, so that Spark sends them the same way.
+    A partition that is computed again gets the same numbers, so that Spark sends its cells the same way.
     """
     import pyarrow as pa
 

@@ -45,7 +45,7 @@ def joined_on_id(
     names: Sequence[str | None],
     place: Callable[[int], str],
 ) -> list[Ints]:
-    """For each system its rows of the ids that all have, in the order of the ids, then of the parts they stand in."""
+    """For each system its rows of the ids that all systems have, ordered by id, then by part."""
     of_id = codes(id)[0]
     code = of_id
     for part in parts:
@@ -81,7 +81,7 @@ def _same_parts(
 
 
 def repeated(code: Ints, at: Ints) -> int | None:
-    """Of the rows `at`, the first in the order of their codes whose code an earlier row has; None if there is none.
+    """The first of the rows `at`, in the order of their codes, whose code occurred before; None if there is none.
 
     >>> repeated(np.array([7, 3, 7]), np.arange(3))
     2
@@ -92,7 +92,7 @@ def repeated(code: Ints, at: Ints) -> int | None:
 
 
 def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
-    """For each system its rows of the codes that all have, in the order of the codes; no system has a code twice.
+    """For each system its rows of the codes that all systems have, in the order of the codes; each has a code once.
 
     >>> paired(np.array([5, 7, 7, 6]), [np.array([0, 1]), np.array([2, 3])])
     [array([1]), array([2])]
@@ -103,7 +103,7 @@ def paired(code: Ints, rows: Sequence[Ints]) -> list[Ints]:
 
 
 def agree(column: str, values: np.ndarray, rows: list[Ints], id: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise InputError if two systems give one row different values of what they share. rows: of each system.
+    """Raise InputError if two systems have different shared values for a row. rows: of each system.
 
     >>> agree("label", np.array([1, 1, 0]), [*np.arange(3)[:, None]], np.array(["u"] * 3, object), "row {}".format)
     Traceback (most recent call last):
@@ -130,8 +130,9 @@ SYSTEM = "system"  # the name of a single system that no column or file names
 class Layout:
     """The columns of one part by role. shared: role -> column, for the columns that all systems share.
 
-    own: of each system of a wide table, or under None, which is of the row's system, role -> column. within: shared
-    roles within which an id stands once; an id may have a row in each of several folds. listed: ids that join no rows.
+    own: system -> role -> column, for a wide table; under None the columns that belong to the system of the row.
+    within: shared roles within which an id is unique; an id may have a row in each of several folds. listed: ids that
+    do not join rows.
     """
 
     shared: Mapping[str, Field]
@@ -143,7 +144,7 @@ class Layout:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """Every column by the role that it has while it is read."""
+        """All columns by the role that they have during reading."""
         fields = {key(role, field): field for role, field in self.shared.items()}
         fields |= {"id": Field(self.id)} if self.id else {}
         fields |= {LISTED: Field(self.listed)} if self.listed else {}
@@ -158,24 +159,24 @@ class Layout:
 
 
 def key(role: str, field: Field) -> str:
-    """A shared column's role while it is read."""
+    """The role of a shared column during reading."""
     return f"{'number' if field.is_number else 'text'} {role}"
 
 
 def own_key(system: str | None, role: str, field: Field) -> str:
-    """The role, while it is read, of a system's own column."""
+    """The role of a system's own column during reading."""
     return f"own {system}\n{role}" if field.is_number else f"text {role}"
 
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Rows that every system has, in the order of their ids, or of the file where there is no id.
+    """Rows that every system has, in the order of their ids, or of the file if there is no id.
 
-    rows: how many. ids: of each row, where they are asked for; in Arrow where they join none. shared: what the systems
-    share, role -> text or doubles. own: system -> role -> the same.
-    locate: a row's part and its number there, from 1, in the rows of a system, or of the first one. read: rows read;
-    alone: rows left out because another system lacks their id. precision: system -> role -> what its own numbers were
-    stored in. others: the columns of the input that were not read.
+    rows: their number. ids: of each row, if they are needed; Arrow text if they do not join rows. shared: role -> text
+    or doubles, for what all systems share. own: system -> role -> text or doubles. locate: the part of a row and its
+    number there, from 1, for a system or the first one. read: the number of rows read; alone: of rows left out because
+    another system lacks their id. precision: system -> role -> the type in which its numbers were stored. others: the
+    columns of the input that were not read.
     """
 
     systems: tuple[str, ...]
@@ -196,11 +197,11 @@ class Aligned:
 
     @cached_property
     def id(self) -> Any:
-        """The id of each row; where no column has them, its number among the rows that were read."""
+        """The id of each row; without a column of ids, its number among the rows that were read."""
         return self.ids()
 
     def place(self, row: int, system: str | None = None) -> str:
-        """The file and row as an error names them, of a system or of the first one."""
+        """The file and row for an error, for a system or the first one."""
         part, number = self.locate(row, system or self.systems[0])
         return part.place(number)
 
@@ -225,8 +226,8 @@ def read(
 class Given:
     """The parts of a table before they are read, with the parameters about their columns.
 
-    roles: that the report declares. columns: role -> column. systems: those wanted. attributes: columns for segments
-    and unit. beside: columns of numbers that metrics are computed from, with the parameter that names each.
+    roles: that the report declares. columns: role -> column. systems: the requested ones. attributes: columns for
+    segments and unit. beside: numeric columns that metrics use, with the parameter that names each.
     """
 
     parts: Sequence[Part]
@@ -243,17 +244,17 @@ class Given:
 
     @classmethod
     def of(cls, data: Any, **chosen: Any) -> Self:
-        """From a file, folder, glob pattern, frame or list of these."""
+        """The parts from a file, folder, glob pattern, frame or list of these."""
         return cls(folders.parts(data), **chosen)
 
     @cached_property
     def layouts(self) -> list[Layout]:
-        """The columns of each part by role; raises InputError for all that are missing or unclear at once."""
+        """The columns of each part by role. Raises one InputError for all that are missing or ambiguous."""
         return layouts(self.parts, self.layout)
 
     @property
     def taken(self) -> dict[str, str]:
-        """The columns that have another use, each with the parameter that names it."""
+        """The columns with another use, each with the parameter that names it."""
         return dict.fromkeys(self.attributes, ATTRIBUTE) | dict(self.beside)
 
     def layout(self, part: Part) -> Layout:
@@ -261,10 +262,10 @@ class Given:
         return self.by_system(part, self.roles)
 
     def by_system(self, part: Part, roles: Sequence[Role]) -> Layout:
-        """The columns of a part by role, of which each system has its own: in a long table or a wide one.
+        """The columns of a part by role, for the roles that each system has on its own, in a long or a wide table.
 
-        The first of the roles that systems have of their own must be there; the others may be, of all systems.
-        Raises InputError, for all of them at once, for columns that are missing or could be meant for the same role.
+        The first of these roles must be there; the others may be, for all systems. Raises one InputError for all
+        columns that are missing or could have the same role.
         """
         own, *further = [role for role in roles if role.own]
         names, taken = [role.name for role in roles], self.taken
@@ -285,7 +286,7 @@ class Given:
         return Layout(self.shared(roles, columns), fields, id=columns.get("id"), system=system)
 
     def shared(self, roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
-        """The columns for segments and unit, those that metrics are computed from, and those that systems share."""
+        """The columns for segments and unit, those that metrics use, and those that systems share."""
         attributes = {f"attribute {name}": Field(name, ANY) for name in self.attributes}
         return attributes | {f"beside {name}": Field(name, NUMBER) for name in self.beside} | shared_of(roles, columns)
 
@@ -295,7 +296,7 @@ class Given:
 
 
 def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Layout]:
-    """The columns of each part; raises InputError if they are not the same in all, or name different systems."""
+    """The columns of each part. Raises InputError if parts have different columns, or name different systems."""
     every = [layout(part) for part in parts]
     for part, other in zip(parts, every, strict=True):
         if {*other.own} != {*every[0].own}:
@@ -305,7 +306,7 @@ def layouts(parts: Sequence[Part], layout: Callable[[Part], Layout]) -> list[Lay
 
 
 def shared_of(roles: Sequence[Role], columns: Mapping[str, str]) -> dict[str, Field]:
-    """The fields of the roles that systems share and that have a column, with the rules of each role."""
+    """The fields of the shared roles that have a column, with the rules of each role."""
     shared = (role for role in roles if role.name in columns and not role.own and role.name not in ("id", "system"))
     return {role.name: Field(columns[role.name], role.rules, role.plain) for role in shared}
 
@@ -379,7 +380,7 @@ def _aligned(rows: Table, layout: Layout, wanted: Sequence[str]) -> Aligned:
 
 
 def unread(part: Part, layout: Layout) -> tuple[str, ...]:
-    """The columns of a part that no role has."""
+    """The columns of a part without a role."""
     read = {field.column for field in layout.fields.values()}
     return tuple(name for name in part.columns if name not in read)
 
@@ -418,7 +419,7 @@ def stem(part: Part) -> str:
 
 
 def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, part: Part) -> list[int]:
-    """The numbers of the systems that are wanted; raises where one is not there or nothing pairs their rows."""
+    """The numbers of the requested systems. Raises if one does not exist or if nothing pairs their rows."""
     unknown = [name for name in systems if name not in names]
     if unknown:
         raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
@@ -442,7 +443,7 @@ def printed(layout: Layout) -> dict[str, str]:
 
 
 def no_unit(place: str, unit: str, rows: int) -> InputError:
-    """The error for rows without a unit: they would count as one unit, however many they are."""
+    """The error for rows without a unit, which would otherwise count as one unit."""
     where = f"{rows:,} {'rows' if rows > 1 else 'row'}"
     return InputError(f"{place}: {unit} must not be empty where it is the unit, got nothing ({where})")
 
@@ -454,7 +455,7 @@ MOST = 8  # columns
 
 
 def others_of_rows(rows: Aligned, wanted: Sequence[int]) -> list[dict[str, str]]:
-    """The first columns that were not read, name to text, of some rows of the first system; empty cells are left out.
+    """The unread columns, name to text, of some rows of the first system; empty cells are left out.
 
     Raises InputError if the file can no longer be read.
     """

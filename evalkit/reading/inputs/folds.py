@@ -54,11 +54,10 @@ class LeftOut:
 class Examples:
     """Labelled rows with their other columns. label: class numbers into `classes`, or real numbers.
 
-    features: one row each, or None. candidates: where the features were selected by a look at the label, all columns
-    that there were to select from. score: system -> its out-of-fold scores. time: numbers, of dates days since 1970.
-    left_out: rows and columns that were read and not used, and why. repeat: the draw of the folds, where ids repeat.
-    precision: system -> what its scores were stored in. place: of each row among those read, from 0; None if all are
-    here.
+    features: one row each, or None. candidates: if the features were selected by using the label, all columns to select
+    from. score: system -> its out-of-fold scores. time: numbers; dates as days since 1970. left_out: rows and columns
+    that were read and not used, and why. repeat: the number of the draw of the folds, if ids repeat. precision: system
+    -> the type in which its scores were stored. place: the index of each row among those read; None if all are kept.
     """
 
     label: np.ndarray
@@ -80,14 +79,14 @@ class Examples:
     place: Ints | None = None
 
     def named(self, rows: Ints) -> Any:
-        """What some of the rows are called: their ids, in Arrow, or else their numbers in the input, from 1."""
+        """The names of some rows: their ids as Arrow text, or else their numbers in the input, from 1."""
         if self.id is not None:
             return self.id.take(rows).texts
         return (rows if self.place is None else self.place[rows]) + 1
 
     @cached_property
     def repeats(self) -> int:
-        """How often the folds were drawn: the number of repeats, 1 without such a column."""
+        """The number of repeats of the folds, 1 without a column of repeats."""
         return 1 if self.repeat is None else len(self.repeat.names)
 
     @property
@@ -97,38 +96,38 @@ class Examples:
 
     @property
     def unit(self) -> str | None:
-        """What varies as a whole: the group, else the id whose rows are repeated, else nothing but the row."""
+        """The noun of the unit that varies: the group, else the id whose rows are repeated, else None."""
         return "group" if self.group is not None else "id" if self.repeats > 1 else None
 
     def units_named(self, rows: Ints) -> Any:
-        """What varies as a whole by its name, in Arrow: the group of these rows, else their ids."""
+        """The names of the units of these rows, as Arrow text: the groups, else the ids."""
         import pyarrow as pa
 
         return self.named(rows) if self.group is None else pa.array(self.group.names).take(self.group.code[rows])
 
     def unit_of(self, rows: Ints) -> Ints | None:
-        """What varies as a whole, as a number of each of these rows in the order of its names; None of nothing."""
+        """The number of each row's unit, in the order of the names; None without units."""
         of = self.group if self.group is not None else self.id if self.repeats > 1 else None
         return None if of is None else of.code if len(rows) == len(self) else of.code[rows]
 
     @property
     def names(self) -> np.ndarray:
-        """The label as the audit and the splitters take it: names of classes, or numbers."""
+        """The label for the audit and the splitters: names of classes, or numbers."""
         return np.array(self.classes)[self.label] if self.classes else self.label
 
     @property
     def kind(self) -> str:
-        """Whether the label is a class or a number."""
+        """The type of the label: a class or a number."""
         return CLASSES if self.classes else NUMBER
 
     @property
     def structure(self) -> str:
-        """What metrics are computed from, as the catalogue calls it."""
+        """The catalogue's name of the structure that metrics are computed from."""
         return "forecasts" if not self.classes else "counts" if len(self.classes) == 2 else "classes"
 
     @property
     def lacks(self) -> dict[str, str]:
-        """What metrics may need and is not there, in words."""
+        """What metrics may need and the input lacks, as text."""
         sure = all(map(outcomes.are_probabilities, self.score.values()))
         lacks = {
             "columns": "the column {0!r}, which this report does not read",
@@ -140,7 +139,7 @@ class Examples:
         return self.label.size
 
     def take(self, rows: Ints, rest: LeftOut) -> Examples:
-        """Some of the rows; the rest is left out."""
+        """The rows `rows`; the rest is recorded as left out."""
         every = {name: getattr(self, name) for name in ("label", "repeat", "features", "candidates", *SIDES)}
         sides = {name: side.take(rows) for name, side in every.items() if side is not None}
         for name in {"features", "candidates"} & sides.keys():
@@ -150,7 +149,7 @@ class Examples:
         return replace(self, score=score, place=place, left_out=(*self.left_out, rest), **sides)
 
     def sample(self, most: int, seed: int) -> Examples:
-        """At most so many rows, drawn at random and kept in their order."""
+        """At most `most` rows, drawn at random and kept in their order."""
         if len(self) <= most:
             return self
         rows = np.sort(np.random.default_rng([seed, 9]).permutation(len(self))[:most])
@@ -161,9 +160,9 @@ class Examples:
 
 
 def predictions(parts: Sequence[Part], p: parameters.Validation, reading: Reading = USUAL.reading) -> Examples:
-    """Rows of label, score and fold, with id, group, time and system where there are such columns.
+    """Rows of label, score and fold, with id, group, time and system if there are such columns.
 
-    Raises InputError for more rows than are held, a missing column, or invalid values.
+    Raises InputError for more rows than can be held in memory, a missing column, or invalid values.
     """
     held = replace(reading, rows=reading.held)
     with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
@@ -200,7 +199,7 @@ def predictions(parts: Sequence[Part], p: parameters.Validation, reading: Readin
 
 
 def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
-    """The columns of a part of predictions by role; raises InputError for all that are missing or unclear at once."""
+    """The columns of a part of predictions by role. Raises one InputError for all that are missing or ambiguous."""
     roles = ("system", "label", "score", *SIDES, "repeat")
     columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(("label", "score", "fold"))
     if "repeat" in columns and "id" not in columns:
@@ -252,7 +251,7 @@ def _repeats_agree(rows: Aligned, e: Examples) -> None:
 
 
 def set_of(name: str) -> str:
-    """The set of rows that a name in a column of folds says; "" if it is a fold.
+    """The set of rows (test, development) that a name in a column of folds means; "" if it is a fold.
 
     >>> set_of("out-of-sample"), set_of("Dev"), set_of("3")
     ('test', 'development', '')
@@ -293,10 +292,10 @@ class _Columns:
 
 
 def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
-    """Features and a target, of many rows a sample: a column is a number where all its values are, else text.
+    """Features and a target, sampled if there are many rows.
 
-    Empty is missing. Columns named id, group, time or fold, or given as such, are no features. Raises InputError for a
-    missing target, or invalid values.
+    A column whose values are all numbers is numeric, else text. Empty cells are missing. Columns named id, group, time
+    or fold, or given as such, are not features. Raises InputError for a missing target, or invalid values.
     """
     import pandas as pd
 
@@ -322,7 +321,7 @@ def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
 
 
 def columns_of(parts: Sequence[Part], p: parameters.Validation) -> list[_Columns]:
-    """The columns of each part; raises InputError if one has no target or no feature, or others than the first."""
+    """The columns of each part. Raises InputError for a part without target or features, or with other columns."""
     if p.target is not None and (label := p.columns.get("label", p.target)) != p.target:
         raise ParameterError(f"target and columns: must name one column, got {p.target!r} and {label!r}")
     columns = [_columns(part, p) for part in parts]

@@ -20,11 +20,11 @@ from evalkit.reading.tables.table import Table
 
 @dataclass(frozen=True)
 class Account:
-    """How one system's rows and the queries were used: counts of everything that was left out or is unusual.
+    """How one system's rows and the queries were used: the number of everything left out or unusual.
 
     rows = used + unjudged_query. missing: judged queries without a row. extra: queries of the run without judgements.
-    tied: used rows with the score of the row before. unjudged: used rows without a judgement. late: lists whose first
-    rank is above 1. gaps: lists with a rank that no row has, behind the first.
+    tied: used rows with the same score as the row before. unjudged: used rows without a judgement. late: lists whose
+    first rank is above 1. gaps: lists that lack a rank after their first.
     """
 
     rows: int
@@ -106,9 +106,9 @@ def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | N
 
 
 def apart(rank: Ints, tied: Bools, ends: Ints) -> Ints:
-    """The place of each row of lists in order: its rank, or the next free one where rows before it share a rank.
+    """The rank of each row of lists in order: its own, or the next free one if rows before it have the same.
 
-    rank: ascending in each list; ends: where the lists begin and end.
+    rank: ascending in each list; ends: the indices at which the lists begin and end.
 
     >>> apart(np.array([2, 2, 3, 9]), np.array([False, True, False, False]), np.array([0, 4])).tolist()
     [2, 3, 4, 9]
@@ -125,7 +125,7 @@ def apart(rank: Ints, tied: Bools, ends: Ints) -> Ints:
 
 
 def gaps(some: Lists) -> tuple[int, int]:
-    """How many lists start above rank 1, and how many lack a rank behind their first."""
+    """The number of lists that start above rank 1, and of lists that lack a rank after their first."""
     if some.position is None:
         return 0, 0
     filled = some.length > 0
@@ -149,7 +149,7 @@ def in_order(row: Ints, grade: Floats, order: Ints, levels: Floats) -> Floats:
 
 
 def best_first(of: Ints, grade: Floats, levels: Floats) -> Floats:
-    """Grades by list, in each the best first; levels: all distinct grades, ascending.
+    """The grades of each list in descending order; levels: all distinct grades, ascending.
 
     >>> best_first(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0]))
     array([1., 2., 1.])
@@ -171,8 +171,8 @@ DEEPEST, SHALLOWEST = 100, 10  # rows of each list that do; with fewer than thes
 class Retrieved:
     """The first `depth` rows of all lists, in the order of the systems and their lists.
 
-    items: gives those of each row, as Arrow text. length: rows of each list. Items are copied and numbered when they
-    are first asked for.
+    items: a function to the items of all rows, as Arrow text. length: rows of each list. Items are copied and numbered
+    when first needed.
     """
 
     items: Callable[[], Any]
@@ -186,12 +186,12 @@ class Retrieved:
 
     @property
     def texts(self) -> Any:
-        """Each item once, as Arrow text."""
+        """The distinct items, as Arrow text."""
         return self._coded.dictionary
 
     @cached_property
     def lists(self) -> Mapping[str, Items]:
-        """System -> the first rows of its lists, by place in `texts`."""
+        """System -> the first rows of its lists, as indices into `texts`."""
         item, texts = self._coded.indices.to_numpy().astype(np.int64), self._coded.dictionary
         ends = np.concatenate([[0], np.cumsum(self.length)])
         queries, lists = len(self.length) // len(self.systems), {}
@@ -201,20 +201,20 @@ class Retrieved:
         return lists
 
     def take(self, member: Bools) -> "Retrieved":
-        """The queries that are members."""
+        """The queries that `member` selects."""
         lists = np.tile(member, len(self.systems))
         rows = np.repeat(lists, self.length)
         return Retrieved(lambda: self.items().filter(rows), self.length[lists], self.systems, self.depth)
 
     def first(self, system: str, query: int, k: int) -> list[str]:
-        """The items of the first k rows, at most `depth`, of a list."""
+        """The items of the first k rows of a list, at most `depth`."""
         lists = self.lists[system]
         start, stop = lists.offset[query : query + 2]
         return self.texts.take(lists.item[start : min(start + k, stop)]).to_pylist()
 
 
 def depth(lists: int) -> int:
-    """How many rows of each of so many lists stay; 0 for too many lists.
+    """The number of rows of each list that are kept; 0 if there are too many lists.
 
     >>> depth(500), depth(4_000), depth(40_000)
     (100, 50, 0)
@@ -224,7 +224,7 @@ def depth(lists: int) -> int:
 
 
 def stretches(start: Ints, length: Ints) -> Ints:
-    """The numbers of each stretch, from its start on, one stretch after another.
+    """The numbers of each stretch in sequence, `length` of them from `start` on.
 
     >>> stretches(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
@@ -266,7 +266,7 @@ class Stock:
         return len(self.item)
 
     def listed(self, retrieved: Retrieved) -> dict[str, Items]:
-        """The lists of each system by the rows of this table, -1 for an item that it lacks."""
+        """The lists of each system as rows of this table, -1 for an item that the table lacks."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -279,7 +279,7 @@ class Stock:
 
 
 def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """The columns by role that are not of this table alone.
+    """The columns by role, without those of this table alone.
 
     >>> other_columns({"query": "topic", "category": "genre"})
     {'query': 'topic'}
@@ -288,7 +288,7 @@ def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, Field]:
-    """The columns of a part by role; a feature's role is its name. Raises InputError if it has no item."""
+    """The columns of a part by role; a feature has its name as role. Raises InputError if there is no item column."""
     names = [role.name for role in STOCK]
     chosen = {role: columns[role] for role in OWN if role in columns}
     if columns.get("item") in part.columns:
@@ -300,9 +300,10 @@ def plan_stock(part: Part, columns: Mapping[str, str]) -> dict[str, Field]:
 
 
 def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stock | None:
-    """The items of a table, None if none is given.
+    """The items of a table, None if no table is given.
 
-    Raises ParameterError for a column of it then, InputError with file, column, row and value for invalid values.
+    Raises ParameterError for a parameter that names one of its columns if there is no table, InputError with file,
+    column, row and value for invalid values.
     """
     if parts is None:
         if own := next((role for role in OWN if role in columns), None):

@@ -50,12 +50,12 @@ def _rank(score: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Rows, and what every system says of them. kind: binary, multi-class or multi-label outcomes, or forecasts.
+    """Actual values and predictions. kind: binary, multi-class or multi-label outcomes, or forecasts.
 
-    names: of two classes the negative one, "" if it is never seen, and the positive one; all classes; or the labels.
-    actual: 1 for the positive class, numbers of classes, a column per label, or numbers. score: system -> scores, of
-    several classes or labels one column each, none if classes alone are predicted; or forecasts. predicted: system ->
-    numbers of classes, of several.
+    names: for two classes the negative one, "" if it never occurs, and the positive one; else all classes, or the
+    labels. actual: 1 for the positive class, numbers of classes, a column per label, or numbers. score: system ->
+    scores (several classes or labels: one column each; none if only classes are predicted), or forecasts. predicted:
+    system -> numbers of classes, for several classes.
     """
 
     rows: Aligned
@@ -73,7 +73,7 @@ class Outcomes:
 
     @property
     def outside(self) -> str:
-        """The first score that is no probability, in words; "" if there is none."""
+        """The first score outside 0..1, as text; "" if there is none."""
         for name, score in self.score.items():
             if not are_probabilities(score):
                 row, *column = map(int, np.unravel_index(((score < 0) | (score > 1)).argmax(), score.shape))
@@ -90,7 +90,7 @@ class Outcomes:
 
     @property
     def misses(self) -> Misses:
-        """How far off every system is on each row."""
+        """The error of each system on each row."""
         return MISSES[self.kind](self)
 
 
@@ -140,7 +140,7 @@ MISSES: Mapping[str, Callable[[Outcomes], Misses]] = {
 class Predicted(Given):
     """A table of predictions before it is read, with the parameters about its columns.
 
-    asked: the kind, where it is set. positive: the label that counts as 1, of labels other than 0 and 1, -1 and 1,
+    asked: the requested kind, if any. positive: the label that counts as 1, if labels are not 0 and 1, -1 and 1, or
     false and true.
     """
 
@@ -150,7 +150,7 @@ class Predicted(Given):
 
     @cached_property
     def kind(self) -> str:
-        """What the columns hold: binary, multi-class or multi-label outcomes."""
+        """The kind of outcomes in the columns: binary, multi-class or multi-label."""
         if self.asked is not None:
             return self.asked
         part = self.parts[0]
@@ -180,7 +180,7 @@ class Predicted(Given):
         return Layout(shared, {None: own}, id=roles.get("id"), system=roles.get("system"))
 
     def read(self) -> Outcomes:
-        """Every row; raises InputError with file, column, row and value for invalid values."""
+        """All rows. Raises InputError with file, column, row and value for invalid values."""
         rows, first = self.rows(), self.parts[0]
         check_positive(self.positive, self.kind)
         if self.kind == "binary":
@@ -189,7 +189,7 @@ class Predicted(Given):
 
 
 def check_positive(positive: str | None, kind: str) -> None:
-    """Raise ParameterError for a positive label where there is none."""
+    """Raise ParameterError if `positive` is given for a kind without a positive label."""
     if positive is not None and kind != "binary":
         raise ParameterError(f"positive: only a binary table has a positive label, this one is {kind}")
 
@@ -221,7 +221,7 @@ def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> N
 
 
 def weight_of(rows: Aligned) -> Floats | None:
-    """The weights; None if there is no column of weights. Raises InputError if all are 0."""
+    """The weights; None without a column of weights. Raises InputError if all are 0."""
     weight = rows.shared.get("weight")
     if weight is not None and not weight.any():
         raise no_weight(rows.sources[0].name, rows.columns["weight"])
@@ -247,7 +247,7 @@ def _binary(rows: Aligned, positive: str | None, part: Part) -> Outcomes:
 
 
 def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) -> None:
-    """Raise InputError for scores beside a column of what was predicted that say how sure that is.
+    """Raise InputError for scores that seem to be the confidence in a predicted class in another column.
 
     sure: the systems whose scores are 0.5 to 1.
     """
@@ -257,7 +257,7 @@ def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) ->
 
 
 def rarest(rows: Mapping[str, int]) -> str:
-    """The label of the fewest rows, which is most likely the wrong one; of several the last.
+    """The label with the fewest rows, most likely the invalid one; the last of several.
 
     >>> rarest({"no": 5, "yes": 4, "ja": 1})
     'ja'
@@ -272,7 +272,7 @@ def too_many_labels(place: str, column: str, names: Sequence[str]) -> InputError
 
 
 def two_labels(names: list[str], positive: str | None, where: str, column: str) -> tuple[str, str]:
-    """The positive and the negative label, "" for one that is never seen."""
+    """The positive and the negative label, as names; the negative is "" if it never occurs."""
     chosen = _positive(names, positive, where, column)
     return chosen, next((name for name in names if name != chosen), _opposite(chosen) if positive is None else "")
 
@@ -313,7 +313,7 @@ def _multi_class(rows: Aligned, part: Part) -> Outcomes:
 def classes_of(
     scored: Sequence[str], labels: Collection[str], predicted: Collection[str], where: str
 ) -> tuple[str, ...]:
-    """The classes in order: those that have a column of scores, or else all labels and predicted classes.
+    """The classes in order: those with a column of scores, or else all labels and predicted classes.
 
     where: file and column of the predicted classes. Raises InputError if none of them is a label.
     """
@@ -324,7 +324,7 @@ def classes_of(
 
 
 def no_column(place: str, column: str, name: str, roles: Sequence[str]) -> InputError:
-    """The error for a label that has no column of scores. roles: those that there are."""
+    """The error for a label without a column of scores. roles: the columns that exist."""
     has = ", ".join(f"p_{canonical(role[2:])}" for role in roles[:5])
     return InputError(f"{place}: {column} has no column p_{name}, it is {name!r} ({has})")
 
@@ -335,7 +335,7 @@ def one_class(where: str, column: str, name: str) -> InputError:
 
 
 def no_class(place: str, column: str, name: str) -> InputError:
-    """The error for a predicted class that is none."""
+    """The error for a predicted class that does not exist."""
     return InputError(f"{place}: {column} must be one of the classes, got {name!r}")
 
 
@@ -367,12 +367,12 @@ def _multi_label(rows: Aligned) -> Outcomes:
 
 
 def are_probabilities(score: Floats) -> bool:
-    """True if every score lies in 0..1."""
+    """True if all scores lie in 0..1."""
     return bool(score.size and score.min() >= 0 and score.max() <= 1)
 
 
 def outside(name: str, score: float, place: str, column: str = "") -> str:
-    """A score that is no probability, in words; column: of several."""
+    """A score outside 0..1, as text; column: the class or label."""
     return f"got the score {score:g} of {name}{column and f' in {column}'} ({place})"
 
 
@@ -397,9 +397,9 @@ def forecasts_of(rows: Aligned) -> Outcomes:
 
 
 def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
-    """Raise InputError for numbers such as -999 that stand for missing: several, and far below all others.
+    """Raise InputError for numbers such as -999 that mean missing: several equal ones, far below all others.
 
-    rows: of each value, 1 where it is None.
+    rows: 1 for each value that is None.
     """
     low = float(values.min(initial=0.0))
     if low in MISSING:

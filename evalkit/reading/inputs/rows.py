@@ -38,10 +38,10 @@ RUN, JUDGED, BESIDE = "run", "judged", "beside"
 
 
 class Piece(NamedTuple):
-    """A part of ranked lists: a run, judgements or a table of queries, and the columns to read by role.
+    """A part of ranked lists (a run, judgements, or a table of queries) and its columns by role.
 
-    scores: for each system of a wide table the role of its score; one, under None, of another part. name: the system of
-    a run that does not say.
+    scores: for each system of a wide table the role of its score; a single one, under None, for another part. name: the
+    system of a run that does not name it.
     """
 
     kind: str
@@ -65,9 +65,9 @@ class Piece(NamedTuple):
 
 @dataclass
 class Rows:
-    """Rows of one kind while they are read: Arrow text, doubles, and the part that each run of rows came from.
+    """Rows of one kind during reading: Arrow text, doubles, and the part of each run of rows.
 
-    score: a rank negated where rows have no score. ranked: True if that rank is the row's place in its list.
+    score: the negated rank if rows have no score. ranked: True if that rank is the row's place in its list.
     """
 
     system: list = field(default_factory=list)
@@ -82,7 +82,7 @@ class Rows:
     columns: dict[str, str] = field(default_factory=dict)
 
     def add(self, piece: Piece, block: Block, *, in_place: bool) -> None:
-        """Append what was read of a piece, once for each system of a wide table. in_place: as in `ListOptions`."""
+        """Append the rows of a piece, once for each system of a wide table. in_place: as in `ListOptions`."""
         columns, n = block.columns, block.rows
         self.sources.append(block.source)
         self.columns.update(piece.printed)
@@ -99,17 +99,17 @@ class Rows:
             self.stretches.append((piece.part, n))
 
     def place(self, row: int) -> str:
-        """The file and row, from 1, that a row of the whole came from."""
+        """The file and the row there, from 1, of a row of the whole."""
         part, number = table.located(self.stretches, row)
         return part.place(number)
 
 
 @dataclass(frozen=True, eq=False)
 class ListOptions:
-    """How ranked lists are read: parameters of the report, by the same names; every shard gets them too.
+    """How ranked lists are read: parameters of the report with the same names; every shard gets them too.
 
-    columns: role -> column. systems: those wanted, all if none is named. segments, unit: columns with one value per
-    query, of the table of queries if there is one; the unit must be there in every row. ranks: of lists without scores,
+    columns: role -> column. systems: the requested ones, all if none is named. segments, unit: columns with one value
+    per query, from the table of queries if there is one; every row must have a unit. ranks: for lists without scores,
     "as given" or "renumber".
     """
 
@@ -125,26 +125,29 @@ class ListOptions:
 
     @classmethod
     def of(cls, p: Any, **instead: Any) -> "ListOptions":
-        """The parameters of a report that has some of these, but for those given here."""
+        """The options from the parameters of a report, except those given here."""
         return cls(**{one.name: getattr(p, one.name) for one in fields(cls) if hasattr(p, one.name)} | instead)
 
     @property
     def attributes(self) -> list[str]:
-        """The columns that segments and unit name, each once."""
+        """The columns that segments and unit name, without duplicates."""
         return attributes(self.segments, self.unit)
 
     @property
     def attribute_fields(self) -> dict[str, Field]:
-        """The columns with one value per query, by role; rows without a unit would be one unit."""
+        """The columns with one value per query, by role.
+
+        Rows without a unit are invalid, as they would form one unit.
+        """
         return {f"attribute {name}": Field(name, UNIT if name == self.unit else LABELS) for name in self.attributes}
 
     @property
     def in_place(self) -> bool:
-        """True if rows ordered by ranks keep these as places in the list."""
+        """True if rows ordered by ranks keep these as their places in the list."""
         return self.ranks == AS_GIVEN
 
     def chosen(self, names: Sequence[str]) -> list[str]:
-        """The systems that are wanted, of these; raises ParameterError for a wanted one that is not there."""
+        """The requested systems among these. Raises ParameterError for one that does not exist."""
         unknown = [name for name in self.systems if name not in set(names)]
         if unknown:
             raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
@@ -162,24 +165,24 @@ class Ranked:
 
     @classmethod
     def of(cls, preds: Any, qrels: Any = None, queries: Any = None, **chosen: Any) -> "Ranked":
-        """From files, folders, glob patterns, frames or lists of these. chosen: as `ListOptions` has it."""
+        """The input from files, folders, glob patterns, frames or lists of these. chosen: fields of `ListOptions`."""
         return cls(folders.parts(preds), folders.given(qrels), folders.given(queries), ListOptions(**chosen))
 
     @property
     def graded(self) -> bool:
-        """True if the runs hold their judgements."""
+        """True if the runs contain their judgements."""
         return self.judged is None
 
     @property
     def beside(self) -> Sequence[str]:
-        """The attributes that the runs hold."""
+        """The attributes that the runs contain."""
         return self.options.attributes if self.queries is None else ()
 
     # Which columns to read
 
     @cached_property
     def pieces(self) -> list[Piece]:
-        """Every part with its columns; raises InputError for all roles of a part that have none."""
+        """All parts with their columns. Raises one InputError for all roles of a part without a column."""
         runs = [self._run(part, name) for part, name in zip(self.run, names(self.run), strict=True)]
         return [*runs, *map(self._judgements, self.judged or ()), *map(self._query_table, self.queries or ())]
 
@@ -279,13 +282,13 @@ def _one_way(part: Part, roles: Mapping[str, str], systems: Sequence[str]) -> No
 
 
 def says(part: Part, column: Any) -> Any:
-    """The column of systems where rows say theirs, else None; the tag of a TREC run only where there are several."""
+    """The column that names the systems, or None; the tag of a TREC run counts only if there are several."""
     named = "system" in part.folders
     return None if part.layout and not named and column is not None and len(column.unique()) < 2 else column
 
 
 def names(parts: Sequence[Part]) -> list[str]:
-    """The system of each part that does not say: its file's name less the suffix, with folders where names agree."""
+    """The system of each part that names none: its file's name without suffix, with folders if names are equal."""
     tables = [Path() if part.unnamed else formats.table(part.path) for part in parts]
     paths = [path.parts[:-1] for path in tables]
     stems = ["system" if part.unnamed else _stem(path.name) for part, path in zip(parts, tables, strict=True)]

@@ -30,10 +30,11 @@ NONE = "(none)"  # the value of a query that has none in a column beside it
 class Runs:
     """Every system's rankings over the same queries, the attributes of each query, and the accounts of the rows.
 
-    query: the population's ids. top_grade: the highest grade of a judged query. attributes: text a query by column
-    name. pooled_ideal: no judgement file, so the ideal knows returned rows only. negative: judgements below 0, which
-    count as not judged. rankings: of each system, where they are in memory; else values: of each system what was asked
-    for. retrieved: the items of the first rows of each list; None if these are too many to keep.
+    query: the ids of all judged queries. top_grade: the highest grade of a judged query. attributes: one text per
+    query, by column name. pooled_ideal: True without a file of judgements, so that the ideal ranking knows only
+    returned rows. negative: the number of judgements below 0, which count as not judged. rankings: of each system, if
+    in memory; else values: the values asked for, by system. retrieved: the items of the first rows of each list; None
+    if there are too many to keep.
     """
 
     systems: tuple[str, ...]
@@ -50,7 +51,7 @@ class Runs:
     retrieved: Retrieved | None = None
 
     def take(self, member: Bools) -> "Runs":
-        """The queries that are members; the accounts stay those of all rows."""
+        """The queries that `member` selects; the accounts stay those of all rows."""
         return replace(
             self,
             query=self.query[member],
@@ -61,7 +62,7 @@ class Runs:
         )
 
     def measure(self, system: str, ask: Ask) -> Sums:
-        """One value a query of a system's rankings; where these are not in memory, one of those that were asked for."""
+        """One value per query of a system's rankings; if these are not in memory, one of the values asked for."""
         return ask(self.rankings[system]) if self.rankings else self.values[system, ask]
 
 
@@ -94,7 +95,7 @@ def read(preds: Any, qrels: Any = None, **chosen: Any) -> Runs:
 
 
 def of(ranked: Ranked) -> Runs:
-    """As `read`."""
+    """The rankings of an input, as `read`."""
     run = ranked.rows(RUN)
     judged = run if ranked.graded else ranked.rows(JUDGED)
     beside = run if ranked.queries is None else ranked.rows(BESIDE)
@@ -120,7 +121,7 @@ def gathered(
     sources: Sequence[Source],
     top: float,
 ) -> Runs:
-    """The shards' lists end to end, in the order of the queries' ids; raises what concerns the input as a whole."""
+    """The lists of the shards in the order of the queries' ids. Raises what concerns the input as a whole."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -168,7 +169,7 @@ def _check(accounts: Mapping[str, Account], shards: Sequence[Measured], judged: 
 
 
 def built(build: "Build", use: Callable[["Build"], Made]) -> Made:
-    """What `use` makes of rows whose items are told apart by hashes, or, where these collide, by their texts."""
+    """The result of `use` for rows with items compared by hashes, or if hashes collide, by texts."""
     try:
         return use(build)
     except Collision:
@@ -194,7 +195,7 @@ class Build:
 
     @property
     def parts(self) -> list[Rows]:
-        """The rows of the runs, the judgements and the table of queries, each once."""
+        """The rows of the runs, of the judgements and of the table of queries."""
         return list({id(rows): rows for rows in (self.run, self.judged, self.beside)}.values())
 
     @cached_property
@@ -281,7 +282,7 @@ class Build:
             raise self._twice(self.run, row, 0, f" in system {system!r}", hint)
 
     def systems(self) -> list[str]:
-        """The systems that are wanted, in order; raises for one that is not there, and for unclear names."""
+        """The requested systems, in order. Raises for one that does not exist, and for ambiguous names."""
         names = self._systems[0].tolist()
         if "system" in self.run.columns and not self.options.systems:
             where = self.run.stretches[0][0].name
@@ -289,7 +290,7 @@ class Build:
         return self.options.chosen(names)
 
     def measured(self, of: Mapping[str, tuple[Rankings, Account]], asks: Sequence[Ask] = ()) -> Measured:
-        """The lists of each system, from what `built` gives, measured."""
+        """The measured lists of each system, from the result of `built`."""
         import pyarrow as pa
 
         alone = [name for name, (_, account) in of.items() if account.rows and not account.used]
@@ -330,7 +331,7 @@ class Build:
         return np.concatenate([[0], np.cumsum(np.bincount(self._list, minlength=lists))])
 
     def built(self, names: Sequence[str], top: float | None = None) -> dict[str, tuple[Rankings, Account]]:
-        """Rankings and account of each system; top: the best grade of the scale, where it is not that of these rows."""
+        """Rankings and account of each system; top: the best grade of the scale, if it is not that of these rows."""
         (row, grade), (order, tied), ends = self._judged, self._ranked, self._ends
         position = self._positions(order, tied, ends)
         all_ranked = Lists(listed.in_order(row, grade, order, self._levels), tied, ends, position)
@@ -398,7 +399,7 @@ class Build:
         return Rankings(self._queries[0][self._population], retrieved, ideal, top), account
 
     def attribute(self, name: str) -> np.ndarray:
-        """One text a query of the population; raises InputError if a query has two."""
+        """One text per query. Raises InputError if a query has two."""
         values, (value,) = ids.sorted_codes([block[name] for block in self.beside.attributes])
         query = self._queries[1][0] if self.beside is self.run else self._queries[1][2]
         first = np.full(len(self._queries[0]), -1)

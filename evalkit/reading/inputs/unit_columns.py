@@ -44,7 +44,7 @@ _NO_VALUE = {"draw", "place", "time_or_weight", "unit"}
 
 
 def key(name: str) -> str:
-    """A name as it is compared.
+    """A name in the form in which names are compared.
 
     >>> key(" Question ID"), key("questionId")
     ('question_id', 'question_id')
@@ -54,7 +54,7 @@ def key(name: str) -> str:
 
 
 def identifies(name: str) -> bool:
-    """True if a name is that of an id or a running number.
+    """True if a name is that of an id or a consecutive number.
 
     >>> identifies("question_id"), identifies("Unnamed: 0"), identifies("grid")
     (True, True, False)
@@ -66,7 +66,7 @@ _METRICS = {*lookup.ALIASES, *_NO_SYSTEMS["metrics"]}
 
 
 def measure_of(name: str) -> str:
-    """The usual metric that a name has before or after others, the longest; "" if it has none.
+    """The longest usual metric at the start or the end of a name; "" if it has none.
 
     >>> measure_of("test_ndcg@10"), measure_of("bm25_log_loss"), measure_of("acc_norm"), measure_of("bm25")
     ('ndcg', 'log_loss', 'acc', '')
@@ -77,7 +77,7 @@ def measure_of(name: str) -> str:
 
 
 def without_stage(name: str) -> str:
-    """A name without the stage of training before it and the cut behind it."""
+    """A name without the stage of training before it and the cut-off after it."""
     return re.sub(r"^(train|test|val|valid|validation|eval)_|@.*", "", key(name))
 
 
@@ -100,7 +100,9 @@ def aside(name: str) -> bool:
 
 
 def tracked(names: Sequence[str]) -> list[str]:
-    """The columns of a tracker or a search; none if all names follow one pattern, as old_time and new_time do.
+    """The columns of an experiment tracker or a parameter search; empty if all names follow one pattern.
+
+    Such a pattern is, for example, old_time and new_time.
 
     >>> tracked(["Step", "a", "a__MIN"]), tracked(["old_time", "new_time"])
     (['Step', 'a__MIN'], [])
@@ -110,7 +112,9 @@ def tracked(names: Sequence[str]) -> list[str]:
 
 
 def statistics(names: Sequence[str], every: Sequence[str]) -> list[str]:
-    """The columns that sum up others, if there are several; one may be a constant prediction. every: of numbers.
+    """The columns that aggregate others, if there are several; one alone may be a constant prediction.
+
+    every: all numeric ones.
 
     >>> statistics(["bm25", "mean"], ["bm25", "mean", "count"]), statistics(["mean", "poisson"], ["mean", "poisson"])
     (['mean'], [])
@@ -120,7 +124,7 @@ def statistics(names: Sequence[str], every: Sequence[str]) -> list[str]:
 
 
 def counted(values: Floats) -> str:
-    """What whole numbers count that are no values: "dates" as 20240131, "a running number"; else nothing.
+    """What whole numbers are that are no values: "dates" as 20240131, "a running number"; else "".
 
     >>> counted(np.arange(20240101.0, 20240110.0)), counted(np.arange(0.0, 100.0, 10.0)), counted(np.ones(9))
     ('dates', 'a running number', '')
@@ -140,9 +144,9 @@ def counted(values: Floats) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of all parts: what its name says, and what its cells hold.
+    """One column of all parts: what its name means, and what its cells contain.
 
-    present: cells that are not empty. exact: numbers. looks: meant as such. marks: of missing values.
+    present: cells that are not empty. exact: numbers. looks: cells that are meant as numbers. marks: of missing values.
     """
 
     name: str
@@ -159,7 +163,7 @@ class Column:
 
     @cached_property
     def uses(self) -> frozenset[str]:
-        """All that it can be by its name."""
+        """All uses that its name suggests."""
         return frozenset(use for use, names in USES.items() if self.key in names)
 
     @property
@@ -169,7 +173,7 @@ class Column:
 
     @property
     def kind(self) -> Literal["numbers", "text", "empty"]:
-        """What the cells hold. Numbers with a few cells of text, which are faults, are numbers."""
+        """The type of the cells. Numbers with a few text cells, which are errors, count as numbers."""
         if not self.present:
             return "empty"
         return "numbers" if self.clean or (self.looks and 2 * self.looks + self.marks >= self.present) else "text"
@@ -181,12 +185,12 @@ class Column:
 
     @property
     def identifies(self) -> bool:
-        """True if its name is that of an id or a running number."""
+        """True if its name is that of an id or a consecutive number."""
         return identifies(self.name)
 
     @property
     def aside(self) -> bool:
-        """True if its name says that it describes the unit or is computed from others."""
+        """True if its name says that it describes the unit or is computed from other columns."""
         return aside(self.name)
 
     @property
@@ -201,21 +205,21 @@ class Column:
 
     @property
     def groups(self) -> bool:
-        """True if its values can be groups within which units are numbered anew: text, or ids of something else."""
+        """True if its values may be groups within which units are numbered: text, or ids of something else."""
         named = "unit" in self.uses or self.identifies
         return self.kind != "empty" and not self.draws and (named or (self.kind == "text" and not self.no_value))
 
     def head(self) -> Floats:
-        """Numbers of its first rows."""
+        """The numbers in its first rows."""
         return self.of.sample[f"number {self.name}"].to_numpy()
 
     def first(self, pattern: str) -> tuple[Part, int, str] | None:
-        """Part, row and cell of the first cell that matches, in lower case and without spaces around it."""
+        """Part, row and cell of the first cell that matches the pattern, in lower case and stripped."""
         condition = self.of.engine.dialect.matches(self.of.plain(self.name), pattern)
         return next(self.of.first(condition, f"text {self.name}", 1), None)
 
     def refuse_text(self) -> None:
-        """Raise InputError if cells are neither empty nor numbers: some of the first file, and how many others."""
+        """Raise InputError if cells are neither empty nor numbers, with some of the first file and how many others."""
         if self.exact == self.present or self.kind == "empty":
             return
         quote = self.of.engine.dialect.quote
@@ -229,14 +233,14 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """All parts of a table in an engine, which is queried once for what the columns contain."""
+    """All parts of a table in an engine, which is queried once for the contents of the columns."""
 
     parts: Sequence[Part]
     engine: Engine
 
     @classmethod
     def of(cls, parts: Sequence[Part], engine: Engine | None = None) -> "Cells":
-        """Of parts that an engine reads; without one they fit into memory."""
+        """The parts in an engine; None: they fit into memory."""
         return cls(parts, engine or AtHand.opened())
 
     def refuse_unlike(self) -> None:
@@ -251,7 +255,7 @@ class Cells:
 
     @cached_property
     def selections(self) -> Sequence[Selection]:
-        """Of every part `text <column>` and `number <column>`."""
+        """For each part a selection with `text <column>` and `number <column>`."""
         dialect, chosen = self.engine.dialect, []
         for i, part in enumerate(self.parts):
             text = {f"text {name}": name for name in self._names}
@@ -269,7 +273,7 @@ class Cells:
         return chosen
 
     def plain(self, name: str) -> str:
-        """The SQL of a text as numbers are looked for in it."""
+        """The SQL of a text in the form in which numbers are recognised in it."""
         return f"lower(trim({self.engine.dialect.quote(f'text {name}')}))"
 
     def _said(self, name: str) -> str:
@@ -309,17 +313,17 @@ class Cells:
 
     @cached_property
     def counts(self) -> Sequence[int]:
-        """The rows of each part."""
+        """The number of rows of each part."""
         return [row["n"] for row in self._profiles]
 
     @property
     def rows(self) -> int:
-        """All rows."""
+        """The number of all rows."""
         return sum(self.counts)
 
     @cached_property
     def columns(self) -> Sequence[Column]:
-        """Every column, in order.
+        """All columns, in order.
 
         Raises InputError if a part has no row, or a text is longer than a page can repeat.
         """
@@ -334,7 +338,7 @@ class Cells:
         return columns
 
     def first(self, condition: str, role: str, most: int) -> Iterator[tuple[Part, int, str]]:
-        """Part, row, 0 where rows have no number, and value of the first rows where a condition holds."""
+        """Part, row (0 if rows have no number) and value of the first rows that meet a condition."""
         cells, left = f"{self.engine.dialect.quote(role)} AS value", most
         for selection in self.selections:
             for row in self.engine.where(selection, condition, cells, left) if left else ():
@@ -343,12 +347,12 @@ class Cells:
 
     @cached_property
     def sample(self) -> Any:
-        """The numbers of some first rows, of all columns by one query."""
+        """The numbers of some first rows, for all columns by one query."""
         cells = [self.engine.dialect.quote(f"number {name}") for name in self._names]
         return self.engine.table(self._query(cells).around("*", f"LIMIT {SAMPLE}"))
 
     def distinct(self, columns: Sequence[Column]) -> int:
-        """How many rows differ in these columns as texts; an empty cell is one."""
+        """The number of rows that differ in these columns as texts; an empty cell counts as a text."""
         dialect = self.engine.dialect
         texts = [f"COALESCE({dialect.quote(f'text {column.name}')}, {dialect.literal('')})" for column in columns]
         cells = [f"{text} AS t{i}" for i, text in enumerate(texts)]
@@ -373,7 +377,7 @@ class Cells:
             checked(self.engine, selection, fields)
 
     def query(self, texts: Mapping[str, Sequence[Column]], numbers: Mapping[str, Column], by: str | None) -> Query:
-        """All rows with these columns, several texts as one."""
+        """A query of all rows with these columns; several texts are joined into one."""
         quote, space, cells = self.engine.dialect.quote, self.engine.dialect.literal(" "), []
         for name, columns in texts.items():
             each = f", {space}, ".join(quote(f"text {column.name}") for column in columns)
@@ -387,9 +391,9 @@ class Cells:
 
 
 def refuse_bookkeeping(columns: Sequence[Column], every: Sequence[Column], where: str) -> None:
-    """Raise InputError for columns that are plainly no systems, by their names or by what they count.
+    """Raise InputError for columns that are clearly not systems, by their names or because of what they count.
 
-    every: those included that describe the units or are computed from other columns.
+    every: all columns, including those that describe the units or are computed from others.
     """
     names_of = [column.name for column in columns]
     measured = {name: measure for name in names_of if (measure := measure_of(name))}

@@ -23,14 +23,14 @@ ID, CLUSTER, SYSTEM, METRIC = "id", "cluster", "system", "metric"  # what a colu
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table that have no role yet, in their order; `without` removes those that get one."""
+    """The columns of a table without a role so far, in their order; `without` removes those that get one."""
 
     cells: Cells
     every: tuple[Column, ...]
 
     @classmethod
     def of(cls, cells: Cells) -> "Columns":
-        """All that there are; raises InputError if a part has others than the first."""
+        """All columns. Raises InputError if a part has others than the first."""
         cells.refuse_unlike()
         return cls(cells, tuple(cells.columns))
 
@@ -55,11 +55,11 @@ class Columns:
         return [column for column in self.every if column.kind == "text"]
 
     def sources(self) -> tuple[Source, ...]:
-        """The parts with their rows; raises InputError if a file changed since reading began."""
+        """The parts with their rows. Raises InputError if a file has changed since reading began."""
         return tuple(part.fingerprint(rows) for part, rows in zip(self.cells.parts, self.cells.counts, strict=True))
 
     def without(self, *taken: Column | None) -> "Columns":
-        """The others."""
+        """The columns except these."""
         return replace(self, every=tuple(column for column in self.every if column not in taken))
 
     def named(self, name: str) -> Column:
@@ -67,14 +67,14 @@ class Columns:
         return next(column for column in self.every if column.name == name)
 
     def usual(self, use: str) -> list[Column]:
-        """The columns that can be this by their names, the surest first."""
+        """The columns whose names suggest this use, the clearest first."""
         return [column for name in USES[use] for column in self.every if column.key == name]
 
     def system(self) -> Column | None:
         """The column that names the systems; None if there is none.
 
-        A column `run` of numbers counts repetitions, unless the table also has a column `value` and no other system.
-        Raises InputError if two columns could be meant.
+        A numeric column `run` counts repetitions, unless the table also has a column `value` and no other system.
+        Raises InputError if several columns are possible.
         """
         matches = self.usual("system")
         named = [column for column in matches if not (column.key == "run" and column.kind == "numbers")]
@@ -86,15 +86,15 @@ class Columns:
         return exact[0] if exact else None
 
     def metric(self) -> Column | None:
-        """The column of text that names the metrics; None if there is none."""
+        """The text column that names the metrics; None if there is none."""
         usual = self.usual("metric")[:1]
         return usual[0] if usual and usual[0].kind == "text" else None
 
     def value(self) -> tuple[Column, str]:
-        """The column of the values of a long table, and a sentence where nothing but its cells say that it is.
+        """The column of the values of a long table, and a sentence if only its cells suggest it.
 
-        A usual name decides, then a single column of numbers that is no id, repetition, rank or position. Raises
-        InputError, which names the candidates, where none or several remain.
+        A usual name decides, then a single numeric column that is no id, repetition, rank or position. Raises
+        InputError with the candidates if none or several remain.
         """
         usual = [column for column in self.usual("value") if column.kind == "numbers"]
         if usual and (len(usual) == 1 or usual[0].name == "value"):
@@ -110,10 +110,10 @@ class Columns:
         raise refused(self.where, "values", columns=names, first=candidates[0].name)
 
     def units_of_cells(self) -> list[Column]:
-        """The columns that tell the units of a long table apart: one, or fold and repetition; none if nothing does.
+        """The columns that identify the units of a long table: one, or fold and repetition; empty if there is none.
 
-        A usual name decides, then an id, then a single column of text, then a single repetition. Raises InputError,
-        which names the candidates, where several columns of text remain.
+        A usual name decides, then an id, then a single text column, then a single repetition. Raises InputError with
+        the candidates if several text columns remain.
         """
         if usual := self._usual_unit():
             return usual
@@ -126,9 +126,9 @@ class Columns:
         return chosen[:1]
 
     def units_of_rows(self) -> list[Column]:
-        """The columns that tell the units of a wide table apart; none if each row is a unit.
+        """The columns that identify the units of a wide table; empty if each row is a unit.
 
-        A usual name decides, then an id, then text whose cells all differ, or the only text beside repetitions.
+        A usual name decides, then an id, then a text column with distinct cells, or the only text beside repetitions.
         """
         if usual := self._usual_unit():
             return usual
@@ -147,11 +147,12 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Roles:
-    """The columns of a table by role, and the rest, which has none.
+    """The columns of a table by role, and the columns without a role.
 
-    ids: what tells units apart, none if each row is one. cluster: the column that varies, where that is another one.
-    values: of a wide table one a system; of a long one a single column, whose rows say their `system` and perhaps
-    `metric`. stated: True if the user says what the unit is. guess: a sentence where the cells alone tell the value.
+    ids: the columns that identify units, empty if each row is one. cluster: the column of clusters, if units are not
+    independent. values: for a wide table one column per system; for a long one a single column, whose rows name their
+    `system` and perhaps `metric`. stated: True if the user names the unit. guess: a sentence if only the cells suggest
+    the value column.
     """
 
     ids: Sequence[Column]
@@ -165,7 +166,7 @@ class Roles:
 
     @classmethod
     def of_long(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None) -> "Roles":
-        """Those of a long table; raises InputError if a column for one is lacking or several could be meant."""
+        """The roles of a long table. Raises InputError if a column for one is missing or several are possible."""
         named = {role: columns.named(name) for role, name in chosen.items()}
         system = named.get("system") or columns.system()
         if system is None:
@@ -190,7 +191,7 @@ class Roles:
 
     @classmethod
     def of_wide(cls, columns: Columns, chosen: Mapping[str, str], unit: str | None, systems: Sequence[str]) -> "Roles":
-        """Those of a wide table: every column of numbers that can be one is a system, or those that `systems` names."""
+        """The roles of a wide table: each numeric column that may be a system is one, or those that `systems` names."""
         named = [columns.named(name) for name in dict.fromkeys(systems)]
         cluster = columns.named(unit) if unit else None
         free = columns.without(cluster, *named)
@@ -217,28 +218,28 @@ class Roles:
 
     @property
     def texts(self) -> dict[str, Sequence[Column]]:
-        """The columns of text, by what they are: those that tell the unit, the system and the metric of a value."""
+        """The text columns by meaning: those that identify the unit, the system and the metric of a value."""
         one = {CLUSTER: self.cluster, SYSTEM: self.system, METRIC: self.metric}
         return ({ID: self.ids} if self.ids else {}) | {role: [column] for role, column in one.items() if column}
 
     @property
     def keys(self) -> list[Column]:
-        """The columns that tell rows of different units apart."""
+        """The columns that distinguish the rows of different units."""
         return [*self.ids, *([self.cluster] if self.cluster else [])]
 
     @property
     def cell(self) -> list[Column]:
-        """The columns that tell rows of different values apart."""
+        """The columns that distinguish the rows of different values."""
         return [column for columns in self.texts.values() for column in columns]
 
     @property
     def name(self) -> str:
-        """What a value of the input is about."""
+        """The noun for what a value of the input describes."""
         return self.ids[-1].name if self.ids else self.varying
 
     @property
     def varying(self) -> str:
-        """What varies: the cluster, where there is one."""
+        """The noun for what varies: the cluster if there is one."""
         return self.cluster.name if self.cluster else self.ids[-1].name if self.ids else ROW
 
     @property
@@ -261,10 +262,12 @@ _SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|se
 
 
 def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> None:
-    """Raise InputError if rows of one unit are told apart by columns of few texts, and none counts draws.
+    """Raise InputError if a unit's rows differ in columns with few texts, and no column counts draws.
 
-    Question 3 of one data set is another question than question 3 of the next, and no draw of it. cells: how many
-    systems and metrics there are. alone: how many rows differ in what tells unit, system and metric, where it is known.
+    Question 3 of one data set is not the same question as question 3 of the next, and not a draw of it.
+
+    cells: the number of systems and metrics. alone: the number of rows that differ in the columns of unit, system and
+    metric, if it is known.
     """
     of, rest = roles.rest.cells, roles.rest.every
     if any(column.draws for column in rest) or not (groups := [column for column in rest if column.groups]):
@@ -281,7 +284,7 @@ def refuse_other_units(roles: Roles, cells: int, alone: int | None = None) -> No
 
 
 def refuse_totals(units: Sequence[Column]) -> None:
-    """Raise InputError for a row whose unit is called as a statistic of the others: Total, Durchschnitt, std, 25%."""
+    """Raise InputError for a row whose unit is named like a statistic of the others: Total, Durchschnitt, std, 25%."""
     for column in units:
         if total := column.first(roles_of.SUMMARY):
             part, row, cell = total
@@ -289,7 +292,7 @@ def refuse_totals(units: Sequence[Column]) -> None:
 
 
 def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) -> None:
-    """Raise InputError if what tells rows apart is no unit by its name: a metric, or who made the one value."""
+    """Raise InputError if rows are identified by something that is no unit, by its name: a metric, or a system."""
     if "metric" in column.uses:
         raise refused(where, "metrics", column=column.name)
     if len(measured) == 1 and column.key.startswith(MAKERS):
@@ -297,7 +300,7 @@ def refuse_other_rows(column: Column, measured: Sequence[Column], where: str) ->
 
 
 def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], unit: str) -> None:
-    """Raise InputError if files have the same units, which could be draws or values of systems. most: rows of one.
+    """Raise InputError if files have the same units, which could be draws or values of systems. most: rows per unit.
 
     columns: those without another role; one of them may count draws.
     """
@@ -307,7 +310,7 @@ def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], un
 
 
 def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
-    """Raise InputError for columns that are totals of each row by their names: conversions of users."""
+    """Raise InputError for columns whose names mean totals per row, such as conversions of users."""
     names = {column.key: column.name for column in columns}
     sides = [next((names[key] for key in keys if key in names), "") for keys in unit_columns.TOTALS]
     if all(sides):
@@ -316,7 +319,7 @@ def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
 
 
 def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:
-    """Raise InputError for a unit called `all` or `macro` whose values are the means of the others. ids: of Arrow."""
+    """Raise InputError for a unit called `all` or `macro` with the means of the others as values. ids: Arrow text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -331,7 +334,7 @@ def refuse_summaries(ids: Any, columns: Sequence[Floats], roles: Roles) -> None:
 
 
 def refuse_pairs(texts: Sequence[Column], where: str) -> None:
-    """Raise InputError for a table each of whose rows names the two systems that it compares."""
+    """Raise InputError for a table whose rows each name two systems that they compare."""
     sides = [column.name for column in texts if _SIDE.fullmatch(column.key)]
     if len(sides) > 1:
         raise refused(where, "pairs", first=sides[0], second=sides[1])

@@ -30,7 +30,7 @@ ROW_NUMBER = "row_in_input"  # the column of the rows' numbers
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A part, its columns by role, its selection, and its system where no column says it."""
+    """A part, its columns by role, its selection, and its system if no column names it."""
 
     part: Part
     layout: Layout
@@ -46,8 +46,8 @@ class Piece:
 class Blocks:
     """A table in an engine, DuckDB or Spark, that is read in blocks.
 
-    query: of all rows under the names that the schema has. counts: rows of each part. rows: of the systems
-    wanted. slices: the labels of the groups of each column for segments.
+    query: of all rows, with the names of the schema. counts: rows of each part. rows: of the requested systems. slices:
+    the labels of the groups of each segment column.
     """
 
     engine: Engine
@@ -60,7 +60,7 @@ class Blocks:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The systems that are wanted, in order."""
+        """The requested systems, in order."""
         return self.schema.systems
 
     @property
@@ -89,15 +89,15 @@ class Blocks:
         return self.query.where
 
     def ask(self, cells: str, rest: str) -> Any:
-        """The engine's answer on all rows: these cells, and what follows the FROM clause."""
+        """The engine's result over all rows: these cells, and what follows the FROM clause."""
         return self.engine.table(self.query.around(cells, rest))
 
     def sources(self) -> tuple[Source, ...]:
-        """The inputs with their rows; raises InputError if a file has changed since reading began."""
+        """The inputs with their rows. Raises InputError if a file has changed since reading began."""
         return tuple(piece.part.fingerprint(rows) for piece, rows in zip(self.pieces, self.counts, strict=True))
 
     def short(self, role: str) -> str:
-        """The column of the query that has what systems share, by its role while it is read."""
+        """The column of the query for a shared role."""
         role = role.partition(" ")[2]
         if role.startswith(ATTRIBUTE):
             segments = [f"{ATTRIBUTE}{name}" for name in self.slices]
@@ -106,11 +106,14 @@ class Blocks:
 
     @property
     def ids_held(self) -> int:
-        """Ids whose hashes are kept to find one that comes twice; a cluster would send them again and again."""
+        """The largest number of ids whose hashes are kept to find duplicates.
+
+        It is 0 if systems are paired, and for a cluster, which would send the hashes repeatedly.
+        """
         return self.engine.reading.ids if self.engine.dialect.row_number and not self.paired else 0
 
     def texts(self, role: str) -> dict[str, int]:
-        """The distinct texts of a role, such as labels or predicted classes, and the rows of each."""
+        """The distinct texts of a role, such as labels or predicted classes, and the number of rows of each."""
         names = [role] if role in self.schema.shared else [own_name(role, i) for i in range(len(self.schema.own[role]))]
         found: dict[str, int] = {}
         for name in map(self.engine.dialect.quote, names):
@@ -121,7 +124,7 @@ class Blocks:
         return dict(sorted(found.items()))
 
     def grouped(self, segments: Sequence[str], unit: str | None) -> "Blocks":
-        """The table with its slices and, where there are few, its units known.
+        """The table with its slices, and its units if there are few.
 
         Raises InputError for a row without a unit, ParameterError for too many slices.
         """
@@ -143,7 +146,7 @@ class Blocks:
         return replace(self, schema=schema, slices=labels)
 
     def no_unit(self, unit: str, rows: int, id: str | None = None) -> InputError:
-        """The error for rows without a unit. id: that of the first one, where the rows of systems are joined."""
+        """The error for rows without a unit. id: that of the first one, if systems are joined."""
         literal = self.engine.dialect.literal
         condition = f"{cell(self.engine, f'text attribute {unit}')} = {literal(aligned.NONE)}"
         condition += f" AND id = {literal(id)}" if id is not None else ""
@@ -156,7 +159,7 @@ class Blocks:
         return replace(self, schema=replace(self.schema, coded={**self.schema.coded, role: numbers}))
 
     def head(self) -> list[Block]:
-        """Some first rows of each system, none of one that is not among them: about where numbers lie."""
+        """Some first rows of each requested system, to estimate the range of the numbers."""
         with self._refusing():
             table = self.engine.table(self._query(None, f"LIMIT {HEAD}"))
             if not self.paired:
@@ -166,7 +169,7 @@ class Blocks:
             return [alone.block(table.take(np.flatnonzero(of == i))) for i in range(len(self.systems))]
 
     def total(self, of: Callable[[Block], Kept]) -> Kept:
-        """The sum of what is kept of every block, in the order of the blocks; raises InputError for bad input."""
+        """The sum of the summaries of all blocks, in their order. Raises InputError for invalid input."""
         by, work = self._together(by_unit=True), Reduced(self.schema, of)
         then = [*map(self.engine.dialect.quote, self.schema.measured)] if by == "unit" else []
         with self._refusing():
@@ -176,9 +179,9 @@ class Blocks:
         return whole
 
     def again(self, rows: int) -> Iterator[Block]:
-        """The rows once more, in the order of the input where systems need not be paired.
+        """The rows, read another time, in the order of the input unless systems are paired.
 
-        rows: those that were read. The engine may be closed. Raises InputError if the input has changed.
+        rows: the number of rows read before. The engine may be closed. Raises InputError if the input has changed.
         """
         by, schema = self._together(by_unit=False), replace(self.schema, parted=True, numbered=True)
         with self.engine.again() as engine, progress("rereading", rows, "rows") as draw:
@@ -193,9 +196,9 @@ class Blocks:
                 raise changed(self.name)
 
     def check(self, rows: int, repeated: int | None = 0) -> None:
-        """Raise InputError if rows that were read are not all: ids twice, in several units, or another input.
+        """Raise InputError if not all rows were used: duplicate ids, ids in several units, or a changed input.
 
-        repeated: rows whose id an earlier row has, None if nobody knows.
+        repeated: the number of rows whose id occurred before, None if it is unknown.
         """
         if self.paired and self._together(by_unit=True) == "unit" and rows * len(self.systems) != self.rows:
             apart = f"count(*) = {len(self.systems)} AND min(unit) <> max(unit)"
@@ -209,13 +212,13 @@ class Blocks:
     # Refusals
 
     def refuse_id_twice(self) -> None:
-        """Raise InputError if an id stands in two rows."""
+        """Raise InputError if an id occurs in two rows."""
         if (id := self.id_having("count(*) > 1")) is not None:
             _, place, _ = self._having(id, "1")[1]
             raise aligned.twice(place, id, None if self.wide else self.systems[0])
 
     def id_having(self, condition: str) -> str | None:
-        """The first id whose rows together keep the condition; None if there is none."""
+        """The first id whose rows together meet the condition; None if there is none."""
         ids = self.ask("id", f"GROUP BY id HAVING {condition} ORDER BY 1 LIMIT 1")["id"]
         return ids[0].as_py() if len(ids) else None
 
@@ -228,7 +231,7 @@ class Blocks:
         return None
 
     def refuse(self) -> InputError:
-        """The error for ids that a system has twice, or whose rows do not agree; a block has found that there are."""
+        """The error for duplicate ids of a system, or rows that do not agree, once a block has found some."""
         if error := self.twice():
             return error
         layout = self.pieces[0].layout
@@ -247,7 +250,7 @@ class Blocks:
         return [row for row in rows if self.wide or row[0] in self.systems]
 
     def where(self, condition: str, value: str, most: int, wanted: str | None = None) -> list[tuple[str, str, Any]]:
-        """System, place and value of the first rows of each part where a condition holds."""
+        """System, place and value of the first rows of each part that meet a condition."""
         rows = []
         for piece in self.pieces:
             system = piece.system_in(self.engine)
@@ -293,7 +296,7 @@ def refuse_first(engine: Engine, piece: Piece) -> None:
 
 
 def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) -> list[Piece]:
-    """The parts, with what the engine reads of each."""
+    """The parts, with the selection that the engine reads of each."""
     pieces, several = [], len(parts) > 1
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         name = aligned.stem(part) if several else aligned.SYSTEM
@@ -302,9 +305,9 @@ def pieces_of(engine: Engine, parts: Sequence[Part], layouts: Sequence[Layout]) 
 
 
 def union(engine: Engine, pieces: Sequence[Piece], schema: Schema, segments: Sequence[str], unit: str | None) -> Query:
-    """All rows of the systems wanted under the names that a block has for them.
+    """All rows of the requested systems with the column names of a block.
 
-    Where other systems' rows stand among them and there are no ids, `ROW_NUMBER` is the number of each row among all.
+    If rows of other systems are between them and there are no ids, `ROW_NUMBER` is the number of each row among all.
     """
     dialect, layout = engine.dialect, pieces[0].layout
     named = {role: aligned.key(role, field) for role, field in schema.shared.items()}
@@ -324,25 +327,25 @@ def union(engine: Engine, pieces: Sequence[Piece], schema: Schema, segments: Seq
 
 
 def cell(engine: Engine, role: str) -> str:
-    """The SQL of a column; an empty attribute is a value of its own."""
+    """The SQL of a column; an empty cell of an attribute is a value of its own."""
     named = engine.dialect.quote(role)
     return f"COALESCE({named}, {engine.dialect.literal(aligned.NONE)})" if role.startswith("text attribute ") else named
 
 
 def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
-    """The columns for segments, and for the unit, by their short names."""
+    """The short names of the columns for segments and for the unit."""
     return {f"segment{i}": name for i, name in enumerate(segments)} | ({"unit": unit} if unit else {})
 
 
 def changed(name: str) -> InputError:
-    """The error for an input of which two readings differ, such as a query whose answer is never the same."""
+    """The error for an input whose two readings differ, such as a query with a random result."""
     return InputError(f"{name}: the input changed while it was read")
 
 
 def table(
     engine: Engine, given: Given, segments: Sequence[str], unit: str | None, said: Sequence[str] | None = None
 ) -> Blocks:
-    """The table of the parts that are given, before its groups are known; as `laid`."""
+    """The table of the given parts, before its groups are known; see `laid`."""
     pieces = pieces_of(engine, given.parts, given.layouts)
     return laid(engine, pieces, given.systems, segments, unit, said)
 
@@ -356,10 +359,10 @@ def laid(
     said: Sequence[str] | None = None,
     sizes: Sequence[Mapping[str, int]] | None = None,
 ) -> Blocks:
-    """The table of parts laid end to end before its groups are known: a unit may have rows in any block.
+    """The table of parts in sequence before its groups are known: a unit may have rows in any block.
 
-    systems: those wanted. said: the roles of what systems say that are measured, all of them where none is named.
-    sizes: of each part the rows of each system, where they are known. Raises InputError if systems cannot be meant.
+    systems: the requested ones. said: the roles of predictions that are used, all if none is named. sizes: for each
+    part the rows of each system, if known. Raises InputError for systems that cannot be compared.
     """
     sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
@@ -409,7 +412,7 @@ def _systems(wanted: Sequence[str], every: set[str], piece: Piece) -> tuple[str,
 class DistinctTexts:
     """The distinct texts of a column in order, and the number of rows of each.
 
-    Of a column that has more than were asked for they are some, the empty text, where there is one, among them.
+    If a column has more than were asked for, these are some of them, including the empty text if there is one.
     """
 
     values: np.ndarray
@@ -417,12 +420,12 @@ class DistinctTexts:
 
     @property
     def empty(self) -> int:
-        """The rows without a text."""
+        """The number of rows without a text."""
         return int(self.rows[self.values == NONE].sum())
 
 
 def distinct(engine: Engine, query: Query, column: str, most: int) -> DistinctTexts:
-    """The texts of a column of a query's answer; where they are more than `most`, one more of them."""
+    """The distinct texts of a column of a query's result; if there are more than `most`, one more than `most`."""
     empty = f"{column} = {engine.dialect.literal(NONE)}"
     groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {most + 1}"
     table = engine.table(query.around(f"{column} AS value, count(*) AS n", groups))

@@ -21,7 +21,7 @@ BESIDE, ATTRIBUTE, WEIGHT = "beside ", "attribute ", "weight"  # roles of shared
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A column for segments: its distinct values in order, and the number of each one's slice.
+    """A segment column: its distinct values in order, and the number of each one's slice.
 
     Or a column of classes: its distinct texts, and the number of each one's class.
     """
@@ -35,11 +35,11 @@ class Schema:
     """The meaning of the columns of a block and their rules, by the roles that a report declares.
 
     shared: the columns that all systems share: actual values (roles without a prefix), weight, further columns. own:
-    role of a prediction -> its columns, one per system, or one for the row's system. said: the roles in `own` that
-    metrics read. paired: the systems' rows are joined on the id. coded: role of text -> the code of each text.
-    segments: per column for segments, its texts and their slices. unit: rows are clustered. parted: there are few
-    `units`, whose rows are in any block. id: the id of the rows. names: the column that names rows; None if they are
-    numbered as they are read (`numbered`). drawn: a sample is drawn, by the hash of the whole row if nothing names it.
+    role of a prediction -> its columns, one per system, or one for the system of the row. said: the roles in `own` that
+    metrics use. paired: the systems' rows are joined on the id. coded: role of text -> the code of each text. segments:
+    for each segment column its texts and their slices. unit: rows are clustered. parted: there are few `units`, whose
+    rows may be in any block. id: the id of the rows. names: the column that names rows; None if they are numbered
+    during reading (`numbered`). drawn: a sample is drawn, by the hash of the whole row if nothing names it.
     """
 
     systems: tuple[str, ...]
@@ -59,12 +59,12 @@ class Schema:
 
     @property
     def truth(self) -> list[str]:
-        """The roles of what is."""
+        """The roles of the actual values."""
         return [role for role in self.shared if role != WEIGHT and not role.startswith(BESIDE)]
 
     @property
     def measured(self) -> list[str]:
-        """The columns of the query that are measured: rows of a unit that are equal in them can change places."""
+        """The columns of the query that metrics use: rows of a unit with equal values in them are interchangeable."""
         own = [own_name(role, i) for role, fields in self.own.items() for i in range(len(fields))]
         last = [role for role in self.shared if role not in self.truth]
         return [*self.truth, *last, *own]
@@ -149,7 +149,7 @@ class Schema:
 
 
 def own_name(role: str, system: int) -> str:
-    """The column of the query that has what a system says."""
+    """The name in the query of a system's own column."""
     return f"{role} {system}"
 
 
@@ -175,7 +175,7 @@ def _paired(ids: Any, column: Any, systems: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """What `of` makes of the rows of a table, None if no row of it is in every system."""
+    """The result of `of` for the rows of a table, None if none of its rows is in every system."""
 
     schema: Schema
     of: Callable[[Block], Any]

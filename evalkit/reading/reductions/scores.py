@@ -35,7 +35,8 @@ Row = Mapping[str, Any]  # rows of one system and label, and what is told of the
 class Predictions:
     """A table of labels and predictions in an engine, and the counts of each part.
 
-    names: the classes in order, of two the positive one last and "" for one that is never seen; or the labels.
+    names: the classes in order; of two classes the positive one is last, and "" stands for one that never occurs; or
+    the labels.
     """
 
     table: Blocks
@@ -44,7 +45,7 @@ class Predictions:
 
     @classmethod
     def of(cls, engine: Engine, predicted: Predicted, segments: Sequence[str], unit: str | None) -> "Predictions":
-        """By one query for each part; raises InputError for invalid values."""
+        """The table, by one query per part. Raises InputError for invalid values."""
         most = GROUPS if predicted.kind == "multi-class" else LABELS
         pieces = blocks.pieces_of(engine, predicted.parts, predicted.layouts)
         profiles = [_profile(engine, piece, most) for piece in pieces]
@@ -60,12 +61,12 @@ class Predictions:
 
     @property
     def where(self) -> str:
-        """The first part in an error."""
+        """The first part, for errors."""
         return self.table.pieces[0].part.name
 
     @cached_property
     def wanted(self) -> list[tuple[Piece, Row]]:
-        """What was counted of the systems that are wanted, each with its part."""
+        """The counts of the requested systems, each with its part."""
         each = ((piece, row) for piece, rows in zip(self.table.pieces, self.profiles, strict=True) for row in rows)
         return [(piece, row) for piece, row in each if self.table.wide or row["system"] in self.table.systems]
 
@@ -82,12 +83,12 @@ class Predictions:
 
     @property
     def scored(self) -> bool:
-        """True if systems give scores, and not a predicted class alone."""
+        """True if systems have scores, not only a predicted class."""
         return "predicted" not in self.table.schema.said
 
     @cached_property
     def outside(self) -> str:
-        """The first score that is no probability, in words; "" if there is none."""
+        """The first score outside 0..1, as text; "" if there is none."""
         t, said = self.table, self.table.schema.said if self.scored else ()
         for role, name in ((role, name) for role in said for name in t.systems):
             low, high = self.ends(name, role)
@@ -98,7 +99,7 @@ class Predictions:
         return ""
 
     def precision(self, system: str) -> list[Precision]:
-        """The precision of each role of a system that is measured: the widest of the parts that hold some."""
+        """The float type of each role of a system that is used: the widest of the parts that have some."""
         key, each = system if self.table.wide else None, zip(self.table.pieces, self.profiles, strict=True)
         held = [piece for piece, rows in each if self.table.wide or any(row["system"] == system for row in rows)]
         roles = self.table.schema.said
@@ -106,7 +107,7 @@ class Predictions:
 
     @cached_property
     def scale(self) -> float | None:
-        """Of what size weights are counted; None if there are none."""
+        """The unit in which weights are counted; None without weights."""
         if "weight" not in self.table.schema.shared:
             return None
         every = [row for rows in self.profiles for row in rows]
@@ -115,14 +116,14 @@ class Predictions:
 
     @property
     def squares(self) -> float:
-        """Of what size squared weights are counted, so that their sums are whole numbers."""
+        """The unit in which squared weights are counted, so that their sums are whole numbers."""
         if self.scale is None:
             return 1.0
         most, n = max(row[f"max {WEIGHT}"] for _, row in self.wanted), sum(row["n"] for _, row in self.wanted)
         return grid.scale_of(most**2, n, whole=self.scale == 1 and n * most**2 < 2**62)
 
     def only(self, kept: Sequence[int]) -> "Predictions":
-        """The table of some of the classes, of which alone there are rows that count."""
+        """The table with only these classes, the only ones that occur in rows that count."""
         t, names = self.table, tuple(self.names[i] for i in kept)
         if len(names) < 2:
             raise outcomes.one_class(t.pieces[0].part.name, t.columns["label"], names[0])
@@ -148,7 +149,7 @@ def _profile(engine: Engine, piece: Piece, most: int) -> Sequence[Row]:
 
 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Predictions:
-    """The table; raises InputError if its labels, classes, systems, groups or units cannot be meant."""
+    """The table. Raises InputError for invalid labels, classes, systems, groups or units."""
     found = Predictions.of(engine, predicted, segments, unit)
     return KINDS[predicted.kind](found, predicted)
 
@@ -195,7 +196,7 @@ MOST = 4_096  # distinct texts of a column of classes
 
 
 def wide(reading: Reading, columns: int) -> Reading:
-    """The rows that are held at once, of so many columns of numbers."""
+    """The limits on rows in memory, for a table with this many numeric columns."""
     times = max(1.0, columns * SCORE / reading.row)
     return replace(
         reading, row=int(reading.row * times), shard=int(reading.shard / times), worker=int(reading.worker / times)
@@ -265,7 +266,7 @@ KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
 def opened(
     predicted: Predicted, budget: Budget, segments: Sequence[str], unit: str | None
 ) -> Iterator[Predictions | None]:
-    """The table in an engine where it has more rows than are kept; None if it is to be kept."""
+    """The table in an engine if it has more rows than are kept in memory; None otherwise."""
     reading = budget.reading
     if predicted.kind != "binary":
         reading = wide(reading, sum(field.is_number for field in predicted.layouts[0].fields.values()))

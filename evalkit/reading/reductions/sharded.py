@@ -28,7 +28,7 @@ from evalkit.reading.tables.rules import split
 
 
 class Read(NamedTuple):
-    """One reading of a part: what its rows are, the part's name, and their system where they do not say it.
+    """One reading of a part: the kind of its rows, the part's name, and their system if the rows do not name it.
 
     ranked: True if the negated score of a row is its place in its list.
     """
@@ -43,7 +43,7 @@ class Read(NamedTuple):
 class Task:
     """The work on a shard, which can be pickled and sent to a Spark worker.
 
-    reads: in the order of the numbers in the column `part`. says: True if there is a column `system`. beside: True if
+    reads: in the order of the numbers in the column `part`. says: True if a column names the `system`. beside: True if
     there is a table of queries. top: the best grade of all.
     """
 
@@ -57,7 +57,7 @@ class Task:
 
     @property
     def judged(self) -> bool:
-        """True if the judgements are parts of their own."""
+        """True if judgements are parts of their own."""
         return any(read.role == JUDGED for read in self.reads)
 
 
@@ -76,7 +76,7 @@ class _Shard(Rows):
 
 
 def measure(table: Any, before: int = 0, *, task: Task) -> list[Measured]:
-    """Whole queries measured."""
+    """The measured lists of the queries of a table; all rows of a query are in it."""
     run = _shard(table, RUN, task)
     judged = _shard(table, JUDGED, task) if task.judged else run
     beside = _shard(table, BESIDE, task) if task.beside else run
@@ -132,7 +132,7 @@ def _systems_of(part: np.ndarray, said: Any, task: Task) -> Any:
 class PerQuery:
     """A metric of the catalogue; level: the lowest grade that counts as relevant.
 
-    ties: the order of items whose scores are equal, such as `rankings.worst_ties`; None for that of their ids.
+    ties: the order of items with equal scores, such as `rankings.worst_ties`; None for that of their ids.
     """
 
     chosen: Chosen
@@ -146,7 +146,7 @@ class PerQuery:
 
 @dataclass(frozen=True)
 class InterpolatedPrecision:
-    """The best precision at or beyond a recall."""
+    """The highest precision at or beyond a recall."""
 
     recall: float
     level: float
@@ -158,7 +158,7 @@ class InterpolatedPrecision:
 
 @dataclass(frozen=True)
 class Unjudged:
-    """Rows without a judgement among the first k, of how many."""
+    """The number of rows without a judgement among the first k, and the number of rows among the first k."""
 
     k: int
 
@@ -194,7 +194,7 @@ class _Chosen(NamedTuple):
 
 
 def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs:
-    """The input as `runs.read` reads it where its rows fit into memory, or else the values of `asks`."""
+    """The input as `runs.read` reads it if its rows fit into memory; otherwise only the values of `asks`."""
     lists = [*ranked.run, *(ranked.judged or ())]
     every = [*lists, *(ranked.queries or ())]
     if _fits(sum(part.rows for part in lists), budget) and all(part.cluster is None for part in every):
@@ -216,10 +216,10 @@ def _fits(count: int, budget: Budget) -> bool:
 
 
 def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
-    """The values of `asks` for every system, from the input that `runs.read` takes, rows sorted by the engine.
+    """The values of `asks` for each system, from the input of `runs.read`, with rows sorted by the engine.
 
-    asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; where two rows contradict
-    each other it names the query and the item, not the row.
+    asks: hashable, picklable functions of rankings. Raises InputError as `runs.read` does; if two rows contradict each
+    other it names the query and the item instead of the row.
     """
     several = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.pieces)]
     profiles = [_profile(engine, of) for of in several]

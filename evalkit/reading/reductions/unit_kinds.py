@@ -41,9 +41,9 @@ OF_PREDICTIONS = ("query", "item", "score", "rank", "label")
 
 @dataclass(frozen=True)
 class Header:
-    """What the kind of an input is detected from: the first part, its columns, and the parameters about them.
+    """The basis on which the kind of an input is recognised: the first part, its columns, and parameters about them.
 
-    cells: what the columns hold, read only where that matters.
+    cells: the contents of the columns, read only if needed.
     """
 
     part: Part
@@ -57,7 +57,7 @@ class Header:
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
-        """The roles of predictions that columns play."""
+        """The roles of predictions that columns have."""
         chosen = {role: name for role, name in self.chosen.items() if role not in OF_VALUES}
         return columns.match(self.part.columns, OF_PREDICTIONS, chosen, "").resolved()
 
@@ -68,7 +68,7 @@ class Header:
 
     @property
     def is_trials(self) -> bool:
-        """True for a table of the results of repeated trials, such as task_id, trial, reward, that names no system."""
+        """True for a table of repeated trials, such as task_id, trial, reward, that does not name systems."""
         keys = {key(name) for name in self.part.columns}
         named = self.systems or self.chosen or keys & {*USES["system"]}
         return not named and len(keys & {*USES["value"]}) == 1 and bool(keys & {*NAMES["trials"]})
@@ -81,7 +81,7 @@ class Header:
 
     @property
     def is_report(self) -> bool:
-        """True of the JSON of an earlier report."""
+        """True for the JSON of an earlier report."""
         return self.part.nested and self.has("schema", "report", "versions")
 
     @property
@@ -107,9 +107,9 @@ RECOGNISED: tuple[tuple[str, Callable[[Header], bool]], ...] = (  # the first th
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of input: what messages call it, what `columns` can name of it, and which parameters it can follow.
+    """A kind of input: its name in messages, what `columns` can name in it, and the parameters that apply to it.
 
-    roles: None of ranked lists, which check their own. follows: of the parameters that some kinds cannot follow.
+    roles: None for ranked lists, which check their own. follows: those of the parameters that some kinds cannot follow.
     """
 
     what: str
@@ -122,14 +122,14 @@ KINDS: Mapping[str, Kind] = {name: Kind(**kind) for name, kind in NAMES["kinds"]
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """An input whose kind is known: a table with a column of systems is long, unless `systems` names columns of it."""
+    """An input of known kind. A table with a column of systems is long, unless `systems` names columns of it."""
 
     name: str
     cells: Cells
 
     @classmethod
     def of(cls, parts: Sequence[Part], p: Significance, engine: Engine | None = None) -> "Given":
-        """The parts, and their kind by the first header; raises for invalid values of this kind of input."""
+        """The parts, and their kind by the first header. Raises for invalid values of this kind of input."""
         if Header(parts[0], p.columns, p.systems).is_trials:
             parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
         cells = Cells.of(parts, engine)
@@ -140,11 +140,11 @@ class Given:
 
     @property
     def kind(self) -> Kind:
-        """What it is called, and can follow."""
+        """The kind: its name, and the parameters that apply."""
         return KINDS[self.name]
 
     def check(self, p: Significance) -> None:
-        """Raise for parameters that this kind of input cannot follow, and for columns that are not there."""
+        """Raise for parameters that do not apply to this kind of input, and for columns that do not exist."""
         parts = self.cells.parts
         for name in p.given:
             able = [kind.what for kind in KINDS.values() if name in kind.follows]
@@ -162,7 +162,7 @@ class Given:
             columns.refuse_data(part.columns, part.name)
 
     def read(self, p: Significance, reading: Reading) -> UnitValues | Trials:
-        """What the input holds; of predicted probabilities the scores."""
+        """The content of the input; for predicted probabilities the scores."""
         cells, metrics = self.cells, [name for name in p.metrics if not lookup.of_draws(name)]
         if self.name == "trials":
             return units.read_trials(cells, p.columns)
@@ -180,7 +180,7 @@ class Given:
         return units.read_table(roles, p.systems, metrics, reading, rule)
 
     def values(self, p: Significance, reading: Reading) -> tuple[UnitValues | Trials, tuple[Chosen, ...]]:
-        """The values and their metrics; of trials none. Of ranked lists their own reader has both."""
+        """The values and their metrics; none for trials. Ranked lists have their own reader."""
         if self.name == "classification":
             losses = _losses(p.metrics)
         elif own := [name for name in p.metrics if not lookup.of_catalogue(name)]:
@@ -245,7 +245,7 @@ def _is_loss(metric: Metric) -> bool:
 
 @contextmanager
 def opened(p: Significance, reading: Reading) -> Iterator[Given]:
-    """The input that the parameters name; its engine, where it has more rows than are kept, closes with the block."""
+    """The input of the parameters; its engine, if it has more rows than are kept, is closed at the end of the block."""
     parts = sources.parts(p.preds, p.header, reading)
     first = Header(parts[0], {}, ())
     is_table = not (parts[0].layout or first.is_report or first.is_output)

@@ -46,15 +46,15 @@ VALUE = "value"  # what the numbers of a wide table are called where nobody says
 class UnitValues:
     """One value per unit for each (metric, system).
 
-    id: what names each unit, texts of numpy or Arrow; None if they are numbered. name: what the input calls what
-    varies, "row" where it names nothing. cluster: the number of each unit's cluster, and the clusters' names in order;
-    None if each has one unit, which is then called as its cluster. texts: further columns that could name clusters.
-    findings: what was decided or left out on the way. alone: rows whose id another system lacks. label: of each row,
-    where the values are the scores of rows. accounts: what became of each system's ranked rows. known: (metric, system)
-    -> value, low, high, level, n of an earlier report, which holds differences only, and directions: which values of a
-    metric are better by it, "high", "low" or "neither". draws: of each value of a table those that it is the mean of.
-    source: the metric of these that others are computed from. tasks: the name of each unit's task, where there are
-    several. by_task: True if these are the clusters. stated: what a log states of a (system, task, metric).
+    id: the name of each unit, as text of numpy or Arrow; None if units are numbered. name: the noun for what varies in
+    the input, "row" if it names none. cluster: the number of each unit's cluster, and the clusters' names in order;
+    None if each has one unit, which then has the cluster's name. texts: further columns that may name clusters.
+    findings: what was decided or left out. alone: rows whose id another system lacks. label: of each row, if the values
+    are scores of rows. accounts: how each system's ranked rows were used. known: (metric, system) -> value, low, high,
+    level, n of an earlier report, which has only differences, and directions: which of a metric's values are better in
+    it, "high", "low" or "neither". draws: for each value of a table the draws that it is the mean of. source: the
+    metric of these that others are computed from. tasks: the name of each unit's task, if there are several. by_task:
+    True if tasks are the clusters. stated: the numbers of a log for a (system, task, metric).
     """
 
     id: Any
@@ -80,7 +80,7 @@ class UnitValues:
 
     @classmethod
     def of_table(cls, table: Any, keys: Iterable[tuple[str, str]], **about: Any) -> "UnitValues":
-        """Those of an Arrow table as of `Shaped`, whose values are of these metrics and systems."""
+        """The values of an Arrow table from `Shaped`, for these metrics and systems."""
         id, of = (tables.whole(table[name]) if name in table.column_names else None for name in (ID, CLUSTER))
         id, cluster = (id, None) if of is None else clustered(id, of)
         draws = {key: _draws(table, i) for i, key in enumerate(keys)}
@@ -89,16 +89,16 @@ class UnitValues:
         return cls(id=id, cluster=cluster, metrics=metrics, systems=systems, values=values, draws=draws, **about)
 
     def losses(self, metrics: Sequence[Metric]) -> "UnitValues":
-        """The losses of rows whose labels and scores these are."""
+        """The losses of rows, from their labels and scores."""
         assert self.label is not None
         rows = {name: Rows(self.label, side.numerator) for (_, name), side in self.values.items()}
         values = {(metric.name, name): Chosen(metric).sums(own) for metric in metrics for name, own in rows.items()}
         return replace(self, metrics=tuple(metric.name for metric in metrics), values=values, label=None)
 
     def of_draws(self, metrics: Sequence[Chosen]) -> "UnitValues":
-        """The values of metrics, of which some are computed from the draws of the values.
+        """The values of metrics, some of which are computed from the draws.
 
-        Raises ParameterError if the input has several metrics, or no unit has as many draws.
+        Raises ParameterError if the input has several metrics, or no unit has enough draws.
         """
         drawn = [chosen for chosen in metrics if chosen.metric.structure == "draws"]
         if len(self.metrics) > 1:
@@ -115,14 +115,14 @@ class UnitValues:
         return replace(self, metrics=labels, values={**self.values, **values}, source=self.metrics[0])
 
     def noise(self, chosen: Chosen, system: str) -> Floats:
-        """The variance of each value of a metric by its draws; NaN if it is not known."""
+        """The variance of each value of a metric over its draws; NaN if unknown."""
         if (own := self.draws.get((chosen.label, system))) is not None:
             return own.noise
         source = self.draws.get((self.source, system))
         return source.noise_of(lambda of: chosen.sums(of).numerator) if source else np.full(len(self), np.nan)
 
     def freedom(self, system: str) -> float:
-        """From how many draws the variance of a system's draws is known."""
+        """The degrees of freedom of the variance of a system's draws."""
         return float(max(np.maximum(of.count - 1, 0).sum() for (_, name), of in self.draws.items() if name == system))
 
     def __len__(self) -> int:
@@ -130,7 +130,7 @@ class UnitValues:
 
     @cached_property
     def ids(self) -> Any:
-        """What names each unit; numbers are padded with zeros, so that their text has their order."""
+        """The name of each unit. Numbers are padded with zeros, so that their text has their order."""
         return numbered(np.arange(1, len(self) + 1), len(self)) if self.id is None else self.id
 
     @cached_property
@@ -150,7 +150,7 @@ def _draws(table: Any, i: int) -> Draws:
 
 
 def numbered(rows: Ints, most: int) -> Any:
-    """The numbers of rows as texts of one length."""
+    """The numbers of rows as texts of equal length."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -158,7 +158,7 @@ def numbered(rows: Ints, most: int) -> Any:
 
 
 def clustered(id: Any, of: Any) -> tuple[Any, tuple[Ints, Any] | None]:
-    """The ids, and the clusters of these names; where each has one unit, that is called as its cluster."""
+    """The ids, and the clusters with these names; if each has one unit, the unit has the cluster's name."""
     code, names = tables.ordered(of)
     return (of, None) if len(names) == len(code) else (id, (code, names))
 
@@ -181,9 +181,8 @@ class Trials:
 class Shaped:
     """Units of some blocks as Arrow tables of id, cluster, values v0, v1, … and texts t0, t1, ….
 
-    Blocks where units have several draws also have their numbers c0, c1, … and variances d0, d1, ….
-
-    rows: the fewest and the most of a unit, or of a unit, system and metric that has any, and all.
+    If units have several draws, also their numbers c0, c1, … and variances d0, d1, …. rows: the smallest and the
+    largest number of rows of a unit (or of a unit, system and metric that has any), and all.
     """
 
     tables: tuple[Any, ...]
@@ -194,9 +193,9 @@ class Shaped:
         return Shaped(self.tables + other.tables, (min(least, low), max(most, high), every + more))
 
     def whole(self, order: Sequence[str], most: int) -> Any:
-        """All units: in the order of these columns where they are at most so many, else as they come.
+        """All units, in the order of these columns if there are at most `most`, otherwise in any order.
 
-        Those of a cluster without names of their own are numbered.
+        Units of a cluster without names of their own are numbered.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -210,11 +209,11 @@ class Shaped:
 
 @dataclass(frozen=True)
 class Shape:
-    """How the rows of a block, which has all rows of each of its units, are values of these; fit to be sent elsewhere.
+    """How the rows of a block, which has all rows of each of its units, become values; picklable.
 
-    values: how many a row has, v0, v1, …; texts: how many further texts, t0, t1, …. names: of each column that says
-    which value a row has all that it says. kept: of each value of a unit its place among these. drawn: True if several
-    rows may be one unit.
+    values: the number of values in a row, v0, v1, …; texts: of further texts, t0, t1, …. names: for each column that
+    names a row's value, all its texts. kept: the index of each value of a unit among these. drawn: True if a unit may
+    have several rows.
     """
 
     values: int
@@ -225,7 +224,7 @@ class Shape:
 
     @property
     def width(self) -> int:
-        """The values of a unit."""
+        """The number of values per unit."""
         return self.values * len(self.kept)
 
     def __call__(self, block: Any, before: int = 0) -> Shaped:
@@ -254,7 +253,7 @@ class Shape:
         return Shaped((pa.table(keys | columns | _of_units(texts, unit, len(pair))),), spread)
 
     def draws(self, block: Any, unit: Ints, units: int) -> tuple[Sequence[Draws], Ints]:
-        """The draws of each value of each unit, and how many rows each unit has of what any row says."""
+        """The draws of each value of each unit, and the number of rows per unit and value."""
         places = [tables.places_of(block[name], texts).astype(np.int64) for name, texts in self.names.items()]
         shape = (*map(len, self.names.values()), units)
         cell, cells = np.asarray(np.ravel_multi_index((*places, unit), shape), np.int64), int(np.prod(shape))
@@ -276,7 +275,7 @@ def _of_units(texts: Mapping[str, Any], unit: Ints, units: int) -> dict[str, np.
 
 
 def drawn_of(cell: Ints, values: Floats, cells: int) -> Draws:
-    """The values of each cell that are not NaN, as draws; in no order of the rows.
+    """The draws of each cell: its values that are not NaN. The order of the rows does not matter.
 
     >>> drawn_of(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3)
     Draws(count=array([2., 0., 1.]), mean=array([1.5, nan, 5. ]), variance=array([0.5, nan, nan]))
@@ -299,8 +298,9 @@ def read_table(
 ) -> UnitValues:
     """The values of a wide table, one row per unit, or of a long one, one row per unit, system and perhaps metric.
 
-    Rows that say the same are draws, whose mean is the value. Raises InputError if a cell of values is text or
-    infinite, or rows may be of other units; ParameterError where a system or metric that was asked for is absent.
+    Rows with the same unit, system and metric are draws, whose mean is the value. Raises InputError if a cell of values
+    is text or infinite, or if rows may belong to different units; ParameterError if a requested system or metric does
+    not exist.
     """
     cells, long = roles.rest.cells, roles.system is not None
     logged = isinstance(cells.parts[0], Log)
@@ -385,7 +385,7 @@ LABEL = Role("label", rules.FLAGS)
 
 
 def read_scores(cells: Cells, named: Mapping[str, str], unit: str | None, reading: Reading) -> UnitValues:
-    """The labels and probabilities of rows of systems that are joined on the id."""
+    """The labels and probabilities of systems whose rows are joined on the id."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -445,10 +445,10 @@ ALL = "all"
 
 
 def read_output(parts: Sequence[Part], systems: Sequence[str], metrics: Sequence[str]) -> UnitValues:
-    """One value a query of each run, one file a run; `all` is left out and counted.
+    """One value per query of each run, one file per run; the row `all` is left out and counted.
 
     Without `metrics` it is average precision (map), or the first measure of the first file. Raises InputError if two
-    files are of one run or a value comes twice.
+    files have the same run or a value occurs twice.
     """
     runs, left = dict[str, Mapping[tuple[str, str], float]](), 0
     for part in parts:
@@ -549,7 +549,7 @@ def _trial_names(rows: Table, label: str | None) -> tuple[str, ...]:
 
 
 def read_report(parts: Sequence[Part]) -> UnitValues:
-    """The differences of the headline pair, unit by unit, of a report that evalkit wrote."""
+    """The differences of the headline pair, unit by unit, from a report that evalkit wrote."""
     part = parts[0]
     if len(parts) > 1:
         raise InputError(f"{part.name}: one report at a time, got {len(parts)} files")
@@ -583,7 +583,7 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
 
 
 def wanted(names: Iterable[object], asked: Sequence[str], parameter: str) -> tuple[str, ...]:
-    """The names asked for, or all; raises ParameterError for one that is not there."""
+    """The requested names, or all. Raises ParameterError for one that does not exist."""
     there = list(map(str, names))
     return tuple(roles_of.require(there, name, "the input", parameter) for name in dict.fromkeys(asked)) or tuple(there)
 

@@ -18,7 +18,7 @@ from evalkit.arrays import InputError, ParameterError
 
 @cache
 def facts(name: str) -> dict[str, Any]:
-    """What a table beside the modules of reading says; in a Spark worker it is no file."""
+    """The content of a table beside the modules of reading; in a Spark worker it is no file."""
     return tomllib.loads((pkgutil.get_data("evalkit.reading", f"{name}.toml") or b"").decode())
 
 
@@ -35,13 +35,13 @@ SUMMARY = rf"^((grand|sub|column|row|overall|macro|micro|weighted|samples)[ _-]*
 
 
 def sentence(why: str, **named: Any) -> str:
-    """A sentence of refusals.toml with what it names."""
+    """A sentence of refusals.toml with its facts filled in."""
     text: str = facts("refusals")[why]
     return text.format(**named)
 
 
 def refused(where: str, why: str, **named: Any) -> InputError:
-    """The error of a table, or of a row of it: why it is refused, with what that sentence names."""
+    """The error of a table, or of a row of it, with the sentence that says why."""
     return InputError(f"{where}: {sentence(why, **named)}")
 
 
@@ -63,7 +63,7 @@ def like_data(names: Iterable[str]) -> bool:
 
 
 def no_header(names: Iterable[str], role: str = "ROLE", column: int = 1) -> str:
-    """What an error about columns adds if the first line looks like a row of data, else nothing."""
+    """The addition to an error about columns if the first line looks like a row of data; else ""."""
     return f"; {NO_HEADER}: columns='{role}={column}'" if like_data(names) else ""
 
 
@@ -77,10 +77,10 @@ def refuse_data(names: Iterable[str], where: str) -> None:
 
 @dataclass(frozen=True)
 class Matches:
-    """Which columns of a table play roles. columns: role -> column. unclear: role -> columns that could all play it.
+    """The columns of a table by role. columns: role -> column. unclear: role -> columns that are all possible.
 
-    absent: columns that a parameter names and the table lacks -> the parameter. names: every column. where: the table
-    as errors name it.
+    absent: columns that a parameter names and the table lacks -> the parameter. names: every column. where: the table,
+    for errors.
     """
 
     columns: dict[str, str]
@@ -90,21 +90,21 @@ class Matches:
     where: str
 
     def has(self, *roles: str) -> bool:
-        """True if a column plays, or several could play, one of the roles."""
+        """True if a column has, or several could have, one of the roles."""
         return bool({*self.columns, *self.unclear} & {*roles})
 
     def lacking(self, needed: Iterable[str | tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """The needed roles that no column could play, each with those that could stand for it."""
+        """The needed roles without a possible column, each with its alternatives."""
         choices = [(role,) if isinstance(role, str) else role for role in needed]
         return [choice for choice in choices if not self.has(*choice)]
 
     def resolved(self, needed: Iterable[str | tuple[str, ...]] = (), otherwise: str = "") -> dict[str, str]:
-        """Role -> column; needed: roles that must be there, of several in a tuple one.
+        """Role -> column; needed: roles that must exist; of a tuple of roles one.
 
-        otherwise: what else to do where one has no column.
+        otherwise: what else the user can do if a column is missing.
 
-        Raises, for all of them at once, InputError where two synonyms match one role or a needed one has no column,
-        ParameterError where only columns that a parameter names are not there.
+        Raises one error for all of them: InputError if two synonyms match one role or a needed role has no column,
+        ParameterError if only columns that a parameter names do not exist.
         """
         lacking = self.lacking(needed)
         if lacking or self.unclear:
@@ -114,7 +114,7 @@ class Matches:
         return self.columns
 
     def error(self, lacking: Sequence[tuple[str, ...]], otherwise: str = "") -> InputError:
-        """The error for roles that no column plays, of several in a tuple none, and for what is unclear or absent."""
+        """The error for roles without a column (of a tuple: none has one), and for what is ambiguous or absent."""
         said = [
             f"columns {' and '.join(map(repr, some))} could both be the {role}" for role, some in self.unclear.items()
         ]
@@ -129,7 +129,7 @@ class Matches:
         return InputError(f"{self.where}: {'; '.join(said)}{hint or f'; {do} columns={pairs!r}'}{otherwise}")
 
     def each_system(self, role: str, needed: Iterable[str | tuple[str, ...]]) -> str:
-        """How to say that each system has a column, where this role is lacking and two more columns have none."""
+        """The advice to name a column per system, if this role is missing and two more columns have no role."""
         lacking = [some[0] for some in self.lacking(needed)]
         others = ",".join(f"{other}={_near(other, self.names)}" for other in lacking if other != role)
         free = [name for name in self.names if name not in self.columns.values()][len(lacking) :]
@@ -146,9 +146,9 @@ def match(
     taken: Iterable[str] = (),
     named: Mapping[str, str] | None = None,
 ) -> Matches:
-    """The columns that play the roles; `chosen` decides first, then the exact name, then a synonym.
+    """The columns by role; `chosen` decides first, then the exact name, then a synonym.
 
-    taken: names that have another use. named: columns that must be there, too, each with the parameter that names it.
+    taken: names with another use. named: further columns that must exist, each with the parameter that names it.
 
     >>> match(["qid", "doc_id", "score"], ["query", "item", "score"], {"item": "doc_id"}, "run.csv").columns
     {'query': 'qid', 'item': 'doc_id', 'score': 'score'}
@@ -171,7 +171,7 @@ def match(
 
 
 def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
-    """The wanted column; raises ParameterError with the nearest name if there is none."""
+    """The requested column. Raises ParameterError with the nearest name if it does not exist."""
     names = list(names)
     if wanted in names:
         return wanted
@@ -189,7 +189,7 @@ def _absent(absent: Mapping[str, str], names: Sequence[str], where: str) -> Para
 
 
 def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
-    """The names that are wanted, in their order; a * stands for any text. ParameterError where one matches none.
+    """The names that match, in their order; a * stands for any text. Raises ParameterError for one without a match.
 
     >>> matching(["x1", "x2", "y"], ["x*"], "t.csv", "ignore")
     ['x1', 'x2']
@@ -202,7 +202,7 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
 
 
 def wide(names: Iterable[str], prefix: str, systems: Sequence[str], where: str) -> dict[str, str]:
-    """System -> column of a wide table: those that `systems` names, else those that begin with `prefix`, no ids.
+    """System -> column of a wide table: those that `systems` names, else those that begin with `prefix`, without ids.
 
     >>> wide(["id", "score_id", "score_a", "score_b"], "score_", [], "x.csv")
     {'a': 'score_a', 'b': 'score_b'}
@@ -224,9 +224,9 @@ def _of_system(name: str, prefix: str) -> bool:
 
 
 def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: Mapping[str, str], where: str) -> None:
-    """Raise InputError if one column has the role, and others have it for a system each: score_a beside score.
+    """Raise InputError if one column has the role, and others have it for one system each: score_a beside score.
 
-    The column that `chosen` names is meant, whatever stands beside it.
+    The column that `chosen` names has it in any case.
     """
     more = [name for name in names if _of_system(name, f"{role}_") and name not in roles.values()]
     if role in roles and role not in chosen and more:
@@ -234,7 +234,7 @@ def one_way(role: str, names: Iterable[str], roles: Mapping[str, str], chosen: M
 
 
 def unresolved(lacking: Sequence[str], names: Sequence[str], where: str) -> InputError:
-    """The error for roles that no column plays.
+    """The error for roles without a column.
 
     >>> unresolved(["label", "fold"], ["y", "split"], "a.csv")  # doctest: +ELLIPSIS
     InputError("a.csv: no column for the label (label, y_true, target) and for the fold (fold); ...,fold=NAME'")
@@ -263,9 +263,9 @@ NO_NAMES = ("nan", "null", "n/a", "#n/a", "<na>", "nat", "undefined", "(not set)
 
 
 def refuse_names(names: Iterable[str], column: str, named: str) -> None:
-    """Raise InputError for names in a column of systems that stand for no name, or that differ in case or blanks alone.
+    """Raise InputError for names of systems that mean "no name", or that differ only in case or blanks.
 
-    named: the parameter that names the systems, after which nothing is refused.
+    named: the parameter by which the user can name the systems instead, for the message.
     """
     first = dict[str, str]()
     for name in names:

@@ -15,10 +15,9 @@ REFUSED = "<evalkit>{}</evalkit>"  # how an error that SQL raises quotes our own
 
 
 class Dialect:
-    """What a query says: DuckDB's SQL, whose type JSON is a value as it stands in a file of JSON lines.
+    """DuckDB's SQL. Its type JSON is a value as it stands in a file of JSON lines.
 
-    Types are named as the engine names them. row_number: of a row, from 1, in the order of the input; None if rows have
-    no order.
+    Types have the engine's names. row_number: of a row, from 1, in the order of the input; None if rows have no order.
     """
 
     row_number: str | None = "row_number() OVER ()"
@@ -27,22 +26,22 @@ class Dialect:
     no_ids = re.compile(r"FLOAT|DOUBLE|DECIMAL.*|HALF_FLOAT|STRUCT.*|MAP.*|UNION.*|.*\[\d*\]")
 
     def quote(self, name: str) -> str:
-        """The name of a column."""
+        """The quoted name of a column."""
         return '"' + name.replace('"', '""') + '"'
 
     def literal(self, text: object) -> str:
-        """A text."""
+        """A text as an SQL literal."""
         return "'" + str(text).replace("'", "''") + "'"
 
     def finite(self, name: str) -> str:
-        """A condition that is false of NaN and of infinite numbers.
+        """A condition that is false for NaN and for infinite numbers.
 
-        Not a comparison: DuckDB would answer that from the file's smallest and largest number, without NaN.
+        It is not a comparison, which DuckDB would answer from the file's smallest and largest number, without NaN.
         """
         return f"isfinite({self.quote(name)})"
 
     def bytes(self, name: str) -> str:
-        """How many bytes a text has."""
+        """The number of bytes of a text."""
         return f"strlen({self.quote(name)})"
 
     def matches(self, text: str, pattern: str) -> str:
@@ -62,7 +61,7 @@ class Dialect:
         return self.is_text(kind) or bool(self.numbers.fullmatch(kind))
 
     def text(self, name: str, kind: str) -> str:
-        """A column's cells as text; −0.0 and 0.0 are one number."""
+        """The cells of a column as text; −0.0 and 0.0 are one number."""
         return f"CAST({self.unsigned(self.plain(name, kind), kind)} AS VARCHAR)"
 
     def unsigned(self, value: str, kind: str) -> str:
@@ -70,11 +69,14 @@ class Dialect:
         return f"CAST({value} + 0 AS {kind})" if kind in ("FLOAT", "DOUBLE") else value
 
     def number(self, name: str, kind: str, where: str) -> str:
-        """A column's cells as doubles; what is no number stops the query. where: the part, for the error."""
+        """The cells of a column as doubles; anything that is not a number stops the query.
+
+        where: the part, for the error.
+        """
         return f"CAST({self.of_number(name, kind)} AS DOUBLE)"
 
     def plain(self, name: str, kind: str) -> str:
-        """A column's value as it stands in the file: a JSON text without its quotes."""
+        """The value of a column as it stands in the file: a JSON text without its quotes."""
         return f"({self.quote(name)} ->> '$')" if kind == "JSON" else self.quote(name)
 
     def of_number(self, name: str, kind: str) -> str:
@@ -133,22 +135,22 @@ LONGEST = 1000  # bytes of a name; a page repeats names often
 
 
 def too_long(what: str, text: str, where: str = "") -> InputError:
-    """The error for a name, of a column, a system, a class or a group, that no page can repeat."""
+    """The error for a name (of a column, a system, a class or a group) that is too long for a page to repeat."""
     size = len(text.encode(errors="replace"))
     return InputError(f"{what} must have at most {LONGEST:,} bytes, got {size:,}, beginning with {text[:40]!r}{where}")
 
 
 def longest(texts: Any) -> int:
-    """The bytes of the longest of some texts."""
+    """The number of bytes of the longest text."""
     import pyarrow.compute as pc
 
     return pc.max(pc.binary_length(texts)).as_py() or 0
 
 
 def long_text(values: Any, what: str, before: int | None = 0) -> None:
-    """Raise InputError for a text that stands on the page again and again, and is longer than a name.
+    """Raise InputError for a text that a page repeats and that is longer than a name.
 
-    before: rows that came earlier; None if they have no numbers.
+    before: the number of earlier rows; None if they have no numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -174,7 +176,7 @@ def connection() -> Any:
 
 
 def release() -> None:
-    """Give back the memory that reading took: DuckDB and Arrow keep it for what they read next."""
+    """Release the memory that reading took; DuckDB and Arrow keep it for later reading otherwise."""
     import pyarrow as pa
 
     connection().close()
@@ -190,7 +192,7 @@ def no_parquet(where: str) -> InputError:
 
 
 def pattern(path: Path) -> str:
-    """The path as DuckDB's readers take it: its own brackets and stars are no pattern."""
+    """The path for DuckDB's readers, with its own brackets and stars escaped."""
     return DUCKDB.literal(re.sub(r"([*?[])", r"[\1]", str(path)))
 
 
@@ -202,7 +204,7 @@ def sql(query: str, where: str, **frames: Any) -> Any:
 
 @contextmanager
 def asked(connected: Any, query: str, frames: Mapping[str, Any], refused: Callable[[str], InputError]) -> Iterator[Any]:
-    """Around the use of a query's result. refused: what to raise for DuckDB's message."""
+    """A context for the use of a query's result. refused: turns DuckDB's message into an error."""
     import duckdb
 
     cursor = connected.cursor()
@@ -219,7 +221,7 @@ def asked(connected: Any, query: str, frames: Mapping[str, Any], refused: Callab
 
 
 def tidy(message: str) -> str:
-    """DuckDB's many lines on a bad file as one: what is wrong, what is there, on which line."""
+    """DuckDB's message on a bad file in one line: what is wrong, what is there, on which line."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f" (line {line[1]})" if line else ""
     for known in facts("duckdb_messages")["messages"]:

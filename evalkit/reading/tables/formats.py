@@ -34,7 +34,7 @@ SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 
 
 def shown(path: Path) -> str:
-    """The path as the reader knows it: relative where it lies under the working directory or the checkout."""
+    """The path as readers of the page know it: relative if it is under the working directory or the checkout."""
     for root in (Path.cwd(), system.bundled_root()):
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
@@ -42,14 +42,14 @@ def shown(path: Path) -> str:
 
 
 def start(path: Path) -> bytes:
-    """The first bytes of a text file, unpacked."""
+    """The first bytes of a text file, decompressed."""
     with unpacked(path) as stream:
         return bytes(stream.read(1 << 20))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TextFile(File):
-    """A file of lines, whose number is not known before all are read."""
+    """A file of lines, whose number is unknown until all are read."""
 
     @property
     def rows(self) -> int:
@@ -75,7 +75,7 @@ class Parquet(File):
 
     @classmethod
     def opened(cls, path: Path, header: str | None = None) -> "Parquet":
-        """The file; raises InputError if it is not whole, or two columns have one name."""
+        """The file. Raises InputError if it is incomplete, or two columns have one name."""
         where = shown(path)
         with _whole(path):
             names = _metadata(path).schema.to_arrow_schema().names
@@ -159,7 +159,7 @@ def _metadata(path: Path) -> Any:
 
 
 def directions(schema: Any) -> Mapping[str, str]:
-    """Which values of each metric are better, where evalkit wrote the units of a report."""
+    """Which values of each metric are better, for a file of units that evalkit wrote."""
     about = json.loads((schema.metadata or {}).get(b"evalkit", b"{}"))
     return {row["metric"]: row["best"] for row in about.get("metrics", [])}
 
@@ -177,9 +177,9 @@ COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Csv(TextFile):
-    """A table. own: the columns of the file itself, in its order. heads: True if its first line holds their names.
+    """A table. own: the file's own columns, in its order. heads: True if its first line holds their names.
 
-    Without them they are called 1, 2, 3, …
+    Without names they are called 1, 2, 3, …
     """
 
     own: tuple[str, ...]
@@ -188,7 +188,7 @@ class Csv(TextFile):
 
     @classmethod
     def opened(cls, path: Path, header: str | None) -> "Csv":
-        """The table; raises InputError if its first line holds no names, or one twice."""
+        """The table. Raises InputError if its first line holds no names, or a name twice."""
         cells, delimiter = _first_line(path)
         _refuse_total(path, delimiter)
         if header == NO_HEADER:
@@ -213,7 +213,7 @@ class Csv(TextFile):
         return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, columns={{{types}}})", {}
 
     def explain(self, selection: Selection) -> None:
-        """DuckDB itself names the line, but of a column that is read as text too."""
+        """Raise the error for a column that is read as text too; for others DuckDB itself names the line."""
         if {*selection.numbers.values()} & {*selection.text.values()}:
             super().explain(selection)
 
@@ -270,7 +270,7 @@ def _first_line(path: Path) -> tuple[list[str], str]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JsonLines(TextFile):
-    """A file of JSON objects, one a row."""
+    """A file of JSON objects, one per line."""
 
     nested: ClassVar[bool] = True
 
@@ -316,7 +316,7 @@ def _json(path: Path, kinds: str) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trec(TextFile):
-    """A run or judgements, whose columns are those of its layout; no engine reads it where it is."""
+    """A run or judgements, whose columns are those of its layout; it is loaded before an engine reads it."""
 
     layout: trec.Layout
 
@@ -354,7 +354,7 @@ SPECIAL = (
 
 
 def delimited_or_trec(path: Path, header: str | None) -> File:
-    """A text file whose suffix says that it is a table: TREC text by its content, unless `header` says what it is."""
+    """A text file with the suffix of a table: TREC text if its content is, unless `header` says otherwise."""
     if header is None and (layout := trec.layout_of_table(trec.first_lines(path))):
         return Trec.opened(path, layout)
     return Csv.opened(path, header)
@@ -368,12 +368,12 @@ FORMATS: dict[str, Callable[[Path, str | None], File]] = {
 
 
 def has_header(path: Path) -> bool:
-    """True if a file says once which columns it has: JSON says it in each row."""
+    """True if a file states its columns once; JSON states them in each row."""
     return _opener(path) != JsonLines.opened and path.suffix.lower() != logs.ARCHIVE
 
 
 def opened(paths: Sequence[Path], header: str | None, top: Path) -> list[File]:
-    """Files in the order of their names, without the pieces of a table that hold no row."""
+    """Files in the order of their names, without the pieces of a table that have no row."""
     return [_in_folders(path, header, top) for path in _with_rows(paths, header)]
 
 
@@ -430,7 +430,7 @@ def _by_content(path: Path, header: str | None) -> File:
 
 
 def partitions(path: Path, top: Path | None = None) -> dict[str, str | None]:
-    """The columns that the folders right above a file are, outermost first; None is an empty value.
+    """The columns encoded in the folders right above a file, outermost first; None is an empty value.
 
     top: the folder that was named; neither it nor those above it are columns.
 
@@ -454,7 +454,7 @@ def _folders(path: Path, top: Path | None = None) -> list[str]:
 
 
 def table(path: Path) -> Path:
-    """What a file is a piece of: without the folders that are columns; of a piece that an engine wrote its folder.
+    """The table that a file is a piece of: its path without the folders that are columns, or an engine's output folder.
 
     >>> table(Path("bm25/day=1/part-00000-1f.parquet")), table(Path("runs/lang=de/bm25.run"))
     (PosixPath('bm25'), PosixPath('runs/bm25.run'))

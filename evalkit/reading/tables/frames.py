@@ -31,8 +31,8 @@ NAME, BATCHES = "data frame", "record batches"
 class Frame(Part):
     """A data frame as an Arrow table.
 
-    halves: columns that were float16, held as float32: DuckDB has no float16. mixed: columns of texts and numbers, held
-    as text.
+    halves: columns that were float16 and are kept as float32, because DuckDB has no float16. mixed: columns of texts
+    and numbers, kept as text.
     """
 
     table: Any
@@ -70,9 +70,9 @@ class Frame(Part):
 
 
 def part_of(data: Any) -> Part:
-    """The frame, columns or arrays, or in a file the batches of an iterator or an Arrow reader.
+    """The part of a frame, columns or arrays; of an iterator of batches or an Arrow reader, in a file.
 
-    Raises InputError for anything else, for columns that differ in length, and for one that has not one value per row.
+    Raises InputError for anything else, for columns of different lengths, and for one that has not one value per row.
     """
     if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
         return _batches(data)
@@ -119,7 +119,7 @@ class _Folder:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Batches(Parquet):
-    """Record batches in a Parquet file of ours."""
+    """Record batches in a temporary Parquet file."""
 
     folder: _Folder
     unnamed: ClassVar[bool] = True
@@ -205,7 +205,7 @@ PREFIX = {"y_true": "y_", "score": "p_"}  # of the columns of several labels or 
 
 
 def is_column(values: Any) -> bool:
-    """True if this is one value per row: neither a path, a part of several tables nor a table.
+    """True if this is one value per row: not a path, a part of several tables, or a table.
 
     >>> is_column([0.2, 0.4]), is_column("a.csv"), is_column(["a.csv", "b.csv"])
     (True, False, True)
@@ -216,7 +216,7 @@ def is_column(values: Any) -> bool:
 
 
 def canonical(label: str) -> str:
-    """A label as one text however it was written: 1.0 and 1, TRUE and true.
+    """A label as one text, however it was written: 1.0 and 1, TRUE and true.
 
     >>> canonical("1.0"), canonical("TRUE"), canonical("spam"), canonical("-1")
     ('1', 'true', 'spam', '-1')
@@ -304,9 +304,9 @@ def _refuse_other_order(columns: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes as scikit-learn orders them, or the labels of which a row may have several; none without a matrix.
+    """The classes as scikit-learn orders them, or the labels of a multi-label table; empty without a matrix.
 
-    positive: the class of which a matrix of two has the score, None for the second. labels: True for labels.
+    positive: the class whose score a matrix of two classes is reduced to, None for the second. labels: True for labels.
     """
 
     names: Sequence[str]
@@ -315,7 +315,7 @@ class Classes:
 
     @classmethod
     def of(cls, arrays: Arrays) -> "Classes":
-        """Those of the labels."""
+        """The classes of the labels."""
         role, label = next(iter(arrays.shared.items()))
         if np.ndim(label) == 2:
             return cls(_heads(label) or [str(i) for i in range(np.shape(label)[1])], None, labels=True)
@@ -326,7 +326,7 @@ class Classes:
         return cls([str(name) for name in names], arrays.positive, labels=False)
 
     def columns(self, role: str, values: Any) -> dict[str, Any]:
-        """The values as columns: their own, or for a matrix one per class; of two classes the positive's alone."""
+        """The values as columns: themselves, or for a matrix one per class; for two classes the positive one alone."""
         if np.ndim(values) != 2:
             return {role: values}
         matrix, heads = _array(values), _heads(values) or self.names

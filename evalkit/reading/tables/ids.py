@@ -34,7 +34,7 @@ def pair(group: Ints, groups: int, number: Keys) -> Keys:
 
 @dataclass(frozen=True, eq=False)
 class Sorted:
-    """The order of rows by a key, ascending: `order` names the rows, `same` says which of them equal the one before."""
+    """The order of rows by a key, ascending: `order` has the rows, `same` is True for those equal to the one before."""
 
     key: Keys
     order: Ints
@@ -42,7 +42,7 @@ class Sorted:
 
     @classmethod
     def of(cls, key: Keys) -> "Sorted":
-        """The order of the keys' rows; rows with one key stay in any order.
+        """The order of the keys' rows; rows with equal keys are in any order.
 
         >>> found = Sorted.of(np.array([7, 5, 7], np.uint64))
         >>> found.order.tolist(), found.same.tolist()
@@ -57,7 +57,7 @@ class Sorted:
         return cls(key, order, same)
 
     def find(self, wanted: Keys) -> tuple[Ints, Ints]:
-        """The numbers of the wanted keys that a row has, and such a row of each.
+        """The indices of the wanted keys that exist, and a row with each.
 
         >>> Sorted.of(np.array([7, 5], np.uint64)).find(np.array([5, 6, 7], np.uint64))
         (array([0, 2]), array([1, 0]))
@@ -71,10 +71,10 @@ class Sorted:
 
 
 def numbered(key: Keys) -> tuple[Ints, Bools]:
-    """The rows in the order of the leading bits of their keys, and which agree in them with the row before.
+    """The rows in the order of the leading bits of their keys, and a mask: equal in them to the row before.
 
-    One plain sort of keys whose last bits give way to the row's number is several times faster than a sort that moves
-    row numbers beside the keys. The keys are overwritten.
+    One plain sort of keys whose last bits are replaced by the row's number is several times faster than a sort that
+    moves row numbers along with the keys. The keys are overwritten.
 
     >>> order, same = numbered(np.array([2**63, 4, 2**63 + 1], np.uint64))
     >>> order.tolist(), same.tolist()
@@ -96,12 +96,12 @@ def numbered(key: Keys) -> tuple[Ints, Bools]:
 
 
 def blocks(rows: int) -> list[slice]:
-    """So many rows in slices that stay in the cache."""
+    """Slices of the rows that fit into the cache."""
     return [slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK)]
 
 
 def runs(same: Bools) -> Bools:
-    """Which rows equal the row before or after them, from which ones equal the one before."""
+    """A mask of the rows equal to a neighbour, from the mask of those equal to the row before."""
     return same | np.concatenate([same[1:], [False]])
 
 
@@ -115,7 +115,7 @@ LEADING = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # the first
 def hashed(text: Any) -> Keys:
     """A 64-bit number for each text of an Arrow array without nulls: equal texts have equal numbers.
 
-    Eight bytes at a time, block by block, so that what is under way stays in the cache.
+    It takes eight bytes at a time, block by block, so that intermediate results stay in the cache.
 
     >>> import pyarrow as pa
     >>> a, b, c = hashed(pa.array(["doc12345678", "doc1", "doc12345678"]))
@@ -176,7 +176,7 @@ def sorted_codes(*groups: Blocks) -> tuple[np.ndarray, list[Ints]]:
 
 
 def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
-    """As `sorted_codes` of one group, whose blocks may also be one name for a number of rows.
+    """As `sorted_codes` for one group; a block may also be one name for a number of rows.
 
     >>> names, code = named([("b", 2), ("a", 1)])
     >>> names.tolist(), code.tolist()
@@ -192,7 +192,7 @@ def named(blocks: Sequence[tuple[str, int] | Any]) -> tuple[np.ndarray, Ints]:
 
 
 def joined(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The blocks end to end; one alone is not copied."""
+    """The blocks in sequence; a single one is not copied."""
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 

@@ -51,9 +51,9 @@ class Source:
 class Part(ABC):
     """One file, frame or table before it is read.
 
-    path: of a file where it lies, of a table what a system is called after. folders: the columns that a file's folders
-    are, and their value in every row. layout: what the lines of TREC text are; None if the columns have names. only: a
-    column, and the texts in it of the rows that are read, "" for an empty cell; None: all rows.
+    path: the path of a file, or for a table the path after which a system is called. folders: the columns encoded in a
+    file's folders, with their value in every row. layout: the layout of TREC text; None if the columns have names.
+    only: a column, and the texts in it of the rows that are read, "" for an empty cell; None: all rows.
     """
 
     name: str
@@ -75,27 +75,27 @@ class Part(ABC):
 
     @property
     def counted(self) -> int | None:
-        """The number of rows, where it is known without reading them."""
+        """The number of rows, if it is known without reading them, else None."""
         return None
 
     @property
     def rows(self) -> int:
-        """The number of rows; of text files about, by the length of their first lines."""
+        """The number of rows; for text files an estimate from the length of their first lines."""
         return self.counted or 0
 
     @property
     def most_rows(self) -> float:
-        """No part has more rows than this."""
+        """An upper bound on the number of rows."""
         return self.rows
 
     @property
     def stored(self) -> Mapping[str, str]:
-        """The type of each column that the part itself states, by Arrow's name; nothing for text files."""
+        """The type of each column that the part states, by Arrow's name; empty for text files."""
         return {}
 
     @property
     def directions(self) -> Mapping[str, str]:
-        """Which values of a metric are better, "high", "low" or "neither", where the part itself states it."""
+        """Which values of a metric are better, "high", "low" or "neither", if the part states it."""
         return {}
 
     @property
@@ -104,7 +104,7 @@ class Part(ABC):
         return None
 
     def fingerprint(self, rows: int) -> Source:
-        """The part's name, rows and file; raises InputError if the file changed since reading began."""
+        """The part's name, rows and file. Raises InputError if the file has changed since reading began."""
         return Source(self.name, rows)
 
     # Reading
@@ -127,9 +127,9 @@ class Part(ABC):
     def select(
         self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
     ) -> "Selection":
-        """The SQL for the columns by role; what it reads beside a file is called `frame` in it.
+        """The SQL for the columns by role; a table that it needs is called `frame` in it.
 
-        A part that the dialect's engine cannot read where it is, is loaded and handed to it as a frame.
+        A part that the dialect's engine cannot read directly is loaded and passed as a frame.
         """
         columns = dict.fromkeys([*text.values(), *numbers.values(), *([self.only[0]] if self.only else [])])
         wanted = [name for name in columns if name not in self.folders]
@@ -152,7 +152,7 @@ class Part(ABC):
         return Selection(self, query, source, types, text, numbers, frames)
 
     def explain(self, selection: "Selection") -> None:
-        """Raise InputError for the first text of a failed selection that is no number."""
+        """Raise InputError for the first text that is not a number, after a selection failed."""
         for column in selection.numbers.values():
             value = DUCKDB.of_number(column, selection.types[column])
             wrong = f"{value} IS NOT NULL AND TRY_CAST({value} AS DOUBLE) IS NULL"
@@ -160,7 +160,7 @@ class Part(ABC):
                 raise InputError(f"{self.name}: {column} must be a number, got {row[1][:80]!r} (row {row[0]})")
 
     def check(self, selection: "Selection") -> None:  # noqa: B027 - most formats hold nothing that they must not
-        """Raise InputError for what a selection that ran must not hold."""
+        """Raise InputError for invalid content that a selection does not notice."""
 
     def _read(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
         chosen = self.select(text, numbers)
@@ -183,7 +183,7 @@ class Part(ABC):
     # Messages
 
     def place(self, row: int) -> str:
-        """The part and a row of it, from 1, as an error names them; row 0 is one without a number."""
+        """The part and a row of it, from 1, for errors; row 0 has no number."""
         return f"{self.name}, row {row}" if row else self.name
 
     def no_rows(self) -> InputError:
@@ -208,7 +208,7 @@ def _check_names(names: Collection[str], where: str) -> None:
 
 
 def names(parts: Sequence[Part]) -> str:
-    """The input in an error: its first parts."""
+    """The input for errors: its first parts."""
     return ", ".join(dict.fromkeys(part.name for part in parts[:3]))
 
 
@@ -227,9 +227,9 @@ class File(Part):
 
 @dataclass(frozen=True)
 class Selection:
-    """The SQL that gives columns of a part by role, and the frames that it names.
+    """The SQL of columns of a part by role, and the frames that it uses.
 
-    source: its FROM clause; empty if the part was loaded first, which has refused what is wrong.
+    source: its FROM clause; empty if the part was loaded first, which has rejected invalid values.
     """
 
     part: Part
@@ -241,14 +241,14 @@ class Selection:
     frames: Frames
 
     def first(self, value: str, wrong: str) -> tuple[int, str] | None:
-        """Row, from 1, and value of the first row of the part itself where the condition on its columns holds."""
+        """Row, from 1, and value of the first row of the part that meets the condition on its columns."""
         rows = f"SELECT row_number() OVER () AS n, {value} AS value, {wrong} AS wrong FROM {self.source}"
         query = f"SELECT n, value FROM ({rows}) WHERE wrong ORDER BY n LIMIT 1"
         table = duck.sql(query, self.part.name, **self.frames)
         return (table["n"][0].as_py(), table["value"][0].as_py()) if len(table) else None
 
     def where(self, condition: str, cells: str, most: int) -> list[dict[str, Any]]:
-        """Number n, from 1, and cells of the first rows where the condition on the roles holds, by DuckDB."""
+        """Number n, from 1, and cells of the first rows that meet the condition on the roles, by DuckDB."""
         rows = f"SELECT row_number() OVER () AS n, * FROM ({self.query})"
         query = f"SELECT n, {cells} FROM ({rows}) WHERE {condition} ORDER BY n LIMIT {most}"
         return duck.sql(query, self.part.name, **self.frames).to_pylist()
@@ -256,7 +256,7 @@ class Selection:
 
 @contextmanager
 def explained(selection: Selection) -> Iterator[None]:
-    """Around work that runs the selection: an error becomes the one that names the wrong value and its row."""
+    """A context that runs the selection: an error becomes the one that names the invalid value and its row."""
     try:
         yield
     except InputError:
@@ -268,18 +268,18 @@ def explained(selection: Selection) -> Iterator[None]:
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """Size and time of the last change: what tells whether a file is the same still."""
+    """Size and time of the last change, which show whether a file has changed."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 
 
 def changed_file(name: str) -> InputError:
-    """The error for a file that is not the one that was read first."""
+    """The error for a file that has changed since it was first read."""
     return InputError(f"{name}: the file changed while it was read; run again when it is complete")
 
 
 def at(row: int) -> str:
-    """The end of an error that names a row; nothing for row 0, one without a number."""
+    """The end of an error that names a row; "" for row 0, which has no number."""
     return f" (row {row})" if row else ""
 
 

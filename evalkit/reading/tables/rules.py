@@ -25,7 +25,7 @@ class Rule:
     """A rule for the values of a column. text: the part of the error after "must". breaks: numbers -> True if invalid.
 
     sql: the SQL condition of an invalid value {x}; {finite} is the test that it is finite, {bytes} its length.
-    optional: True if a cell may be empty. hint: what to do, at the end of the error.
+    optional: True if a cell may be empty. hint: the advice at the end of the error.
     """
 
     text: str
@@ -35,23 +35,23 @@ class Rule:
     optional: bool = False
 
     def wrong(self, role: str, dialect: Dialect) -> str:
-        """The condition, SQL, that a value of a role breaks it."""
+        """The SQL condition that a value of a role is invalid."""
         return self.sql.format(x=dialect.quote(role), finite=dialect.finite(role), bytes=dialect.bytes(role))
 
     def error(self, part: Part, column: str, got: Any, row: int) -> InputError:
-        """The error for one value of a column; None is an empty one, and row 0 one without a number."""
+        """The error for one value of a column. None is an empty cell, and row 0 has no number."""
         value = "nothing" if got is None else shortened(got) if isinstance(got, str) else f"{got:g}"
         hint = f"; {self.hint}" if self.hint else ""
         return InputError(f"{part.name}: {column} must {self.text}, got {value}{at(row)}{hint}")
 
     def of(self, locate: Callable[[int], tuple[Part, int]], column: str, row: int, got: str) -> InputError:
-        """The error for a row of all parts, which `locate` finds in its own."""
+        """The error for a row of all parts, which `locate` finds in its own part."""
         part, number = locate(row)
         return self.error(part, column, got, number)
 
 
 def shortened(text: str) -> str:
-    """A text as an error shows it: its beginning."""
+    """The beginning of a text, for an error."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
@@ -97,10 +97,10 @@ WEIGHTS: Rules = (FINITE, NOT_NEGATIVE, NO_HUGE_WEIGHT, NO_TINY_WEIGHT)
 
 @dataclass(frozen=True)
 class Role:
-    """What a column is for: its name among `columns`, the rules of its values, in order, and what has to be there.
+    """The use of a column: its name among `columns`, the rules of its values, in order, and whether it is required.
 
-    own: each system has its own column of it, in wide tables `<name>_<system>`. required: refused where it lacks.
-    plain: makes several texts that mean the same one text.
+    own: each system has its own column, in wide tables `<name>_<system>`. required: an error if it is missing. plain:
+    maps texts with the same meaning to one text.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a part, and the rules of its values: texts that may be empty have none. plain: as of a role."""
+    """A column of a part, and the rules of its values; texts that may be empty have no rules. plain: as in a role."""
 
     column: str
     rules: Rules = TEXT
@@ -159,7 +159,7 @@ def split(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def doubles(values: Any) -> tuple[Floats, Bools]:
-    """An Arrow array of doubles as numpy, NaN if it is empty, and where that is."""
+    """An Arrow array of doubles as numpy, with NaN for empty cells, and a mask of these."""
     if not values.null_count:
         return np.asarray(values), np.broadcast_to(np.False_, len(values))
     return values.to_numpy(zero_copy_only=False), _empty(values)
@@ -188,7 +188,7 @@ def of(part: Part, column: str) -> Precision:
 
 
 def widest(several: Iterable[Precision]) -> Precision:
-    """The precision that holds the values of all: what pandas gives columns that are laid end to end.
+    """The type that holds the values of all, as pandas stores such columns when it concatenates them.
 
     >>> widest([HALF, SINGLE])
     dtype('float32')
@@ -197,7 +197,7 @@ def widest(several: Iterable[Precision]) -> Precision:
 
 
 def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Precision:
-    """The widest precision of the columns that play a role in the parts; a part without one does not count."""
+    """The widest type of the columns of a role in the parts; a part without such a column is ignored."""
     columns = (
         (part, roles_of.match(part.columns, [role], here, part.name).resolved().get(role))
         for part in parts
@@ -207,7 +207,7 @@ def of_role(parts: Iterable[Part], role: str, chosen: Mapping[str, str]) -> Prec
 
 
 def rounded(threshold: float, to: Precision) -> float:
-    """The threshold as a column of this precision holds it: score >= threshold is then what numpy finds in the column.
+    """The threshold in this precision, so that score >= threshold gives what numpy finds in the column.
 
     >>> rounded(0.7, SINGLE), rounded(0.7, DOUBLE)
     (0.699999988079071, 0.7)

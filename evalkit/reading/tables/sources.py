@@ -33,9 +33,9 @@ TABLE_FORMATS = {
 
 
 def find(path: str | Path) -> Path:
-    """The path itself, looked for in the working directory, then in the checkout or package that holds evalkit.
+    """The path, looked up in the working directory, then in the checkout or package that contains evalkit.
 
-    Raises InputError when it is in neither place.
+    Raises InputError if it is in neither.
     """
     wanted = Path(path).expanduser()
     roots = [Path()] if wanted.is_absolute() else [Path.cwd(), system.bundled_root()]
@@ -46,9 +46,9 @@ def find(path: str | Path) -> Path:
 
 
 class Located(NamedTuple):
-    """The files of a path, a folder or a glob pattern, in the order of their names, and the folder that it names.
+    """The files of a path, a folder or a glob pattern, in the order of their names, and the named folder.
 
-    Only folders below that one become columns: a path to a file in run=3/ means the file, without a column `run`.
+    Only folders below it become columns: a path to a file in run=3/ means the file, without a column `run`.
     """
 
     files: list[Path]
@@ -56,7 +56,7 @@ class Located(NamedTuple):
 
 
 def located(path: str | Path) -> Located:
-    """Look for what a path, a folder or a glob pattern names; raises InputError if that is nothing."""
+    """Look up a path, a folder or a glob pattern. Raises InputError if there is no such file."""
     text = str(path)
     if not text.strip():
         raise InputError(f"a path must name a file, a folder or a pattern, got {text!r}")
@@ -166,9 +166,9 @@ def _items(data: Any) -> list[Any]:
 
 
 def headers(data: Any, header: str | None = None) -> list[Part]:
-    """The parts of an input whose columns are known without reading rows; an empty list if that is not so.
+    """The parts of an input whose columns are known without reading rows; [] for other inputs.
 
-    It is not so for JSON Lines, for anything but files, and for more than `MANY` files.
+    Other inputs are JSON Lines, anything but files, and more than `MANY` files.
     """
     items = [] if data is None else _items(data)
     if not all(map(_is_path, items)):

@@ -28,7 +28,7 @@ NO_JAVA = "Java 17 or newer must be installed where Spark runs on this machine"
 
 
 def is_frame(data: Any) -> bool:
-    """True if this is a Spark data frame; asked before the Arrow interface, which Spark's have too and pulls all."""
+    """True if this is a Spark data frame. Checked before the Arrow interface, by which Spark would send all rows."""
     return any(str(base.__module__).startswith("pyspark.sql.") for base in type(data).__mro__)
 
 
@@ -36,7 +36,7 @@ def is_frame(data: Any) -> bool:
 class SparkTable(Part):
     """A Spark data frame that is not read yet, and the type of each of its columns, such as string or decimal(10,2).
 
-    Its rows are collected where there are no more than `most`, else only Spark's own engine reads them.
+    Its rows are collected if there are at most `most`, otherwise only Spark's own engine reads them.
     """
 
     frame: Any
@@ -46,7 +46,7 @@ class SparkTable(Part):
 
     @cached_property
     def counted(self) -> int:  # type: ignore[override]
-        """The number of rows; raises InputError if there is none."""
+        """The number of rows. Raises InputError if there is none."""
         with asked(self.name):
             rows = self.frame.count()
         if not rows:
@@ -59,9 +59,9 @@ class SparkTable(Part):
 
     @cached_property
     def whole(self) -> Any:
-        """All columns and rows as an Arrow table, collected once: a second time they might come in another order.
+        """All columns and rows as an Arrow table, collected once, because a second time their order might differ.
 
-        Raises InputError if they are more than `most`.
+        Raises InputError if there are more than `most`.
         """
         if self.rows > self.most:
             raise columns.refused(self.name, "not_collected", rows=self.counted, most=self.most)
@@ -76,12 +76,12 @@ class SparkTable(Part):
         return self.frame.sparkSession if self.rows > self.most else None
 
     def explain(self, selection: Selection) -> None:
-        """Spark's own error has named the value."""
+        """Do nothing: Spark's own error has named the value."""
 
     def select(
         self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
     ) -> Selection:
-        """Of its rows, collected, for another engine than Spark's own."""
+        """A selection from its collected rows, for another engine than Spark's own."""
         if dialect is self.dialect:
             return super().select(text, numbers, dialect, frame)
         whole = Frame(name=self.name, columns=self.columns, table=self.whole, only=self.only)
@@ -95,7 +95,7 @@ class SparkTable(Part):
 
 
 def part_of(data: Any, most: int = USUAL.reading.collected) -> SparkTable | None:
-    """The table that is meant by "spark:catalog.table" or by a Spark data frame, None for anything else."""
+    """The table of "spark:catalog.table" or of a Spark data frame, None for anything else."""
     if is_frame(data):
         return table(data, most)
     if isinstance(data, str) and data.startswith(PREFIX):
@@ -115,7 +115,7 @@ def _named(name: str) -> Any:
 
 
 def table(frame: Any, most: int, name: str = "Spark data frame", path: Path = Path("system")) -> SparkTable:
-    """The part of a Spark data frame: its name in messages, and the path that a system is called after."""
+    """The part of a Spark data frame: its name in messages, and the path after which a system is called."""
     with asked(name):
         fields = frame.schema.fields
     names = tuple(column.name for column in fields)
@@ -166,7 +166,7 @@ def _no_messages() -> Iterator[None]:
 
 @contextmanager
 def asked(where: str) -> Iterator[None]:
-    """Around work in Spark: its errors become one line that begins with `where`; its warnings are not shown."""
+    """A context for work in Spark: errors become one line that begins with `where`; warnings are hidden."""
     from pyspark.errors import PySparkException
 
     log = logging.getLogger("SQLQueryContextLogger")  # it would print each error a second time, as JSON
@@ -187,14 +187,14 @@ def asked(where: str) -> Iterator[None]:
 
 
 def refused(message: str, where: str) -> InputError:
-    """The error for one of Spark's messages: our own words in it, else its first useful line."""
+    """The error for a message of Spark: evalkit's own text in it, else its first useful line."""
     if own := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
         return InputError(own[1])
     return InputError(f"{where}: {tidy(message)}")
 
 
 def tidy(message: str) -> str:
-    """Spark's many lines as one: what is wrong, without codes, hints, plans and stacks.
+    """Spark's message in one line: what is wrong, without codes, hints, plans and stacks.
 
     >>> tidy("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
     'Path does not exist: file:/x.'

@@ -32,7 +32,7 @@ class Coded:
 
     @classmethod
     def of(cls, distinct: Sequence[str], place: Ints) -> "Coded":
-        """The texts at these places among others, of which several may be the same text.
+        """The texts with these indices into others, several of which may be equal.
 
         >>> Coded.of(["b", "a", "b"], np.array([0, 2, 1])).texts.tolist()
         ['b', 'b', 'a']
@@ -50,7 +50,7 @@ class Coded:
         return len(self.code)
 
     def take(self, rows: Bools | Ints | slice) -> "Coded":
-        """The rows, with the names that they have."""
+        """The rows, with only the names that they have."""
         code = self.code[rows]
         there = np.bincount(code, minlength=len(self.names)) > 0
         if there.all():
@@ -59,28 +59,28 @@ class Coded:
         return Coded(names, (np.cumsum(there) - 1)[code])
 
     def first(self, *names: str) -> int:
-        """The first row that holds one of the names."""
+        """The first row with one of the names."""
         return int(np.flatnonzero(np.isin(self.code, [self.names.index(name) for name in names]))[0])
 
     def other_than(self, classes: Collection[str]) -> tuple[int, str] | None:
-        """Row and text of the first that is none of these classes; None if all are."""
+        """Row and text of the first text that is none of these classes; None if there is none."""
         others = [name for name in self.names if name not in classes]
         return (row := self.first(*others), self.names[self.code[row]]) if others else None
 
     def among(self, classes: Sequence[str]) -> Ints:
-        """Each row's number among the classes."""
+        """The number of each row's text among the classes."""
         return np.array([classes.index(name) for name in self.names], dtype=np.int64)[self.code]
 
 
 def joined(columns: Sequence[Coded]) -> Coded:
-    """The texts of several columns end to end."""
+    """The texts of several columns in sequence."""
     before = np.cumsum([0, *(len(column.names) for column in columns)])
     codes = [column.code + start for column, start in zip(columns, before.tolist(), strict=False)]
     return Coded.of([name for column in columns for name in column.names], np.concatenate(codes))
 
 
 def repeated(column: Any) -> Ints:
-    """The rows of an Arrow column of text whose text another row has too, in order.
+    """The rows of an Arrow text column whose text occurs more than once, in order.
 
     >>> import pyarrow as pa
     >>> repeated(pa.chunked_array([["a", "b"], ["c", "a"]])).tolist()
@@ -105,9 +105,9 @@ def whole(column: Any) -> Any:
 
 
 def indexed(column: Any) -> tuple[Ints, Any]:
-    """Whole numbers that are equal where texts are, and the distinct texts that some row has.
+    """Codes that are equal if the texts are, and the distinct texts that occur.
 
-    column: texts of Arrow or numpy, or a list of arrays of Arrow laid end to end. An empty text is one, too.
+    column: text of Arrow or numpy, or a list of Arrow arrays in sequence. An empty text counts as a text.
     """
     import pyarrow as pa
 
@@ -127,7 +127,7 @@ def indexed(column: Any) -> tuple[Ints, Any]:
 
 
 def ordered(column: Any) -> tuple[Ints, Any]:
-    """The place of each text among the sorted distinct ones, and these. column: as of `indexed`."""
+    """The index of each text among the sorted distinct ones, and these. column: as in `indexed`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -139,7 +139,7 @@ def ordered(column: Any) -> tuple[Ints, Any]:
 
 
 def places_of(column: Any, texts: Sequence[str]) -> Ints:
-    """The number of each text in a list that holds them all."""
+    """The index of each text in a list that contains them all."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -154,12 +154,12 @@ class Ids:
 
     @classmethod
     def of(cls, texts: Any) -> "Ids":
-        """Of a column of Arrow, or of objects."""
+        """The ids of a column of Arrow, or of objects."""
         return cls(whole(texts))
 
     @cached_property
     def code(self) -> Ints:
-        """The place of each id among the sorted distinct ones; where all differ, the number of its row."""
+        """The index of each id among the sorted distinct ones; if all differ, the number of its row."""
         return ordered(self.texts)[0] if len(repeated(self.texts)) else np.arange(len(self))
 
     def __len__(self) -> int:
@@ -175,7 +175,7 @@ class Ids:
 
 
 def coded(column: Any, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
-    """A column of text as numbers into its distinct texts; as of `Table.coded`."""
+    """A text column as indices into its distinct texts; as in `Table.coded`."""
     code, texts = indexed(column)
     return Coded.of([empty if text is None else plain(text) for text in texts.to_pylist()], code)
 
@@ -197,7 +197,7 @@ Column = TypeVar("Column")
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A part that was read: its columns by role, Arrow arrays of text and numpy arrays of doubles."""
+    """A part after reading: its columns by role, Arrow arrays of text and numpy arrays of doubles."""
 
     part: Part
     fields: Fields
@@ -206,13 +206,13 @@ class Block:
 
     @property
     def source(self) -> Source:
-        """The part's fingerprint; raises InputError if the file changed while it was read."""
+        """The part's fingerprint. Raises InputError if the file changed during reading."""
         return self.part.fingerprint(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The rows of several parts, end to end."""
+    """The rows of several parts, in sequence."""
 
     blocks: Sequence[Block]
 
@@ -225,16 +225,16 @@ class Table:
         return tuple(block.source for block in self.blocks)
 
     def locate(self, row: int) -> tuple[Part, int]:
-        """The part that a row, from 0, came from, and its number there, from 1."""
+        """The part of a row (from 0) and its number there, from 1."""
         return located(((block.part, block.rows) for block in self.blocks), row)
 
     def place(self, row: int) -> str:
-        """The part and row as an error names them."""
+        """The part and row, for errors."""
         part, number = self.locate(row)
         return part.place(number)
 
     def released(self, role: str, read: Callable[["Table", str], Column]) -> Column:
-        """A column, which the table holds no longer. read: what makes it of the table and the role."""
+        """A column, which the table then no longer holds. read: makes it from the table and the role."""
         column = read(self, role)
         for block in self.blocks:
             del block.columns[role]
@@ -246,28 +246,31 @@ class Table:
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
     def chunks(self, role: str) -> list[Any]:
-        """A column of text as Arrow arrays laid end to end."""
+        """A text column as a list of Arrow arrays."""
         columns = [block.columns[role] for block in self.blocks]
         return [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
 
     def column(self, role: str) -> Any:
-        """A column of text as Arrow has it, in chunks."""
+        """A text column as a chunked Arrow array."""
         import pyarrow as pa
 
         return pa.chunked_array([chunk.cast(pa.string()) for chunk in self.chunks(role)], pa.string())
 
     def texts(self, role: str) -> np.ndarray:
-        """A column of text as objects, None if it is empty; equal texts are one object."""
+        """A text column as objects, None if a cell is empty; equal texts are one object."""
         code, texts = indexed(self.chunks(role))
         return np.array(texts.to_pylist(), dtype=object)[code]
 
     def coded(self, role: str, plain: Callable[[str], str] = str, empty: str = "") -> Coded:
-        """A column of text as numbers into its distinct texts. plain: of each; empty: what an empty cell says."""
+        """A text column as indices into its distinct texts.
+
+        plain: applied to each; empty: the text of an empty cell.
+        """
         return coded(self.chunks(role), plain, empty)
 
 
 def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, int]:
-    """The part that a row of parts laid end to end came from, and its number there, from 1."""
+    """The part of a row of parts in sequence, and its number there, from 1."""
     for part, rows in stretches:
         if row < rows:
             return part, row + 1
@@ -276,12 +279,12 @@ def located(stretches: Iterable[tuple[Named, int]], row: int) -> tuple[Named, in
 
 
 def read(parts: Sequence[Part], fields: Sequence[Fields]) -> Table:
-    """Every part by its columns; raises InputError as `block`."""
+    """The columns of each part. Raises InputError as `block` does."""
     return Table([block(part, own) for part, own in zip(parts, fields, strict=True)])
 
 
 def too_many(parts: Sequence[Part], what: str, most: int) -> InputError:
-    """The error for an input of which one row per unit is held, and that has more of them."""
+    """The error for an input with more units than can be held in memory."""
     return refused(names(parts), "not_held", most=most, what=what)
 
 
@@ -300,7 +303,7 @@ def _lacks(part: Part, column: Field, other: Part) -> str:
 
 
 def block(part: Part, fields: Fields) -> Block:
-    """A part's columns by role, checked; raises InputError if there is no row, or a value breaks a rule."""
+    """A part's columns by role, checked. Raises InputError if there is no row, or a value breaks a rule."""
     columns = part.load(*split(fields))
     rows = len(next(iter(columns.values())))
     if not rows:
@@ -317,9 +320,9 @@ BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 
 @dataclass(frozen=True)
 class Slice:
-    """One group: the column, the value or range that its units share, and which units they are.
+    """One group: the column, the value or range that its units share, and the units.
 
-    member: their mask, or where the rows are not in memory the number of the group. texts: the values in it.
+    member: their mask, or if the rows are not in memory the number of the group. texts: the values in it.
     """
 
     column: str
@@ -329,15 +332,15 @@ class Slice:
 
     @property
     def name(self) -> str:
-        """The slice as the parameter `segment` names it."""
+        """The slice as written for the parameter `segment`."""
         return f"{self.column}={self.label}"
 
 
 def slices(column: str, values: ArrayLike | Coded, most: int = MOST) -> list[Slice]:
-    """The groups of a column of text, in natural order of the value; every unit lies in one of them.
+    """The groups of a text column, in natural order of the value; every unit is in one of them.
 
-    Numbers with more than `most` distinct values fall into quarters; of more texts the most frequent stay, and the
-    rest is one group, so that no unit is left out.
+    Numbers with more than `most` distinct values are grouped by quartile; of more texts the most frequent are kept, and
+    the rest is one group, so that no unit is left out.
 
     >>> [(s.label, int(s.member.sum())) for s in slices("digit", ["2", "10", "2"])]
     [('2', 2), ('10', 1)]
@@ -360,7 +363,7 @@ class Groups:
 
 
 def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
-    """The groups that `slices` makes, from the distinct values in order and how many units have each.
+    """The groups of `slices`, from the distinct values in order and the number of units of each.
 
     >>> groups(np.array(["10", "2"]), np.array([1, 2])).labels
     ['2', '10']
@@ -373,9 +376,9 @@ def groups(names: np.ndarray, rows: Ints, most: int = MOST) -> Groups:
 
 
 def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> list[Slice]:
-    """The slices of columns whose rows are not in memory, by their numbers: those of one column after the other.
+    """The slices of columns whose rows are not in memory, numbered over all columns.
 
-    columns: of each its distinct `values`, and `of` each the number of its group.
+    columns: for each its distinct `values`, and `of`, the number of each one's group.
     """
     slices = list[Slice]()
     for (name, own), column in zip(labels.items(), columns, strict=True):
@@ -386,7 +389,7 @@ def of_groups(labels: Mapping[str, Sequence[str]], columns: Iterable[Any]) -> li
 
 
 def natural(names: np.ndarray) -> Ints:
-    """The order of texts in which the whole numbers that they hold count as numbers, and "<" and ">" as bounds.
+    """The order of texts in which the whole numbers in them count as numbers, and "<" and ">" as bounds.
 
     >>> natural(np.array(["10+", "2-9", "<=2", "week 10", "week 9"])).tolist()
     [2, 1, 0, 4, 3]

@@ -18,7 +18,7 @@ IDS = ("query", "item", "system")
 
 
 class Layout(NamedTuple):
-    """The fields of one kind of line: how many it has, and where and under which name the wanted ones stand."""
+    """The fields of one kind of line: their number, and the index and the name of those that are read."""
 
     title: str
     fields: tuple[str, ...]
@@ -26,7 +26,7 @@ class Layout(NamedTuple):
 
     @property
     def wanted(self) -> list[tuple[int, str]]:
-        """Place and name of the fields that are read: of ranks only those of a run without scores."""
+        """Index and name of the fields that are read; ranks only for a run without scores."""
         return [(i, name) for i, name in enumerate(self.fields) if name and name in (*IDS, self.number)]
 
 
@@ -37,7 +37,7 @@ SECOND = ("0", "Q0")  # what the second field of TREC lines says
 
 
 def layout(first: list[str]) -> Layout | None:
-    """The layout that the fields of a first line have, None if it is neither.
+    """The layout for the fields of a first line, None if it is neither a run nor judgements.
 
     Six or more fields with numbers in the fourth and fifth make a run; four with a number last make judgements.
     """
@@ -47,12 +47,12 @@ def layout(first: list[str]) -> Layout | None:
 
 
 def first_line(path: Path) -> list[str]:
-    """The fields of the first line with content, split at white space; none if 64 KB hold no such line."""
+    """The fields of the first non-empty line, split at white space; empty if the first 64 KB have no such line."""
     return next(iter(first_lines(path)), [])
 
 
 def first_lines(path: Path) -> list[list[str]]:
-    """The fields of the lines with content in the first 64 KB; of a line that is cut off only where it is the first."""
+    """The fields of the non-empty lines in the first 64 KB; a truncated line counts only if it is the first."""
     with unpacked(path) as stream:
         head = stream.read(HEAD).removeprefix(_BOM)
     lines = [parts for _, parts in _split(head.split(b"\n"))]
@@ -60,12 +60,12 @@ def first_lines(path: Path) -> list[list[str]]:
 
 
 def layout_of(lines: list[list[str]]) -> Layout | None:
-    """The layout of a file whose name says nothing: that of its first line, or a run of MS MARCO."""
+    """The layout of a file whose name does not tell it: that of its first line, or a run of MS MARCO."""
     return layout(lines[0]) or (MARCO if _counts(lines) else None)
 
 
 def layout_of_table(lines: list[list[str]]) -> Layout | None:
-    """The layout of a file whose name says that it is a table, where its lines are as TREC or MS MARCO write them."""
+    """The layout of a file with the suffix of a table, if its lines are those of TREC or MS MARCO."""
     shape = layout_of(lines) if lines else None
     return None if shape in (RUN, QRELS) and lines[0][1] not in SECOND else shape
 
