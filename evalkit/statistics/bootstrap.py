@@ -24,9 +24,9 @@ TINY = 1e-12  # where the acceleration would turn an extreme quantile around, it
 def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: int) -> Floats:
     """Column sums of `resamples` bootstrap samples of the rows: (n, m) in, (resamples, m) out.
 
-    Where rows repeat (hit or miss) the distinct rows are drawn by their multinomial counts, otherwise blocks of row
-    weights, one matrix product per block; no index matrix is kept. The weights are exactly multinomial. The order of
-    the rows changes nothing.
+    If rows repeat (hit or miss), the distinct rows are drawn by multinomial counts, otherwise blocks of row weights are
+    used, one matrix product per block; no index matrix is stored. The weights are exactly multinomial. The order of the
+    rows changes nothing.
 
     >>> resampled_sums([[1, 2], [1, 2]], rng=np.random.default_rng(1), resamples=2)
     array([[2., 4.],
@@ -38,9 +38,9 @@ def resampled_sums(columns: ArrayLike, *, rng: np.random.Generator, resamples: i
 def resampled_each(
     tables: Iterable[ArrayLike], *, rng: Callable[[], np.random.Generator], resamples: int
 ) -> list[Floats]:
-    """The sums of each table as `resampled_sums` gives them with a new `rng()`, which draws the same numbers each time.
+    """The sums of each table as from `resampled_sums` with a new `rng()`, which gives the same numbers each time.
 
-    Tables with as many rows share the weights of their samples, which are drawn once and not kept.
+    Tables with the same number of rows share the weights of their samples, which are drawn once and not stored.
 
     >>> rng = lambda: np.random.default_rng(1)
     >>> first, second = resampled_each([[[1], [2]], [[5], [7]]], rng=rng, resamples=3)
@@ -107,7 +107,7 @@ def bca_shares(value: float, replicates: ArrayLike, effect: ArrayLike, *, z: Arr
 
 
 def bca_p_value(value: float, replicates: ArrayLike, effect: ArrayLike, *, null: float = 0.0) -> float:
-    """The smallest 1 − level at which the BCa interval leaves `null` outside, two-sided.
+    """The smallest 1 − level at which the two-sided BCa interval excludes `null`.
 
     At least 1 / (resamples + 1). NaN if no replicate is defined.
 
@@ -214,9 +214,9 @@ FEW_CELLS = 256  # enough for the largest distance of two rates
 
 
 def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
-    """Tables of `resamples` bootstrap samples of the rows behind `c`, as many rows each, without empty cells.
+    """Tables of `resamples` bootstrap samples of the rows behind `c`, each of the same size, without empty cells.
 
-    Raises ParameterError for weights that are no whole numbers: they do not say how many rows there are.
+    Raises ParameterError for weights that are not whole numbers: they do not say how many rows there are.
     """
     drawn = _draw(np.concatenate([c.positive, c.negative]), rng, resamples)
     k = len(c.threshold)
@@ -226,10 +226,10 @@ def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.res
 def largest_rise(
     c: Counts, sizes: tuple[int, int], sign: float, *, rng: np.random.Generator, share: float, resamples: int
 ) -> float:
-    """The quantile at `share` of the largest amount by which sign (TPR − FPR) of a resample exceeds that of the table.
+    """The quantile at `share` of the largest excess, over all thresholds, of sign (TPR − FPR) in a resample.
 
-    The largest over all thresholds: what KS can have gained by choosing its own. sizes: positives and negatives that
-    each resample draws.
+    The excess is over the table's own TPR − FPR; it is what KS may gain by choosing its threshold. sizes: positives and
+    negatives of each resample.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.arange(200), np.arange(200) % 3 == 0)
@@ -250,9 +250,9 @@ def largest_rise(
 
 
 def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Lower and upper limits of a curve read at fixed places: pointwise, each right for its place alone.
+    """Lower and upper pointwise limits of a curve at fixed places.
 
-    tables: of one bootstrap. curve: a table -> the heights at these places.
+    tables: from one bootstrap. curve: a table -> the heights at these places.
     """
     heights = np.array([curve(table) for table in tables])
     known = ~np.isnan(heights).all(axis=0)
@@ -262,7 +262,7 @@ def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: 
 
 
 def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
-    """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, come and go together."""
+    """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, are drawn together."""
     score, where, of, units = _placed(rows)
     k, drawn = len(score), []
     for _ in range(resamples):
@@ -310,11 +310,11 @@ PARTS = 2_000  # that more units are put into by chance: a sample draws whole pa
 
 
 def redrawn(rows: Rows, choose: Callable[[Counts], float], *, rng: np.random.Generator, samples: int) -> Counts:
-    """The counts on samples of whole units, each at the threshold that `choose` finds in it: arrays, of all samples.
+    """The counts on samples of whole units, each at the threshold that `choose` finds in it: arrays over all samples.
 
-    A sample gives every unit a weight of its own, exponentially distributed (Rubin's Bayesian bootstrap). With the same
-    random numbers the samples of all systems are the same. Where no threshold keeps the rule all is NaN.
-    Rubin 1981, doi:10.1214/aos/1176345338.
+    Each sample gives each unit an exponentially distributed weight (Rubin's Bayesian bootstrap). With the same random
+    numbers, the samples of all systems are the same. If no threshold satisfies the rule, all counts are NaN. Rubin
+    1981, doi:10.1214/aos/1176345338.
 
     >>> from evalkit.metrics import counts, curves
     >>> rows = Rows(np.array([1, 1, 0, 0]), np.array([0.9, 0.6, 0.4, 0.1]))

@@ -25,8 +25,8 @@ def ranged_t(
     """A value with t limits on the logit scale of its range: the log scale for one bound, the plain one for none.
 
     The half width is carried to that scale by the delta method. If the value lies at an end of the range, or if the
-    error is 0, Wilson's limits of freedom + 1 units are used instead. A range with an infinite bound has none: there
-    the interval of a value with error 0 has no width. NaN limits if freedom is 0 or below.
+    error is 0, Wilson's limits of freedom + 1 units are used instead. A range with an infinite bound has no such
+    limits: the interval of a value with error 0 then has no width. NaN limits if freedom is 0 or below.
 
     >>> e = ranged_t(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
     >>> round(e.low, 4), round(e.high, 4)
@@ -161,9 +161,9 @@ def lift(hits: float, picked: float, positives: float, total: float, border: flo
 
 
 def precision_of_picked(hits: float, picked: float, total: float, border: float, *, level: float) -> Estimate:
-    """Precision of the picked rows with Wilson's limits, as of so many binomial rows as have the same variance.
+    """Precision of the picked rows with Wilson's limits, for the number of binomial rows with the same variance.
 
-    border: as in `lift`: what enters and leaves there adds to the variance.
+    border: as in `lift`; the rows that enter and leave there add to the variance.
 
     >>> e = precision_of_picked(40, 50, 1000, 0.5, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -200,8 +200,8 @@ def divided(e: Estimate, by: Estimate) -> Estimate:
 def lift_of_few(hits: float, positives: float, depth: float, border: float, *, n: int, level: float) -> Estimate:
     """Recall among a share of the rows / that share, with Wilson's limits of the recall.
 
-    Their sample size is the number of positives with the same variance, which allows for the fixed number of picked
-    rows: a row that enters pushes another one out.
+    Their sample size is the number of positives with the same variance. It allows for the fixed number of picked rows:
+    a row that enters pushes another one out.
 
     >>> e = lift_of_few(18, 20, 0.5, 0.02, n=1000, level=0.95)
     >>> round(e.value, 3), round(e.low, 3), round(e.high, 3)
@@ -229,10 +229,10 @@ FEW = 50  # below this many of either class the logit interval covers too little
 
 
 def auc_interval(area: float, error: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
-    """The area with a normal interval of DeLong's error on the logit scale, or Newcombe's for small classes.
+    """The area with a normal interval from DeLong's error on the logit scale, or Newcombe's for small classes.
 
-    Newcombe's where a class has fewer than 50 or the area is 0 or 1; the result names the method. NaN if a class is
-    empty.
+    Newcombe's is used if a class has fewer than 50 rows or the area is 0 or 1; the result names the method. NaN if a
+    class is empty.
 
     >>> auc_interval(0.9, 0.02, 200, 800).method, auc_interval(1.0, 0.0, 200, 800).method
     ('logit DeLong', 'Newcombe 5')
@@ -248,8 +248,8 @@ def auc_interval(area: float, error: float, positives: int, negatives: int, *, l
 def auc_newcombe(area: float, positives: int, negatives: int, *, level: float = 0.95) -> Estimate:
     """The area with Newcombe's method 5: every θ with |A − θ| ≤ z σ(θ).
 
-    σ² is Hanley and McNeil's variance at θ itself, with N* = (m + n) / 2 − 1. Never without width, also at A = 1. NaN
-    if a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in Medicine 2006, doi:10.1002/sim.2324.
+    σ² is Hanley and McNeil's variance at θ itself, with N* = (m + n) / 2 − 1. The interval has a width even at A = 1.
+    NaN if a class is empty. Raises InputError unless 0 ≤ A ≤ 1. Statistics in Medicine 2006, doi:10.1002/sim.2324.
 
     >>> e = auc_newcombe(1.0, 10, 10)
     >>> round(e.low, 4), e.high

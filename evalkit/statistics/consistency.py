@@ -18,7 +18,7 @@ from evalkit.metrics.rows import Rows
 
 @dataclass(frozen=True)
 class Perfect:
-    """The expected metric if the scores were perfectly calibrated, and the p-value of the test that they are."""
+    """The expected value of a metric under perfect calibration, and the p-value of a test of perfect calibration."""
 
     expected: float
     p: float
@@ -30,8 +30,8 @@ UNKNOWN = Perfect(float("nan"), float("nan"))  # where rows are not independent,
 def perfect(c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Generator, draws: int) -> Perfect:
     """The mean of a metric over labels drawn from the scores, and the share of draws that reach the data's value.
 
-    Rows must be unweighted. Of more than 1,024 distinct scores, neighbours are pooled by their rank, in the data and in
-    the draws. Unknown if there is no row. Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
+    Rows must be unweighted. With more than 1,024 distinct scores, neighbours are pooled by rank, in the data and in the
+    draws. NaN without rows. Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.calibration import bins_uniform, ece
     >>> from evalkit.metrics.counts import count
@@ -56,10 +56,10 @@ FINE = 4_096  # cells of a consistency band: far more than isotonic regression h
 def band(
     c: Counts, *, rng: np.random.Generator, draws: int, level: float, most: int = FINE
 ) -> tuple[Floats, Floats, Floats]:
-    """Scores, lowest first, and the limits between which isotonic shares lie there if the scores are right: pointwise.
+    """Scores, lowest first, and pointwise limits of the isotonic shares there if the scores are calibrated.
 
-    Labels are drawn from the scores. Rows must count alike. Of more than `most` distinct scores neighbours are pooled,
-    about evenly in rank and, at both ends, in its logarithm. doi:10.1073/pnas.2016191118.
+    Labels are drawn from the scores. Rows must be unweighted. If there are more than `most` distinct scores, neighbours
+    are pooled about evenly by rank and, at both ends, by its logarithm. doi:10.1073/pnas.2016191118.
 
     >>> from evalkit.metrics.counts import count
     >>> c = count([0.2, 0.8], positive=[10, 40], negative=[40, 10])
@@ -75,9 +75,9 @@ def band(
 
 
 def fine(weight: Floats, most: int = FINE) -> Ints:
-    """The cell of each of some sorted scores of these weights: its own, or one of at most so many.
+    """The cell of each of these sorted, weighted scores: its own, or one of at most `most`.
 
-    Cells are about even in rank and, at both ends, in its logarithm, where isotonic regression has its small blocks.
+    Cells are about equal in rank and, at both ends, in its logarithm, where isotonic regression has its small blocks.
 
     >>> fine(np.ones(3)).tolist(), len(np.unique(fine(np.ones(10_000)))) <= FINE
     ([0, 1, 2], True)
@@ -92,7 +92,7 @@ def fine(weight: Floats, most: int = FINE) -> Ints:
 
 
 def by_rank(c: Counts) -> Counts:
-    """The table in at most 1,024 cells of about as many rows: by the scores alone, never by the labels."""
+    """The table pooled into at most 1,024 cells of about equal size, by the scores alone, never by the labels."""
     if len(c.threshold) <= CELLS:
         return c
     part = (CELLS * ((c.tp + c.fp) - (c.positive + c.negative) / 2) / c.total).astype(np.int64)
@@ -112,11 +112,11 @@ GROUPS = 1_024  # of units that get one sign together where they are more
 def band_of_means(
     rows: Rows, table: Means, *, rng: np.random.Generator, draws: int, level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Forecasts, lowest first, and the limits between which isotonic means lie there if forecasts are right: pointwise.
+    """Forecasts, lowest first, and pointwise limits of the isotonic means there if the forecasts are calibrated.
 
     table: the `means` of the rows. Each draw adds to the forecasts their own errors times standard normal numbers, one
-    for each row or for each unit, so that neither equal variances nor a distribution is assumed (wild bootstrap,
-    doi:10.1214/aos/1176350142). Of more than 4,096 distinct forecasts neighbours are pooled.
+    for each row or unit, so that neither equal variances nor a distribution is assumed (wild bootstrap,
+    doi:10.1214/aos/1176350142). If there are more than 4,096 distinct forecasts, neighbours are pooled.
 
     >>> from evalkit.metrics.calibration import means
     >>> rng = np.random.default_rng(1)
@@ -140,9 +140,9 @@ def band_of_means(
 def band_of_independent(
     table: Means, squares: Floats, *, rng: np.random.Generator, draws: int, level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """The same of rows that are independent: sums of errors times normal numbers are normal themselves.
+    """`band_of_means` for independent rows: sums of errors times normal numbers are normal themselves.
 
-    squares: of their errors, times weights, at each forecast.
+    squares: the sum of the squared errors, times weights, at each forecast.
     """
     cell = fine(table.weight)
     cells = int(cell[-1]) + 1

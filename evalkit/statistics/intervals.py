@@ -39,7 +39,7 @@ class Estimate:
 
     @property
     def reach(self) -> Floats:
-        """How far the limits lie below and above the value."""
+        """The distances of the limits below and above the value."""
         return np.array([self.value - self.low, self.high - self.value])
 
     def __str__(self) -> str:
@@ -58,8 +58,8 @@ class Estimate:
 class Comparison:
     """A difference with its interval at level 1 − α, its p-value, the p-value adjusted over its family, and the unit.
 
-    `equivalence` is the interval of the same difference at level 1 − 2α: inside a margin, it is the two one-sided
-    tests (TOST) of equivalence at level α.
+    `equivalence` is the interval of the same difference at level 1 − 2α: if it lies inside a margin, the two one-sided
+    tests (TOST) show equivalence at level α.
     """
 
     difference: Estimate
@@ -102,8 +102,8 @@ def mean_t(values: ArrayLike, *, level: float = 0.95) -> Estimate:
 def ratio_delta(numerator: ArrayLike, denominator: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Σ numerator / Σ denominator with the delta method's interval; one element per unit, t quantile on n − 1.
 
-    With (sums, counts) of `by_unit` it is the mean over rows with an interval robust to clusters. Undefined if the
-    denominators add up to 0, limits NaN below two units. Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
+    With (sums, counts) from `by_unit` it is the mean over rows with a cluster-robust interval. NaN if the denominators
+    add up to 0; limits are NaN below two units. Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
 
     >>> e = ratio_delta([2, 0, 1], [4, 1, 1])
     >>> round(e.value, 6), round(e.low, 4), round(e.high, 4)
@@ -137,7 +137,7 @@ def by_unit(values: ArrayLike, unit: ArrayLike) -> tuple[Floats, Floats]:
 def wilson(successes: float, n: float, *, level: float = 0.95) -> Estimate:
     """Successes / n with Wilson's score interval, which inverts the score test of a proportion.
 
-    NaN if n is 0. Raises InputError unless 0 ≤ successes ≤ n. Wilson, JASA 1927, doi:10.1080/01621459.1927.10502953.
+    NaN where n is 0. Raises InputError unless 0 ≤ successes ≤ n. Wilson, JASA 1927, doi:10.1080/01621459.1927.10502953.
 
     >>> e = wilson(8, 10)
     >>> round(e.low, 5), round(e.high, 5)
@@ -185,8 +185,8 @@ def newcombe(successes_a: float, n_a: float, successes_b: float, n_b: float, *, 
 def tango(first_only: float, second_only: float, n: float, *, level: float = 0.95) -> Estimate:
     """(first_only − second_only) / n, two proportions on the same n units, with Tango's score interval.
 
-    `first_only` counts the units that only the first has right. The interval holds 0 exactly when McNemar's asymptotic
-    test does not reject. NaN if n is 0. Statistics in Medicine 1998,
+    `first_only` is the number of units on which only the first is right. The interval contains 0 exactly when McNemar's
+    asymptotic test does not reject. NaN where n is 0. Statistics in Medicine 1998,
     doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
 
     >>> e = tango(12, 2, 50)
@@ -205,10 +205,10 @@ def tango(first_only: float, second_only: float, n: float, *, level: float = 0.9
 
 
 def mover(a: Estimate, b: Estimate) -> Estimate:
-    """a − b from the limits of two independent values, each of its own rows: the method of variance estimates recovery.
+    """a − b from the limits of two independent values: the method of variance estimates recovery (MOVER).
 
-    Of two Wilson intervals it is Newcombe's interval 10. n is that of both. NaN limits where a value has none.
-    Zou, Donner 2008, doi:10.1002/sim.3095.
+    For two Wilson intervals it is Newcombe's method 10. n is the sum of both. NaN limits if a value has none. Zou,
+    Donner 2008, doi:10.1002/sim.3095.
 
     >>> e = mover(wilson(56, 70), wilson(48, 80))
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -219,7 +219,7 @@ def mover(a: Estimate, b: Estimate) -> Estimate:
 
 
 def recovered(value: float, *reach: Floats) -> tuple[float, float]:
-    """The limits of a sum of independent parts (MOVER). reach: the distance below and above of each part's limits.
+    """The limits of a sum of independent parts (MOVER). reach: the distances of each part's limits below and above.
 
     >>> recovered(1.0, np.array([0.3, 3.0]), np.array([0.4, 4.0]))
     (0.5, 6.0)
@@ -252,7 +252,7 @@ def check_level(level: float) -> None:
 def t_interval(
     value: float, error: float, *, n: int, level: float, method: str, freedom: float | None = None
 ) -> Estimate:
-    """value ± t error, on n − 1 degrees of freedom or those given: infinite for an error that is known.
+    """value ± t error, on n − 1 degrees of freedom or on `freedom`: infinite for a known error.
 
     The limits are NaN if the value or the error is.
 
@@ -267,10 +267,10 @@ def t_interval(
 
 
 def bca_interval(value: float, replicates: ArrayLike, effect: ArrayLike, *, n: int, level: float) -> Estimate:
-    """The bias-corrected and accelerated interval: replicates at the shares that `bca_shares` gives.
+    """The bias-corrected and accelerated interval: the replicates at the shares from `bca_shares`.
 
-    `effect` holds one influence value per unit. NaN limits below two units.
-    Efron, JASA 1987, doi:10.1080/01621459.1987.10478410.
+    `effect` has one influence value per unit. NaN limits below two units. Efron, JASA 1987,
+    doi:10.1080/01621459.1987.10478410.
 
     >>> e = bca_interval(2, [1, 2, 3], [-1, 0, 1], n=9, level=0.5)
     >>> e.low, e.high
@@ -409,8 +409,8 @@ def bounded(
     """A mean of n units within a range, with Wilson's interval of the effective sample size.
 
     The effective sample size is the number of zeros and ones whose share would have the same variance (Korn and
-    Graubard, Survey Methodology 1998). One unit of the largest variance that the mean allows is added, because a few
-    units may be alike by chance. The quantile is that of t on the degrees of freedom of `hall`. The interval has a
+    Graubard, Survey Methodology 1998). One unit with the largest variance that the mean allows is added, because a few
+    units may be equal by chance. The quantile is that of t on the degrees of freedom of `hall`. The interval has a
     width even if all units are equal.
 
     >>> e = bounded(0.8, 0.02, -1.0, n=25, level=0.95)

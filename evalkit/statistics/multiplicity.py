@@ -20,7 +20,7 @@ from evalkit.system import progress
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Holm's adjusted p-values, which control the probability of any false rejection; NaN stays NaN and is not counted.
+    """Holm's adjusted p-values, which control the probability of any false rejection; NaN is not counted and stays.
 
     Scandinavian Journal of Statistics 1979.
 
@@ -31,7 +31,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
-    """Benjamini and Hochberg's adjusted p-values: the expected share of false rejections; NaN stays NaN.
+    """Benjamini and Hochberg's adjusted p-values, which control the expected share of false rejections; NaN stays.
 
     Journal of the Royal Statistical Society B 1995, doi:10.1111/j.2517-6161.1995.tb02031.x.
 
@@ -69,9 +69,9 @@ def max_t(differences: ArrayLike, *, rng: np.random.Generator, draws: int = 100_
 
 
 def max_t_of_sums(total: Floats, gram: Floats, *, rng: np.random.Generator, draws: int = 100_000) -> Floats:
-    """The same from column sums and sums of products, for so many units that the sums are normal under sign flips.
+    """`max_t` from column sums and sums of products, for so many units that sign-flip sums are normally distributed.
 
-    Under joint sign flips the sums have covariance `gram`; draws of that normal distribution take their place.
+    Under joint sign flips the sums have covariance `gram`; normal draws with this covariance are used instead.
 
     >>> d = np.random.default_rng(2).normal(0.05, 1, (2000, 2))
     >>> p = max_t_of_sums(d.sum(axis=0), d.T @ d, rng=np.random.default_rng(1))
@@ -115,7 +115,7 @@ NODES = 160  # of the Gauss–Legendre rule; the error of the level is below 1e-
 
 
 def false_positive_rate(looks: int, *, level: float = 0.95) -> float:
-    """The probability that at least one of `looks` equally spaced tests at 1 − level rejects a true null.
+    """The probability that at least one of `looks` equally spaced interim tests at 1 − level rejects a true null.
 
     Armitage, McPherson, Rowe, JRSS A 1969, doi:10.2307/2343787.
 
@@ -126,7 +126,7 @@ def false_positive_rate(looks: int, *, level: float = 0.95) -> float:
 
 
 def pocock(looks: int, *, level: float = 0.95) -> Floats:
-    """Pocock's bounds for |z| at each of `looks` equally spaced looks: one constant.
+    """Pocock's bounds for |z| at each of `looks` equally spaced interim analyses: one constant.
 
     Biometrika 1977, doi:10.1093/biomet/64.2.191.
 
@@ -137,7 +137,7 @@ def pocock(looks: int, *, level: float = 0.95) -> Floats:
 
 
 def obrien_fleming(looks: int, *, level: float = 0.95) -> Floats:
-    """O'Brien and Fleming's bounds for |z|: c √(K / k), hard to cross early.
+    """O'Brien and Fleming's bounds for |z| at interim analysis k of K: c √(K / k), hard to cross early.
 
     Biometrics 1979, doi:10.2307/2530245.
 
@@ -220,9 +220,9 @@ class Pairs:
     ) -> Pairs:
         """The pairs of columns of a table, (rows, columns).
 
-        metric: the number of each column's metric, None if all have one: a pair has one metric, and what its systems
-        have in common goes. added: (rows, k) -> (n, k), adds the rows of units up, where units have several. Raises
-        InputError for a value that is not finite.
+        metric: the number of each column's metric, None if all have one. The two columns of a pair have the same
+        metric; what the systems have in common is subtracted first. added: (rows, k) -> (n, k), adds up the rows of
+        each unit, if units have several. Raises InputError for a value that is not finite.
 
         >>> pairs = Pairs.of(np.array([[1.0, 4.0], [3.0, 3.0]]), np.array([0]), np.array([1]))
         >>> pairs.differences(np.array([0])).tolist()
@@ -241,7 +241,7 @@ class Pairs:
 
     @classmethod
     def of_columns(cls, columns: Floats) -> Pairs:
-        """Differences that are known, (n, m), and not of columns of a table."""
+        """Pairs from known differences, (n, m), instead of columns of a table."""
         none = np.zeros(columns.shape[1], np.int64)
         return cls(np.zeros((len(columns), 1)), none, none, lambda places: np.take(columns, places, axis=1))
 
@@ -249,7 +249,7 @@ class Pairs:
         return len(self.first)
 
     def take(self, places: Ints, units: Ints) -> Pairs:
-        """Some pairs, and the units in another order."""
+        """Some of the pairs, with the units in another order."""
 
         def differences(some: Ints) -> Floats:
             return self.differences(places[some])[units]
@@ -258,7 +258,7 @@ class Pairs:
 
     @property
     def scale(self) -> Floats:
-        """The size √Σ v² of the larger side of each pair."""
+        """The size of each pair: the larger √Σ v² of its two columns."""
         size = np.sqrt(np.sum(self.values**2, axis=0))
         return np.maximum(size[self.first], size[self.second])
 
@@ -318,8 +318,8 @@ def _parts(m: int, step: int) -> Iterator[slice]:
 def exceeded(pairs: Pairs, size: Floats, observed: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Ints, int]:
     """In how many sign vectors the largest |Σ ± d| / size of each pair and those after it is at least `observed`.
 
-    m numbers out, and of how many: every sign vector (up to its sign, the unflipped one left out) for at most 20 units,
-    otherwise at least `draws` random ones.
+    Returns m counts, and the number of sign vectors: all of them (up to sign, without the identity) for at most 20
+    units, otherwise at least `draws` random ones.
 
     >>> pairs = Pairs.of_columns(np.array([[1.0, 2.0], [3.0, 1.0]]))
     >>> exceeded(pairs, np.ones(2), np.array([2.0, 2.0]), rng=np.random.default_rng(1), draws=0)
@@ -406,9 +406,9 @@ def ranks(values: ArrayLike, *, level: float, rng: np.random.Generator, draws: i
     """Rank intervals of m systems from the values of n units, higher being better: (n, m) in.
 
     All pairs are tested by step-down max-T with joint sign flips; a true rank lies in [1 + number of systems that are
-    significantly better, m − number that are significantly worse], for all systems at once with probability `level` or
-    more: where signs are drawn, a pair is significant only if further draws would hardly change that.
-    A true rank is, of equally good systems, any of those that they share. Mogstad, Romano, Shaikh and Wilhelm 2024,
+    significantly better, m − number that are significantly worse], for all systems simultaneously with probability at
+    least `level`. If signs are drawn, a pair is significant only if more draws would hardly change that. The true rank
+    of equally good systems is any of those that they share. Mogstad, Romano, Shaikh and Wilhelm 2024,
     doi:10.1093/restud/rdad006. Raises InputError for a value that is not finite.
 
     >>> rng = np.random.default_rng(1)
@@ -462,7 +462,7 @@ FLIPPED = 13  # units of which every sign is flipped: with ties scipy does so to
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The mean ranks of systems over units, 1 the best, and two p-values that all systems rank alike."""
+    """The mean ranks of systems over units, 1 the best, and two p-values of the null that all systems rank alike."""
 
     means: Floats
     units: int
@@ -471,7 +471,7 @@ class Ranked:
 
 
 def wilcoxon(differences: ArrayLike) -> float:
-    """The p-value of Wilcoxon's signed-rank test of the differences; zeros are left out. It does not test a mean.
+    """The p-value of Wilcoxon's signed-rank test; zeros are left out. It does not test a mean.
 
     Biometrics Bulletin 1945, doi:10.2307/3001968.
 
@@ -493,10 +493,10 @@ def wilcoxon(differences: ArrayLike) -> float:
 
 
 def ranked(values: ArrayLike) -> Ranked:
-    """Mean ranks of three systems or more, and two tests that all rank alike: units × systems in, the largest best.
+    """Mean ranks of at least three systems, and two tests that all rank alike: (units, systems) in, the largest best.
 
-    Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and by Iman and Davenport's F, (n
-    − 1) χ² / (n (k − 1) − χ²), which is less conservative, doi:10.1080/03610928008827904. NaN if every unit is tied.
+    Friedman's χ², corrected for ties, JASA 1937, doi:10.1080/01621459.1937.10503522; and Iman and Davenport's F, (n −
+    1) χ² / (n (k − 1) − χ²), which is less conservative, doi:10.1080/03610928008827904. NaN if every unit is tied.
     Raises InputError below three systems.
 
     >>> ranked([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).means
@@ -534,7 +534,7 @@ def _rank_sums(values: ArrayLike) -> tuple[Floats, float, int]:
 
 
 def critical_difference(systems: int, units: int, *, level: float = 0.95) -> float:
-    """Nemenyi's critical difference of two mean ranks, q √(k (k + 1) / 6 n), q the studentised range / √2.
+    """Nemenyi's critical difference of two mean ranks, q √(k (k + 1) / 6 n); q is the studentised range / √2.
 
     Demšar, Journal of Machine Learning Research 2006, section 3.2.2.
 
@@ -548,10 +548,10 @@ def critical_difference(systems: int, units: int, *, level: float = 0.95) -> flo
 
 
 def blocked_tukey(values: ArrayLike) -> Floats:
-    """Tukey's p-values of all pairs of systems on the same units: units × systems in, a square matrix out.
+    """Tukey's p-values of all pairs of systems on the same units: (units, systems) in, a square matrix out.
 
-    The unit's own level is taken out first; without that (one-way) the test is blind to most paired differences.
-    Carterette, ACM TOIS 2012, doi:10.1145/2094072.2094076.
+    The mean of each unit is removed first; without that (one-way) the test misses most paired differences. Carterette,
+    ACM TOIS 2012, doi:10.1145/2094072.2094076.
     """
     from scipy.integrate import IntegrationWarning
     from scipy.stats import studentized_range

@@ -13,7 +13,7 @@ from evalkit.statistics.spread import bisect
 
 
 def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
-    """The probability that a paired t-test of n units at α = 1 − level rejects on the true side.
+    """The probability that a paired t-test of n units at α = 1 − level rejects in favour of the true sign.
 
     `sd` is the standard deviation of the paired differences. NaN below two units.
 
@@ -24,7 +24,7 @@ def paired_power(difference: float, sd: float, n: float, *, level: float = 0.95)
 
 
 def independent_power(difference: float, sd: float, n: float, *, level: float = 0.95) -> float:
-    """The power of a t-test of two independent groups of n units each, `sd` within each group.
+    """The power of a t-test of two independent groups of n units each; `sd` is the standard deviation in each group.
 
     >>> round(independent_power(1, 1, 20), 7)
     0.8689528
@@ -33,10 +33,10 @@ def independent_power(difference: float, sd: float, n: float, *, level: float = 
 
 
 def minimum_detectable(sd: float, n: float, *, level: float = 0.95, power: float = 0.8, grows: float = 0.0) -> float:
-    """The smallest true difference that a paired t-test of n units rejects with this power.
+    """The smallest true difference that a paired t-test of n units detects with this power.
 
-    `sd` is the standard deviation (n − 1) of the paired differences, whose variance is larger by `grows` for each unit
-    of the true difference. NaN below two units, 0 where nothing varies.
+    `sd` is the standard deviation (n − 1) of the paired differences. Their variance grows by `grows` per unit of the
+    true difference. NaN below two units, 0 if both are 0.
 
     >>> round(minimum_detectable(1.0, 34), 4)
     0.495
@@ -58,8 +58,8 @@ def _detectable_effect(n: float, level: float, power: float) -> float:
 def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
     """The minimum detectable difference from a share `base` by the score test of arms of n and m units.
 
-    It is taken towards ½, where the variance is larger; NaN if even the largest one would not be detected. Fleiss,
-    Levin, Paik 2003, section 4.2, without correction, for n.
+    It is taken towards ½, where the variance is larger; NaN if even the largest difference would not be detected.
+    Fleiss, Levin, Paik 2003, section 4.2, without continuity correction, for n.
 
     >>> round(detectable_share(0.1, 500, 500), 4)
     0.0595
@@ -82,8 +82,8 @@ def detectable_share(base: float, n: float, m: float, *, level: float = 0.95, po
 def detectable_lift(mean: float, sd: float, n: float, m: float, *, level: float = 0.95, power: float = 0.8) -> float:
     """The minimum detectable difference from a mean above 0 if the effect multiplies every value of n units.
 
-    mean, sd: of the m units that it is compared with. The spread grows with the mean, so d is the root of d² = z² sd²
-    ((1 + d / mean)² / n + 1 / m); NaN if even the largest would not show.
+    mean, sd: of the m units of the other arm. The standard deviation grows with the mean, so d is the root of d² = z²
+    sd² ((1 + d / mean)² / n + 1 / m); NaN if no difference is detectable.
 
     >>> round(detectable_lift(1.0, 2.0, 1000, 1000), 4)  # 0.2506 if the spread stayed
     0.2891
@@ -98,7 +98,7 @@ def detectable_lift(mean: float, sd: float, n: float, m: float, *, level: float 
 
 
 def required_n(difference: float, sd: float, *, level: float = 0.95, power: float = 0.8) -> float:
-    """The number of units, not rounded, with which a paired t-test shows `difference` with this power; at least 2.
+    """The number of units, not rounded, with which a paired t-test detects `difference` with this power; at least 2.
 
     >>> round(required_n(0.5, 1), 2)
     33.37
@@ -167,7 +167,7 @@ class Effect:
 
 
 def effect(first: ArrayLike, second: ArrayLike) -> Effect:
-    """The sizes of the difference of two systems on the same units; NaN if a denominator is 0 or there is no unit.
+    """The effect sizes of two systems on the same units; NaN if a denominator is 0 or there is no unit.
 
     >>> e = effect([0.5, 0.7, 0.9], [0.4, 0.7, 0.7])
     >>> round(e.relative, 4), round(e.standardised, 4), round(e.superiority, 4), (e.wins, e.ties, e.losses)

@@ -63,9 +63,9 @@ def predictive_values(
     """The difference of two systems' precisions on n rows by Kosinski's weighted generalised score test.
 
     first, second: (hits, rows predicted positive). shared: a 2 × 2 table of the rows that both predict positive, by hit
-    or no hit of the first and of the second. The variance is computed under equal precisions, so it is above 0 even if
-    all rows of one system are hits. more: what is added to the variance, which is 0 if all predictions agree.
-    Kosinski 2013, doi:10.1002/sim.5587.
+    or not of the first and of the second. The variance is computed under equal precisions, so it is above 0 even if all
+    rows of one system are hits. more: is added to the variance, which is 0 if all predictions agree. Kosinski 2013,
+    doi:10.1002/sim.5587.
 
     >>> round(predictive_values((25, 40), (30, 60), np.array([[20, 0], [0, 10]]), n=100).p_value, 4)
     0.06
@@ -107,8 +107,8 @@ def fisher(
 ) -> Comparison:
     """The difference of two independent proportions: Fisher's exact test (conservative), Newcombe's interval.
 
-    p adds up the tables with these margins that are no more likely than the one seen. Over more than `EXACT` trials it
-    is the score test, as `method` then says: the two agree there to four digits.
+    p is the sum of the probabilities of the tables with these margins that are no more likely than the observed one.
+    For more than `EXACT` trials the score test is used, as `method` then says: the two agree there to four digits.
 
     >>> round(fisher(3, 4, 1, 4).p_value, 6)
     0.485714
@@ -134,8 +134,8 @@ def fisher(
 def binomial_test(successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row") -> Comparison:
     """Successes / n − null by the exact two-sided binomial test, with the Clopper–Pearson interval.
 
-    p adds up the outcomes no more likely than the one seen; over more than `EXACT` trials it is the score test, as
-    `method` then says. One-sided: `binomial_greater`, `binomial_less`.
+    p is the sum of the probabilities of the outcomes that are no more likely than the observed one; for more than
+    `EXACT` trials the score test is used, as `method` then says. One-sided: `binomial_greater`, `binomial_less`.
 
     >>> round(binomial_test(8, 10).p_value, 6), round(binomial_test(682, 925, null=0.75).p_value, 7)
     (0.109375, 0.3824916)
@@ -152,7 +152,7 @@ def binomial_test(successes: int, n: int, *, null: float = 0.5, level: float = 0
 
 
 def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
-    """The log-probability of this number of successes in n trials at the share `null`.
+    """The log-probability of this number of successes in n trials with success probability `null`.
 
     >>> float(np.exp(log_binomial(1, 2, 0.5)).round(12))
     0.5
@@ -164,7 +164,7 @@ def log_binomial(successes: ArrayLike, n: int, null: float) -> Floats:
 
 
 def likely(n: int, null: float) -> tuple[int, int]:
-    """The smallest and largest number of successes in n trials whose probability is not negligible beside the largest.
+    """The smallest and largest number of successes in n trials whose probability is not negligible.
 
     >>> likely(10, 0.5)
     (0, 10)
@@ -176,7 +176,7 @@ def likely(n: int, null: float) -> tuple[int, int]:
 def sign_test(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
     """The share of wins among the units that differ, minus ½, by the exact binomial test; ties are left out.
 
-    It does not test a mean: with many small losses and few large gains of mean 0 it rejects always.
+    It does not test a mean: with many small losses and few large gains it rejects even if the mean difference is 0.
 
     >>> c = sign_test([0.1, 0.2, -0.1, 0.3, 0.0])
     >>> c.difference.value, round(c.p_value, 6)
@@ -299,9 +299,9 @@ def difference_score(
 ) -> Estimate:
     """The difference a − b of two independent proportions with Mee's score interval.
 
-    Its variance is that at the likeliest proportions that differ by so much, as Miettinen and Nurminen's without their
-    factor N / (N − 1). NaN if n_a or n_b is 0. Mee 1984, Biometrics 40:1175; Newcombe 1998 (his method 5),
-    doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
+    Its variance uses the maximum likelihood proportions with the tested difference, as Miettinen and Nurminen's,
+    without their factor N / (N − 1). NaN where n_a or n_b is 0. Mee 1984, Biometrics 40:1175; Newcombe 1998 (his method
+    5), doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
 
     >>> e = difference_score(56, 70, 48, 80)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -324,7 +324,8 @@ def difference_score(
 def ratio_score(successes_a: float, n_a: float, successes_b: float, n_b: float, *, level: float = 0.95) -> Estimate:
     """The ratio a / b of two independent proportions with Koopman's score interval.
 
-    The upper limit is infinite where successes_b is 0, and all is NaN if both are. Koopman 1984, doi:10.2307/2531405.
+    The upper limit is infinite if successes_b is 0; everything is NaN if both numbers of successes are 0. Koopman 1984,
+    doi:10.2307/2531405.
 
     >>> e = ratio_score(36, 40, 16, 80)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)

@@ -423,7 +423,7 @@ class Mean:
         return x
 
     def powers(self, block: Block, x: Floats) -> Floats:
-        """Of every two systems the sums of the squares and fourth powers of what moves the difference, by stratum."""
+        """For each pair of systems and stratum Σ of squares and of fourth powers of the influence on the difference."""
         k, n = len(self.shares), len(self.of)
         moved = np.tensordot(self.shares, x[: n * k].reshape(n, k, -1), (0, 1))
         moved += x[n * k :] if self.moving else 0.0

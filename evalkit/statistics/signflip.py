@@ -33,9 +33,9 @@ Drawn = TypeVar("Drawn")
 
 
 def replayed(kept: int) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
-    """Cache what a function draws from a random generator, by the generator's state and the sizes that were asked for.
+    """Cache the results of a function that draws from a random generator, by its state and the sizes asked for.
 
-    Where the result is known, the generator is advanced as if it had drawn. kept: number of results.
+    If the result is known, the generator is advanced as if it had drawn. kept: number of results.
 
     >>> times = []
     >>> @replayed(2)
@@ -66,7 +66,7 @@ def replayed(kept: int) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]
 
 
 def enumerated(values: Floats) -> Floats:
-    """Σ ± values for every choice of signs, the first one kept: 2^(n−1) sums, the plain sum first; (…, n) in.
+    """Σ ± values for every choice of signs, the first sign fixed: 2^(n−1) sums, the plain sum first; (…, n) in.
 
     >>> enumerated(np.array([1.0, 3.0]))
     array([ 4., -2.])
@@ -102,7 +102,7 @@ def summed(columns: Floats, signs: Floats) -> Floats:
 
 
 def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
-    """A random bit for each of n units in each block of draws, n bits to whole bytes."""
+    """A random bit for each of n units in each block of draws, packed into bytes, n padded to a multiple of 8."""
     return _bytes(rng, -(-draws // _points(n)), -(-n // 8))
 
 
@@ -121,7 +121,7 @@ def _signs(bits: bytes, n: int) -> Floats:
 
 
 def remembered(function: Any, units: int) -> Any:
-    """A function whose results are kept, or of many units the same without keeping them."""
+    """A function with cached results, or for many units the function itself."""
     return function if units <= FEW else function.__wrapped__
 
 
@@ -130,7 +130,7 @@ def _points(n: int) -> int:
 
 
 def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
-    """Σ ± values of some draws at a time; without bits for every choice of signs."""
+    """Σ ± values for a chunk of draws at a time; without bits, for every choice of signs."""
     if not bits:
         every = enumerated(values)
         yield from (every[start : start + CACHED] for start in range(0, every.size, CACHED))
@@ -143,9 +143,9 @@ def sums(values: Floats, bits: bytes) -> Iterator[Floats]:
 
 
 def walsh_hadamard(values: Floats) -> Floats:
-    """The Walsh–Hadamard transform along the last axis, a power of two long.
+    """The Walsh–Hadamard transform along the last axis, whose length is a power of two.
 
-    Up to six of the butterfly's levels at once are one product with the Hadamard matrix of 64 points.
+    Up to six levels of the butterfly are computed together as one product with the Hadamard matrix of order 64.
 
     >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
     array([10., -2., -4.,  0.])
@@ -172,10 +172,10 @@ def _hadamard(points: int) -> Floats:
 
 
 def exact_p(differences: Floats) -> tuple[float, str] | None:
-    """The exact two-sided p-value of a mean of 0 and how it was found; None if only draws are left.
+    """The exact two-sided p-value of a mean of 0, and its method; None if it has to be drawn.
 
-    Differences of 0 change nothing. Differences of one size make it the binomial (sign, McNemar) test; at most 20
-    others are enumerated; integer multiples of a common step (precision at k) take one Fourier transform.
+    Differences of 0 change nothing. If all have one size, it is the binomial (sign, McNemar) test; at most 20 others
+    are enumerated; integer multiples of a common step (precision at k) take one Fourier transform.
 
     >>> exact_p(np.array([0.5, 0.5, 1.0, 1.5, 0.0]))
     (0.125, 'exact enumeration')
@@ -194,7 +194,7 @@ def exact_p(differences: Floats) -> tuple[float, str] | None:
 
 
 def fair_coin(heads: int, flips: int) -> float:
-    """The exact two-sided p-value of a fair coin; never 0.
+    """The exact two-sided p-value of a fair coin, by its number of heads; never 0.
 
     >>> round(fair_coin(9, 10), 12)
     0.021484375
@@ -206,7 +206,7 @@ def fair_coin(heads: int, flips: int) -> float:
 
 
 def lattice(differences: Floats) -> Ints | None:
-    """The differences as integer multiples of their common step; None if there is none, or too much work.
+    """The differences as integer multiples of their common step; None if there is none, or if it takes too much work.
 
     >>> lattice(np.array([0.1, -0.2, 0.7 - 0.4]))
     array([ 1, -2,  3])
@@ -255,7 +255,7 @@ def lattice_p(steps: Ints) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """The lower and the upper ends of each draw's range of means under which it is at least as extreme as the data.
+    """For each draw, the ends of the range of null means under which it is at least as extreme as the data.
 
     Each range contains the mean; the order of the draws is arbitrary. rounding: means closer than this are equal. mean:
     the origin of the ends.
@@ -268,11 +268,11 @@ class Ranges:
 
     @property
     def draws(self) -> int:
-        """How many sign vectors there are, that of the data among them."""
+        """The number of sign vectors, including that of the data."""
         return self.low.size
 
     def share(self, null: float = 0.0) -> float:
-        """The two-sided p-value of the mean `null`: the share of draws whose range holds it."""
+        """The two-sided p-value of the mean `null`: the share of draws whose range contains it."""
         away = null - self.mean
         outside = self.low > away + self.rounding if away < 0 else self.high < away - self.rounding
         return (self.draws - int(np.count_nonzero(outside))) / self.draws
@@ -293,10 +293,12 @@ class Ranges:
 def ranges(total: Floats, count: Floats, *, rng: np.random.Generator, draws: int) -> Ranges:
     """The range of each sign vector; total: the difference of each unit, count: its rows.
 
-    All sign vectors (up to their sign) for at most 20 units, otherwise at least `draws` random ones and the data's
+    All sign vectors (up to sign) are used for at most 20 units, otherwise at least `draws` random ones, and the data's
     own, whose range is the whole line and which keeps p above 0.
-    The order of the units changes nothing, and −total gives the mirrored ranges. What is flipped are the units less
-    their mean: their flipped and their kept ones add up to opposite sums, so one sum of a draw has both ends.
+
+    The order of the units changes nothing, and −total gives the mirrored ranges. The signs flipped are those of the
+    units minus their mean: the flipped units and the others then have opposite sums, so that one sum per draw gives
+    both ends.
 
     >>> r = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> r.mean, r.low, r.high
@@ -384,9 +386,9 @@ LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is nor
 
 
 def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator) -> tuple[float, str]:
-    """The two-sided p-value of a mean of 0 and how it was found, beside the ranges that were drawn.
+    """The two-sided p-value of a mean of 0, and its method, given the ranges that were drawn.
 
-    Exact where that is possible, else the share of the draws, else the tail behind them.
+    It is exact if possible, else the share of the draws, else the tail probability by importance sampling.
 
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
@@ -405,9 +407,9 @@ def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator) -> tuple[
 def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS) -> float:
     """P(|Σ ± d| ≥ |Σ d|) for fair signs: unbiased, with a relative error of some percent; never 0.
 
-    differences: one a unit, (n,). With a = |d| the sum is as extreme when the flipped a add up to at most half of what
-    is missing to Σ a. Under the tilt θ unit i is flipped with probability 1 / (1 + exp(2 θ a)). Where all differences
-    have one sign only the two plain sign vectors are as extreme, and p is 2^(1 − n).
+    differences: one per unit, (n,). With a = |d| the sum is as extreme if the flipped a add up to at most half of Σ a −
+    |Σ d|. Under the tilt θ unit i is flipped with probability 1 / (1 + exp(2 θ a)). If all differences have one sign,
+    only the two plain sign vectors are as extreme, and p is 2^(1 − n).
 
     >>> tail_p(np.full(30, 0.5), rng=np.random.default_rng(1)) == 2.0**-29
     True

@@ -41,14 +41,15 @@ def sign_flip(
 ) -> Comparison:
     """The mean difference by Fisher's randomisation test: under the null each unit's difference has a fair sign.
 
-    With (sums, counts) of `intervals.by_unit` it is the mean over rows, Σ differences / Σ counts, and whole units are
-    flipped. The interval inverts the test with the same sign vectors: 0 lies outside exactly when p < 1 − level.
-    p is exact for at most 20 units (or 20 differences that are not 0) and for lattice metrics (hit, precision at k,
-    accuracy), where it decides on which side of a drawn limit 0 lies; otherwise it comes from Walsh–Hadamard draws
-    as (1 + extreme) / (1 + draws), or where fewer than 100 are as extreme from importance sampling, without a floor.
-    The order of units changes nothing, swapped systems mirror the result. With few units the limits are infinite.
+    With (sums, counts) from `intervals.by_unit` it is the mean over rows, Σ differences / Σ counts, and whole units are
+    flipped. The interval inverts the test with the same sign vectors: it excludes 0 exactly if p < 1 − level.
 
-    Raises InputError without units or with a value that is not finite.
+    p is exact for at most 20 units (or 20 differences other than 0) and for metrics with values on a lattice (hit,
+    precision at k, accuracy); a drawn limit is then moved to the side of 0 that agrees with it. Otherwise p comes from
+    Walsh–Hadamard draws, (1 + extreme) / (1 + draws), or if fewer than 100 draws are as extreme, from importance
+    sampling, which has no smallest value. The order of units changes nothing, and swapped systems mirror the result.
+    With few units the limits are infinite. Raises InputError without units or with a value that is not finite.
+
     Fisher 1935; Smucker, Allan, Carterette, CIKM 2007, doi:10.1145/1321440.1321528.
 
     >>> darwin = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
@@ -88,8 +89,8 @@ def _allowing_skewness(inside: Estimate, moved: Floats, size: float) -> Estimate
 def paired_t(differences: ArrayLike, *, level: float = 0.95, unit: str = "query") -> Comparison:
     """The mean difference by Student's paired t-test.
 
-    p and limits are NaN below two units and where all differences are one value other than 0: t does not exist.
-    Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
+    p and limits are NaN below two units, and if all differences are equal and not 0: t does not exist. Student,
+    Biometrika 1908, doi:10.1093/biomet/6.1.1.
 
     >>> sleep = [-1.2, -2.4, -1.3, -1.3, 0, -1, -1.8, -0.8, -4.6, -1.4]
     >>> c = paired_t(sleep, unit="patient")
@@ -112,7 +113,7 @@ def paired_bootstrap(
     unit: str = "query",
     sums: Floats | None = None,
 ) -> Comparison:
-    """The mean difference by a bootstrap of units: BCa interval; p is 1 − the level at which it just reaches 0.
+    """The mean difference by a bootstrap of units: BCa interval; p is the smallest 1 − level at which it excludes 0.
 
     counts: as in `sign_flip`. sums: the resampled sums of differences and counts, if `resampled_each` has drawn them.
 
@@ -136,11 +137,11 @@ def paired_bootstrap(
 
 @dataclass(frozen=True)
 class ByT:
-    """A difference with its standard error: t on `freedom` degrees of freedom, normal where these are infinite.
+    """A difference with its standard error: t on `freedom` degrees of freedom, normal if these are infinite.
 
-    n: units. scale: the size of the numbers; a standard error below their rounding error counts as 0. Then a
-    difference other than 0 has no p and no limits, and a difference of 0 has p = 1.
-    Student, Biometrika 1908, doi:10.1093/biomet/6.1.1.
+    n: number of units. scale: the magnitude of the values; a standard error below their rounding error counts as 0. A
+    difference other than 0 then has neither p nor limits, and a difference of 0 has p = 1. Student, Biometrika 1908,
+    doi:10.1093/biomet/6.1.1.
 
     >>> round(ByT(1.0, 0.5, 11, 10, "t").p_value, 4), ByT(1.0, 1e-15, 11, 10, "t").p_value
     (0.0734, nan)
@@ -157,7 +158,7 @@ class ByT:
 
     @property
     def known(self) -> float:
-        """The error; one that is only rounding is 0, or NaN beside a difference other than 0."""
+        """The standard error; if it is only rounding, 0, or NaN for a difference other than 0."""
         if self.error > ROUNDING * self.scale or np.isnan(self.error):
             return self.error
         return 0.0 if abs(self.value) <= ROUNDING * self.scale else np.nan
@@ -182,7 +183,7 @@ def welch_t(value: float, variance: Floats, units: Ints, method: str = WELCH) ->
     """Welch's t: a difference whose variance is a sum over groups, on Satterthwaite's degrees of freedom.
 
     variance: each group's part of the squared standard error. units: the number of units in each group. NaN if a group
-    has one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
+    has only one unit. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
     >>> round(welch_t(0.3, np.array([0.01, 0.0]), np.array([5, 100])).p_value, 4)  # t = 3 on 4 degrees of freedom
     0.0399
@@ -235,9 +236,9 @@ def rejected(p: float, level: float) -> bool:
 def verdict(comparison: Comparison, *, margin: float | None = None, direction: int = 1) -> Verdict:
     """The verdict on the first system against the second: better, worse, equivalent or cannot tell.
 
-    Better or worse where the adjusted p is below 1 − level, by the sign of the difference; `direction` is −1 for a
-    metric where less is better. Else equivalent where `equivalence` lies inside (−margin, margin): TOST, not
-    adjusted for the family. Raises ParameterError for a margin that is not positive or another direction.
+    It is better or worse if the adjusted p is below 1 − level, by the sign of the difference; `direction` is −1 for a
+    metric for which lower is better. Otherwise it is equivalent if `equivalence` lies inside (−margin, margin): TOST,
+    not adjusted for the family. Raises ParameterError for a margin that is not positive or another direction.
 
     >>> c = paired_t([1, 2, 3, 2])
     >>> verdict(c), verdict(c, direction=-1), verdict(paired_t([-1, 1, 2, -2]), margin=9)
@@ -256,7 +257,7 @@ def verdict(comparison: Comparison, *, margin: float | None = None, direction: i
 
 
 def compare(interval: Callable[[float], Estimate], p: float, *, level: float, unit: str, method: str) -> Comparison:
-    """A Comparison from a p-value and the interval as a function of its level, not yet adjusted.
+    """A Comparison from a p-value and a function from the level to the interval, not yet adjusted.
 
     Raises ParameterError unless 0.5 < level < 1.
     """
@@ -265,7 +266,7 @@ def compare(interval: Callable[[float], Estimate], p: float, *, level: float, un
 
 
 def equivalence_level(level: float) -> float:
-    """The level of the interval that lies inside a margin where both one-sided tests reject at 1 − level.
+    """The level of the interval that lies inside a margin if both one-sided tests reject at 1 − level.
 
     >>> equivalence_level(0.95)
     0.9
@@ -302,7 +303,10 @@ def _counts(counts: ArrayLike, differences: Floats) -> Floats:
 
 
 def agree(value: float, limits: tuple[float, float], p: float, level: float) -> tuple[float, float]:
-    """Limits that contain the value, and contain 0 exactly if p does not reject (p may be exact, the limits drawn)."""
+    """Limits changed to contain the value, and to contain 0 exactly if p does not reject.
+
+    They may disagree if p is exact and the limits are drawn.
+    """
     low, high = min(limits[0], value), max(limits[1], value)
     if not rejected(p, level):
         return min(low, 0.0), max(high, 0.0)
@@ -338,8 +342,8 @@ def nadeau_bengio(
 def cochran(value: ArrayLike, weight: ArrayLike, units: ArrayLike) -> dict[str, float]:
     """Cochran's Q = Σ weight (value − centre)², its degrees of freedom and the p-value of homogeneity.
 
-    weight: 1 / variance. units: how many units each variance was estimated from, infinite if it is known. p is
-    by χ² if all are known, else by Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
+    weight: 1 / variance. units: the number of units that each variance was estimated from, infinite if it is known. p
+    is from χ² if all are known, else from Welch's F, doi:10.1093/biomet/38.3-4.330; NaN below two values.
 
     >>> found = cochran([1, 2], [2, 2], [np.inf, np.inf])
     >>> found["q"], found["freedom"], round(found["p"], 4)

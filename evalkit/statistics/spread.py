@@ -17,7 +17,7 @@ from evalkit.arrays import Floats, Ints, codes, ratio
 
 
 def unknown(power: int) -> float:
-    """Where a power of the influence values was not added up."""
+    """NaN, for a power of the influence values that was not added up."""
     return float("nan")
 
 
@@ -39,7 +39,7 @@ class Spread:
 
     @staticmethod
     def of(moved: Floats, *, kish: float | None = None, times: Floats | None = None) -> Spread:
-        """From influence values, one per unit. times: how many units have each value."""
+        """The spread of influence values, one per unit. times: the number of units with each value."""
         n = float(len(moved) if times is None else times.sum())
         squares = moved**2
         square = float(squares.sum() if times is None else times @ squares)
@@ -52,24 +52,24 @@ class Spread:
 
     @property
     def error(self) -> float:
-        """The standard error, √(Σ l² K / (K − 1)) with Kish's number K; NaN of one unit."""
+        """The standard error, √(Σ l² K / (K − 1)) with Kish's number K; NaN for one unit."""
         return float(np.sqrt(self.square * ratio(self.kish, self.kish - 1)))
 
     @property
     def skewness(self) -> float:
-        """The skewness of the influence values; 0 if none moves anything."""
+        """The skewness of the influence values; 0 if all are 0."""
         return self.power(3) * float(np.sqrt(self.n))
 
     def freedom(self, most: float) -> float:
-        """The degrees of freedom of the squared error, by the kurtosis of the influence values; 1 to `most`.
+        """The degrees of freedom of the squared error, from the kurtosis of the influence values; 1 to `most`.
 
-        The variance of Σ l², from their fourth powers, is that of a chi-square with 2 / (Σ l⁴ / (Σ l²)² − 1 / n).
+        The variance of Σ l², estimated from fourth powers, is that of a chi-square with 2 / (Σ l⁴ / (Σ l²)² − 1 / n).
         """
         return freedom_of(1.0, self.power(4), self.n, most)
 
 
 def standardised(moved: Floats, power: int, times: Floats | None = None) -> Any:
-    """Σ lᵖ / (Σ l²)^(p/2) along the last axis, 0 if all are 0; scaled, so that no power is too large or too small.
+    """Σ lᵖ / (Σ l²)^(p/2) along the last axis, 0 if all are 0; values are scaled to avoid overflow and underflow.
 
     >>> float(standardised(np.array([-1.0, -1.0, 2.0]), 3).round(4))
     0.4082
@@ -112,7 +112,7 @@ def satterthwaite(variance: Floats, freedom: Floats | Ints) -> float:
 
 
 def kish(weight: Floats) -> float:
-    """(Σ w)² / Σ w²: how many units of equal weight tell as much.
+    """Kish's effective number of units, (Σ w)² / Σ w².
 
     >>> kish(np.array([1.0, 1.0, 2.0]))
     2.6666666666666665
@@ -136,7 +136,7 @@ def by_unit(rows: Floats, unit: np.ndarray | None) -> Floats:
 
 
 def bisect(holds: Callable[[float], bool], inside: float, outside: float, *, steps: int = 60) -> tuple[float, float]:
-    """Two points as close as halving gets them, between one where something holds and one where it does not.
+    """Two points as close as bisection gets them, one for which a condition holds and one for which it does not.
 
     >>> inside, outside = bisect(lambda x: x * x < 2, 1.0, 2.0)
     >>> inside < 2**0.5 <= outside, round(outside, 12)
@@ -151,7 +151,7 @@ def bisect(holds: Callable[[float], bool], inside: float, outside: float, *, ste
 
 
 def inverted(score: Callable[[float], float], z: float, low: float, value: float, high: float) -> tuple[float, float]:
-    """Where a score that falls, and is 0 at `value`, passes z and −z: between there and `low`, and `high`.
+    """The points at which a decreasing score, 0 at `value`, equals z (from `low` on) and −z (up to `high`).
 
     >>> [round(limit, 9) for limit in inverted(lambda x: -x, 1.0, -4.0, 0.0, 4.0)]
     [-1.0, 1.0]

@@ -100,7 +100,7 @@ class Part(ABC):
 
     @property
     def cluster(self) -> Any | None:
-        """The session of the cluster that alone can read it, for it has too many rows to be collected; else None."""
+        """The cluster's session, if the part has too many rows to be read by anything else; else None."""
         return None
 
     def fingerprint(self, rows: int) -> Source:
