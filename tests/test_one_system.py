@@ -222,7 +222,7 @@ def test_a_bound_is_a_gate_of_one_system_and_of_several():
         gate = ek.rating(frame, metrics="mae", gate=f" mae.{end} {sign} {float(number)!r}").gate
         assert (gate.passed, gate.failed) == (passed, [] if passed else ["system"]), (end, sign, number)
     two = ek.classification(gate="roc_auc.low>=0.75").gate
-    assert (two.words, two.failed) == ("every system: roc_auc.low>=0.75", ["gbm"])
+    assert (two.words, two.failed) == ("roc_auc.low>=0.75", ["gbm"])
     undefined = ek.rating(frame, metrics="mae", gate="mae.low >= 0").gate
     assert undefined.passed == (estimate["low"] >= 0)
 

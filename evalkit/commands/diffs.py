@@ -67,7 +67,6 @@ def table(results: Mapping[str, Any]) -> str:
 
     if results["same"]:
         return "no difference: the same units with the same values"
-    frame = pd.DataFrame(results["account"])
-    numbers = frame.columns.difference(["metric", "system", "verdict"])
-    account = diff_page.account_table(frame.astype(dict.fromkeys(numbers, float))).text
+    frame = pd.DataFrame(results["account"]).fillna(float("nan"))
+    account = diff_page.account_table(frame).text
     return "\n".join([account, *diff_page.most_changed(frame["metric"][0], results["most_changed"])])

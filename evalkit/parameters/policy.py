@@ -50,10 +50,6 @@ class Bound(Claim):
     system: str | None = None
     column: str | None = None
 
-    def keeps(self, number: float) -> bool:
-        """Whether a number is on the right side; one that is undefined is not."""
-        return number >= self.number if self.sign == ">=" else number <= self.number
-
     def result(self, value: float, low: float, high: float) -> str:
         """Pass where the end keeps the bound, cannot tell where only the other end does or a limit is undefined.
 
@@ -63,7 +59,8 @@ class Bound(Claim):
         ends = {"value": (value, value), "low": (low, high), "high": (high, low)}[self.end]
         if any(map(math.isnan, ends)):
             return CANNOT_TELL
-        return PASS if self.keeps(ends[0]) else CANNOT_TELL if self.keeps(ends[1]) else FAIL
+        keeps = [end >= self.number if self.sign == ">=" else end <= self.number for end in ends]
+        return PASS if keeps[0] else CANNOT_TELL if keeps[1] else FAIL
 
 
 @dataclass(frozen=True)

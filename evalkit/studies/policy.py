@@ -149,7 +149,7 @@ def judge(policy: Policy, studies: Sequence[Study], findings: Findings) -> Judge
         decides = decides if level else _adjusted(several, usual)
         of = [s.row(a, b, at[s.study].settings.level) for s, a, b in zip(several, usual, decides, strict=True)]
         rows += [{"rule": number} | row for row in of or [_of_report(rule, studies, findings)]]
-    words = f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0], studies)
+    words = f"{policy.name}: {len(policy.rules)} rules" if level else _words(policy.rules[0], rules[0])
     return Judged(policy, words, pd.DataFrame(rows), level, tested)
 
 
@@ -175,13 +175,11 @@ def _adjusted(several: Sequence[Statement], evidence: list[Any]) -> list[Any]:
     return evidence
 
 
-def _words(rule: Rule, several: Sequence[Statement], studies: Sequence[Study]) -> str:
+def _words(rule: Rule, several: Sequence[Statement]) -> str:
     """A single rule in words."""
-    claim: Any = rule.claim
-    if not several:
-        return f"the evaluation: {rule.that}"
-    if isinstance(claim, Bound):
-        return f"every {studies[0].compares}: {rule.that}"
+    claim = rule.claim
+    if not isinstance(claim, Against):
+        return rule.that
     seconds = dict.fromkeys((s.chosen.label, claim.second or s.study.settings.baseline) for s in several)
     return "; ".join(f"{label}: every system {claim.words} against {second}" for label, second in seconds)
 

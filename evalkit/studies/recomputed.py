@@ -23,7 +23,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits
 from evalkit.studies import diagnostics, diff, study, unit_files, units
 from evalkit.studies.study import EVERY, Member, Study
-from evalkit.studies.unit_files import Side, UnitFile
+from evalkit.studies.unit_files import UnitFile
 
 DRAWS = 0.02  # of the width of an interval: by how much random draws may move its limits
 OF_TERMS = (PerUnit, Ratio, Proportion, Loss)  # kinds whose intervals and tests need no more than the terms
@@ -83,13 +83,9 @@ class Recomputed(Study):
         """The verdict of a validation report."""
         return self.results["word"].get("word")
 
-    def side(self, chosen: Chosen, system: str) -> Side | None:
-        """A metric of a system: from the rows where the file has them, else from its terms."""
-        return self.file.of_rows(chosen.label, system) or self.file.side(chosen.label, system)
-
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Any:
         """A metric of a system, with the intervals and tests of its kind."""
-        side = self.side(chosen, system)
+        side = self.file.of_rows(chosen.label, system) or self.file.side(chosen.label, system)
         assert side is not None
         side = side if member is EVERY else side.take(side.file.has(*member)[side.at])  # type: ignore[misc]
         if not side.termed:
