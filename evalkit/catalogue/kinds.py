@@ -38,8 +38,9 @@ class Kind(ABC):
 
     apart: tests estimate the variance of positive and negative rows separately. decided: only the decisions at the
     threshold matter, not the order of the scores. joint: value and influence are computed together. of_rows: it is a
-    mean over rows. summed: it follows from sums over rows in two readings. totalled: it follows from sums of `terms`.
-    termed: `Termed.sums` gives each row or unit its terms, whose sums over any subset are the metric of that subset.
+    mean over rows. summed: it is computed from sums over rows in two readings. totalled: it is computed from sums of
+    `terms`. termed: `Termed.sums` gives each row or unit its terms, whose sums over any subset give the metric of that
+    subset.
     """
 
     apart: ClassVar[bool] = False
@@ -66,16 +67,16 @@ class Kind(ABC):
         return None
 
     def groups(self, rows: Rows) -> list[Bools]:
-        """The groups of rows on each of which the metric depends: of the smaller one few may tell its variance."""
+        """The groups of rows that the metric depends on; the smallest limits how well the variance is known."""
         label = rows.actual == 1
         return [label, ~label] if self.apart else [np.ones(len(rows), dtype=bool)]
 
     def strata(self, rows: Rows) -> Any:
-        """Each row's class, if the rows of each add to the variance of a difference by themselves; else None."""
+        """The class of each row, if each class adds its own part to the variance of a difference; else None."""
         return rows.actual != 1 if self.apart else None
 
     def excess(self, rows: Rows) -> float:
-        """How much too high the value of so few rows is; what adds up where a metric is a mean of several."""
+        """The upward bias of the value in a small sample, which adds up in a mean of several metrics."""
         return 0.0
 
     @abstractmethod
@@ -92,7 +93,7 @@ class Kind(ABC):
 
 
 class Termed(Kind):
-    """A ratio of sums of terms, one of each row or unit."""
+    """A ratio of sums of terms, one term per row or unit."""
 
     termed: ClassVar[bool] = True
 
@@ -114,11 +115,11 @@ class Termed(Kind):
 
 
 class OfTable(Kind):
-    """A metric that follows from counts of labels 0 and 1 by score, without the rows."""
+    """A metric that is computed from counts of labels 0 and 1 by score, without the rows."""
 
     @abstractmethod
     def at(self, c: Counts, threshold: float) -> float:
-        """The metric of the table, at the threshold where one decides."""
+        """The metric of the table; for a metric of decisions, at the threshold."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,12 @@ class PerUnit(Termed):
     of: Callable[..., Floats]
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
-        """The values."""
+        """The values of the units."""
         return Sums(self.of(structure, k, level))
 
 
 class Proportion(PerUnit):
-    """A mean of zeros and ones, of units that other systems do not share."""
+    """A mean of zeros and ones over units that other systems do not share."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class Ratio(Termed):
         return not self.within
 
     def sums(self, structure: Any, k: int | None, level: float) -> Sums:
-        """The terms, times the weight of a row that has one."""
+        """The terms, multiplied by the weights of rows that have any."""
         return self.of(structure, k, level)
 
 
@@ -164,7 +165,7 @@ class OfRowTerms(Termed, OfTable):
 
     @abstractmethod
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
-        """Both terms of each row, before its weight."""
+        """Both terms of each row, unweighted."""
 
     def of_terms(self, totals: Floats) -> float:
         """The ratio, from the sums of the terms."""
@@ -173,9 +174,9 @@ class OfRowTerms(Termed, OfTable):
 
 @dataclass(frozen=True)
 class Loss(OfRowTerms):
-    """The mean of one number per row. per_row: (rows, k) -> the numbers, NaN for a row that takes no part.
+    """The mean of one number per row. per_row: (rows, k) -> the numbers, NaN for a row that does not count.
 
-    worst: the number of a row whose prediction is certain and wrong, where that is far from all others.
+    worst: the number of a row whose prediction is certain and wrong, if it is far from all others.
     """
 
     per_row: Callable[[Rows, Any], Floats]
@@ -183,17 +184,17 @@ class Loss(OfRowTerms):
     of_rows: ClassVar[bool] = True
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
-        """Of each row its loss, and 1 if it takes part, before its weight."""
+        """For each row its loss, and 1 if it counts, unweighted."""
         loss = self.per_row(rows, k)
         return [np.where(np.isnan(loss), 0.0, loss), (~np.isnan(loss)).astype(np.float64)]
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
-        """The losses, times the weights where rows have any."""
+        """The losses, multiplied by the weights of rows that have any."""
         loss, weight = self.per_row(structure, k), structure.weight
         return Sums(loss) if weight is None else Sums(loss * weight, np.where(np.isnan(loss), np.nan, weight))
 
     def at(self, c: Counts, threshold: float) -> float:
-        """The mean over the rows of a table; NaN if some take no part: their pairs are not known."""
+        """The mean over the rows of a table; NaN if some rows do not count, because their pairs are unknown."""
         rows, weight = rows_of(c, threshold)
         return float(ratio(np.dot(weight, np.where(weight > 0, self.per_row(rows, None), 0.0)), c.total))
 
@@ -205,7 +206,7 @@ class RatioOfRows(OfRowTerms):
     sides: Callable[[Rows], Sequence[Floats]]
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
-        """Both numbers of each row, before its weight."""
+        """Both numbers of each row, unweighted."""
         return self.sides(rows)
 
     def sums(self, structure: Rows, k: int | None, level: float) -> Sums:
@@ -213,20 +214,20 @@ class RatioOfRows(OfRowTerms):
         return Sums(*(structure.weights * side for side in self.sides(structure)))
 
     def at(self, c: Counts, threshold: float) -> float:
-        """The ratio over the rows of a table; NaN if some take no part."""
+        """The ratio over the rows of a table; NaN if some rows do not count."""
         rows, weight = rows_of(c, threshold)
         return float(ratio(*(np.dot(weight[weight > 0], side[weight > 0]) for side in self.sides(rows))))
 
 
 def rows_of(c: Counts, threshold: float) -> tuple[Rows, Floats]:
-    """One row for each class and threshold of a table, and how much it weighs."""
+    """One row for each class and threshold of a table, and its weight."""
     label = np.repeat([1, 0], len(c.threshold))
     return Rows(label, np.tile(c.threshold, 2), threshold), np.concatenate([c.positive, c.negative])
 
 
 @dataclass(frozen=True)
 class Share(Termed, OfTable):
-    """Hits among some of the rows. of: (actual, predicted) -> which rows count, and which of them are hits."""
+    """Hits among some of the rows. of: (actual, predicted) -> two masks: rows that count, and hits among them."""
 
     of: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]
     decided: ClassVar[bool] = True
@@ -235,18 +236,18 @@ class Share(Termed, OfTable):
 
     @staticmethod
     def by(rule: Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]) -> Share:
-        """The share of a rule: an own one if which rows count depends on what is decided."""
+        """The share of a rule: an `OwnShare` if the predictions decide which rows count."""
         member = Share(rule).cells()[0]
         return OwnShare(rule) if (member[::2] != member[1::2]).any() else Share(rule)
 
     @property
     def thresholded(self) -> bool:
-        """True if it is more than a share of labels."""
+        """True if it is not a share of labels alone."""
         cells = np.array(self.cells())
         return bool((cells[:, [0, 2]] != cells[:, [1, 3]]).any())
 
     def hits(self, rows: Rows) -> tuple[Bools, Bools]:
-        """Which rows count, and which of these are hits."""
+        """Two masks: the rows that count, and the hits among them."""
         member, hit = self.of(rows.actual, rows.predicted)
         return member, member & hit
 
@@ -255,7 +256,7 @@ class Share(Termed, OfTable):
         return [self.hits(rows)[0]]
 
     def cells(self) -> tuple[Bools, Bools]:
-        """The same of a positive that is predicted, one that is not, and of such negatives."""
+        """These masks for a predicted and an unpredicted positive, and for such negatives."""
         member, hit = self.of(CELLS[0] == 1, CELLS[1] == 1)
         return member, member & hit
 
@@ -265,12 +266,12 @@ class Share(Termed, OfTable):
         return Sums(structure.weights * hit, structure.weights * member)
 
     def bins(self, decided: Counts) -> Floats:
-        """How much a positive (first row) and a negative (second), predicted or not, moves the share."""
+        """The influence on the share of a positive (first row) and a negative (second), predicted or not."""
         (hits, members), (member, hit) = self.of_table(decided), self.cells()
         return ratio(member * (hit - ratio(hits, members)), members).reshape(2, 2)
 
     def of_table(self, decided: Counts) -> tuple[float, float]:
-        """Hits and members, of the table of what is decided."""
+        """The numbers of hits and of rows that count, from the table of decisions."""
         weight, (member, hit) = np.array([decided.positive, decided.negative]).ravel(), self.cells()
         return (weight @ hit).item(), (weight @ member).item()
 
@@ -286,19 +287,19 @@ class Share(Termed, OfTable):
 
 @dataclass(frozen=True)
 class OwnShare(Share):
-    """A share of rows that each system picks for itself: two systems differ in the rows that count."""
+    """A share of rows that each system selects for itself: two systems differ in the rows that count."""
 
     @property
     def picks(self) -> bool:
-        """They do."""
+        """True, see `OwnShare`."""
         return True
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
-        """The same where both shares are equal, so that few rows, all of them hits, claim no certainty.
+        """The influence of each row on the difference, computed under the null hypothesis that both shares are equal.
 
-        A weight is how many equal rows a row stands for. Their squares add up to the variance of the weighted
-        generalised score test.
-        Kosinski 2013, doi:10.1002/sim.5587.
+        A few rows that are all hits then do not have a variance of 0. A weight is the number of equal rows that a row
+        stands for. The squares add up to the variance of the weighted generalised score test. Kosinski 2013,
+        doi:10.1002/sim.5587.
         """
         sides, times = [self.hits(rows) for rows in (first, second)], first.weights
         sizes = np.array([times @ member for member, _ in sides])

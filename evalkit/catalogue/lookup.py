@@ -157,7 +157,7 @@ def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
 
 
 def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[Chosen, ...]:
-    """Return the metrics of these names, also own ones, each once; the default metrics if there are no names.
+    """Return the metrics of these names, also own ones, without duplicates; the default metrics if there are no names.
 
     Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
@@ -178,8 +178,8 @@ def possible(
 ) -> tuple[Chosen, ...]:
     """Return the metrics of these names, by default those of the usual metrics that the input allows.
 
-    lacks: what is not given, of "scores", "probabilities", "scores of units" and further "columns", and what a metric
-    that needs it would need. Raises ParameterError for such a metric.
+    lacks: what the input lacks ("scores", "probabilities", "scores of units", further "columns") -> what a metric that
+    needs it would require. Raises ParameterError for such a metric.
     """
     kept = [name for name in usual if find(name, structure).metric.needs not in lacks]
     metrics = chosen(names, structure, kept)
@@ -248,5 +248,5 @@ def named(name: str, best: str | None = None) -> Metric:
 
 
 def absent(*_: Any) -> Any:
-    """Raise, as the metric's values come from the input and cannot be computed."""
+    """Raise an error: the metric's values come from the input and cannot be computed."""
     raise AssertionError("none, the values come from the input")

@@ -57,12 +57,12 @@ class Metric:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Its smallest and its largest value."""
+        """The smallest and the largest value of the metric."""
         return self.low, self.high
 
     @property
     def before_cut(self) -> str:
-        """What stands before its k: ndcg@, pass^."""
+        """The part of the name before k: ndcg@, pass^."""
         return self.name if self.name.endswith("^") else f"{self.name}@"
 
     @property
@@ -72,7 +72,7 @@ class Metric:
 
     @property
     def tabled(self) -> bool:
-        """True if the table of a score tells the metric, without the rows themselves."""
+        """True if the metric can be computed from the table of a score, without the rows."""
         return self.kind.summed and not self.columns
 
 
@@ -87,7 +87,7 @@ TEXTS = tomllib.loads((pkgutil.get_data(__package__, "metrics.toml") or b"").dec
 
 
 def described(name: str, structure: str, kind: Kind) -> Metric:
-    """The row of a metric, of which metrics.toml says everything but its kind."""
+    """The row of a metric, from metrics.toml and its kind."""
     row = TEXTS[structure][name]
     return Metric(name.removesuffix("@"), structure, kind, **row | {"columns": tuple(row.get("columns", ()))})
 
@@ -100,7 +100,7 @@ def rows_of(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Met
 
 
 def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Metric:
-    """The row of a metric with a number behind its @, which is 1 where none is named."""
+    """The row of a metric with a number after its @, which is 1 by default."""
     return replace(described(name, structure, kind_at(1)), kind_at=kind_at)
 
 
@@ -117,12 +117,12 @@ class Chosen:
 
     @property
     def label(self) -> str:
-        """The name that is printed and that finds this metric again."""
+        """The name that is printed, and by which this metric is found."""
         return self.metric.name if self.k is None else f"{self.metric.before_cut}{self.k}"
 
     @property
     def plain(self) -> str:
-        """What it measures, in plain words."""
+        """The description in plain words."""
         top = "all items" if self.k is None else "the first item" if self.k == 1 else f"the first {self.k} items"
         return self.metric.plain.replace("{top}", top).replace("{k}", str(self.k)) or self.metric.formula
 
@@ -150,7 +150,7 @@ class Chosen:
         return self.metric.kind.effects(rows, self.k)
 
     def at(self, c: Counts, threshold: float = 0.5) -> float:
-        """The metric of a table of labels 0 and 1, at the threshold where one decides."""
+        """The metric of a table of labels 0 and 1; for a metric of decisions, at the threshold."""
         return self.metric.kind.at(c, threshold)
 
 
@@ -185,12 +185,12 @@ class Combined(Kind):
 
     @property
     def decided(self) -> bool:  # type: ignore[override]
-        """True if it follows from what is decided."""
+        """True if it depends on the decisions alone."""
         return self.of.kind.decided
 
     @property
     def summed(self) -> bool:  # type: ignore[override]
-        """True if sums over rows tell it."""
+        """True if it can be computed from sums over rows."""
         return self.whole and self.of.kind.summed
 
     def strata(self, rows: Rows) -> Any:
@@ -249,13 +249,13 @@ def _positive(rows: Rows) -> Bools:
 
 @dataclass(frozen=True)
 class Weighted(Combined):
-    """The mean in which each part's share is the weight of its `counted` rows, the positives if nothing else is set."""
+    """The mean in which the share of each part is the weight of its `counted` rows, by default the positives."""
 
     counted: Callable[[Rows], Bools] = _positive
 
     @property
     def summed(self) -> bool:  # type: ignore[override]
-        """Sums over rows do not tell it: the shares of the parts vary with the rows."""
+        """False: the shares of the parts vary with the rows."""
         return False
 
     def _weight(self, part: Part) -> Floats:
@@ -290,12 +290,12 @@ class Harmonic(Kind):
 
     @property
     def decided(self) -> bool:  # type: ignore[override]
-        """True if it follows from what is decided."""
+        """True if it depends on the decisions alone."""
         return all(of.kind.decided for of in self.pair)
 
     @property
     def summed(self) -> bool:  # type: ignore[override]
-        """True if sums over rows tell it."""
+        """True if it can be computed from sums over rows."""
         return all(of.kind.summed for of in self.pair)
 
     def strata(self, rows: Rows) -> Any:

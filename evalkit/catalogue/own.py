@@ -38,12 +38,12 @@ Direction = Literal["high", "low", "neither"]
 
 
 class About(TypedDict, total=False):
-    """What can be said of an own metric.
+    """The description of an own metric.
 
-    name: how it is called; default: as the function. best: whether high or low values are better, or neither; default:
-    high. low, high: the range of its values; default: without ends, of a share 0 and 1. formula: its definition on the
-    page; default: the first line of the docstring. undefined: where it is undefined, such as "the list is empty"; the
-    function returns NaN there, which is refused otherwise.
+    name: its name; default: that of the function. best: which values are better, "high", "low" or "neither"; default:
+    high. low, high: the range of its values; default: unbounded, for a share 0 and 1. formula: its definition on the
+    page; default: the first line of the docstring. undefined: when it is undefined, such as "the list is empty"; the
+    function returns NaN then, which is an error otherwise.
     """
 
     name: str
@@ -59,7 +59,7 @@ class OwnMetric(Metric):
     """A metric that a user declared.
 
     structures: the tables of the catalogue that it may join. arguments: of its function. file, sha256: where it was
-    read, "" for one that was declared beside the call of `read`.
+    read from, "" for one that was declared in the calling code.
     """
 
     structures: tuple[str, ...] = ()
@@ -72,17 +72,17 @@ class OwnMetric(Metric):
 
     @property
     def decided(self) -> bool:
-        """True if the function takes what a threshold decides."""
+        """True if the function takes the decisions at a threshold."""
         return self.kind.decided or "predicted" in self.arguments
 
     def at(self, k: int) -> Chosen:
-        """The metric of the first k items of each list, as `ndcg@10` is that of the first 10."""
+        """The metric of the first k items of each list, like `ndcg@10`."""
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise ParameterError(f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got {k!r}")
         return Chosen(self, int(k))
 
     def read_from(self, file: str, sha256: str) -> OwnMetric:
-        """The same metric, which says where it was read."""
+        """The metric with the file that it was read from."""
         return replace(self, file=file, sha256=sha256, equals=f"none, an own metric of {file}")
 
 
@@ -290,9 +290,9 @@ def _metric(
 
 
 def load(file: str, name: str) -> OwnMetric:
-    """The metric of this name in a Python file; it says the file's name and SHA-256.
+    """The metric of this name in a Python file, with the file's name and SHA-256.
 
-    Raises ParameterError for a file that cannot be read or run, and for a name that is no metric of it.
+    Raises ParameterError for a file that cannot be read or run, and for a name that is not a metric in it.
     """
     path = Path(file).expanduser()
     try:

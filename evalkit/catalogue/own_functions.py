@@ -26,9 +26,9 @@ SIDES = {1: "one number", 2: "a pair (numerator, denominator)"}
 
 @dataclass(frozen=True)
 class Function:
-    """A function with its name, the names of its arguments, the range of its values, and where it is undefined.
+    """A function with its name, the names of its arguments, the range of its values, and when it is undefined.
 
-    columns: those of the arguments that are further columns of the input.
+    columns: the arguments that are further columns of the input.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Function:
         return [self._numbers(array, n, per, sides) for array in arrays]
 
     def rows(self, calls: Iterator[Mapping[str, Any]], n: int, sides: int, per: str) -> list[Floats]:
-        """The same from n calls of one number, or of one pair, each."""
+        """The arrays from n calls that each return one number or one pair."""
         table = np.empty((sides, n))
         for i, values in enumerate(calls):
             result = self(values)
@@ -70,7 +70,7 @@ class Function:
             raise self.refused(f"must return one number, got {_short(result)} ({where})") from None
 
     def checked(self, number: float, where: str) -> float:
-        """The number, if it is in range, or undefined as declared."""
+        """The number, if it is in range, or NaN if the metric is declared as undefined there."""
         self._numbers(np.array([number]), 1, where, 1)
         return number
 
@@ -133,7 +133,7 @@ def _short(value: Any) -> str:
 
 
 def names_of(call: Callable[..., Any]) -> dict[str, bool]:
-    """The names of a function's arguments, and whether each must have a value."""
+    """The names of a function's arguments, and True for those without a default."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
@@ -144,10 +144,10 @@ def names_of(call: Callable[..., Any]) -> dict[str, bool]:
 def arguments_of(
     name: str, call: Callable[..., Any], known: Collection[str], others: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """The arguments that a function takes of `known`, and those without a default that `others` allows.
+    """The arguments of a function that are in `known`, and those without a default that `others` accepts.
 
-    Raises ParameterError for any other argument without a default, and for a function that takes none of `known` where
-    there are any.
+    Raises ParameterError for any other argument without a default, and for a function without an argument in `known`,
+    if `known` has any.
     """
     names = names_of(call)
     taken = tuple(argument for argument, needed in names.items() if needed or argument in known)
@@ -159,7 +159,7 @@ def arguments_of(
 
 
 class Input(ABC):
-    """What a function can be computed from: the arguments that it may take, and which metrics can be made of it.
+    """The data that a function may use: its possible arguments, and the kinds of metrics that can be made of it.
 
     unit: what has one number. structures: the tables of the catalogue. reads: each argument from the structure.
     """
@@ -256,10 +256,10 @@ class OfTable(Input):
 
 
 class RankedList(NamedTuple):
-    """One ranked list, as far as the cut-off k.
+    """One ranked list, up to the cut-off k.
 
-    grades: of the items returned, best rank first, NaN if not judged; ranks: of the same items. ideal: all judged
-    grades of the query, highest first. k: None for the whole list. level: the lowest grade that counts as relevant.
+    grades: of the returned items, best rank first, NaN if not judged; ranks: of these items. ideal: all judged grades
+    of the query, highest first. k: None for the whole list. level: the lowest grade that counts as relevant.
     """
 
     grades: Floats

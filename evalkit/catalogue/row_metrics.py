@@ -197,7 +197,7 @@ MOVED: tuple[tuple[Metric, Callable[[float], Metric]], ...] = (
 
 
 def lift_at(depth: float) -> Metric:
-    """The lift among so large a share of the rows, those with the highest scores."""
+    """The lift among this share of the rows, those with the highest scores."""
 
     def of(c: Counts) -> float:
         return float(curves.lift(curves.at_depth(c, depth * c.total)))
@@ -281,7 +281,7 @@ STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
 
 
 def of_confusion(metric: Callable[[Confusion], float], rows: Rows) -> Effects:
-    """A metric of the confusion table and the influence of each row, by a small change of its cell.
+    """A metric of the confusion table and the influence of each row, by numerical differentiation of its cell.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
     >>> of_confusion(lambda m: np.trace(m.table) / m.total, s).rows.round(2)
@@ -387,7 +387,7 @@ def _micro(of: Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]) -> Rat
 
 
 def of_label(rows: Rows, j: int) -> Rows:
-    """The rows with one label as what is true, its score, and whether it is predicted."""
+    """The rows with one label as the actual value, its score, and whether it is predicted."""
     score = None if rows.score is None else rows.score[:, j]
     return replace(rows, actual=rows.actual[:, j].astype(np.int64), score=score, decision=rows.predicted[:, j])
 

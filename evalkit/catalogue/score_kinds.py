@@ -22,7 +22,7 @@ Number = Callable[[Counts], Any]  # a metric of a table, or of one threshold
 
 
 class Tables(Protocol):
-    """The tables of a score: at its thresholds, as probabilities, and of what the threshold decides, None without."""
+    """The tables of a score: by threshold, as probabilities, and of the decisions at the threshold, if there is one."""
 
     @property
     def counts(self) -> Counts: ...
@@ -39,10 +39,10 @@ class Tables(Protocol):
 class Curve(OfTable):
     """A number of the whole order of the scores.
 
-    of: the metric of a table. terms: what a positive (first row) and a negative (second) at each threshold adds to it
-    to first order, in closed form; None for numerical derivatives. moves: the same for a run of thresholds at a time,
-    the lowest first, of a table whose value is known; None if nothing is saved by it. rises: True if it never falls
-    where a positive's score goes up or a negative's down.
+    of: the metric of a table. terms: the influence of a positive (first row) and a negative (second) at each threshold,
+    in closed form; None for numerical derivatives. moves: the same for a run of thresholds at a time, the lowest first,
+    of a table whose value is known; None if it saves nothing. rises: True if it never falls if a positive's score rises
+    or a negative's falls.
     """
 
     of: Number
@@ -68,7 +68,7 @@ class Curve(OfTable):
         return self.read(self.source(rows))
 
     def bins(self, c: Counts) -> Floats:
-        """What a positive (first row) and a negative (second) at each threshold of the table adds to the metric."""
+        """The influence on the metric of a positive (first row) and a negative (second) at each threshold."""
         return influence.moves(c, self.read) if self.terms is None else self.terms(c)
 
     def by_steps(self, c: Counts, value: float) -> Iterator[tuple[Step, Floats]]:
@@ -97,49 +97,52 @@ class Area(Curve):
 
 @dataclass(frozen=True)
 class Order(Curve):
-    """A smooth number of the order between 0 and 1, or at least bounded. bias: of a table of unweighted rows."""
+    """A smooth number of the order between 0 and 1, or at least bounded.
+
+    bias: a function of a table of unweighted rows.
+    """
 
     bias: Number | None = None
     apart: ClassVar[bool] = True
 
     def excess(self, rows: Rows) -> float:
-        """The bias, where it is known."""
+        """The bias, if it is known."""
         return 0.0 if self.bias is None or rows.weight is not None else float(self.bias(rows.counts))
 
 
 @dataclass(frozen=True)
 class AtRate(Order):
-    """A number of the order at another base rate, which gives the negatives another weight."""
+    """A number of the order at another base rate, by reweighting the negatives."""
 
     rate: float = 0.5
 
     def positives_of(self, c: Counts) -> float:
-        """Positives that would come with the negatives in memory at that rate."""
+        """The number of positives that this many negatives would have at that base rate."""
         return float(c.negatives * ratio(self.rate, 1 - self.rate))
 
 
 class Skill(Curve):
-    """A smooth number of the scores as probabilities, without an end of its range below."""
+    """A smooth number of the scores as probabilities, without a lower bound."""
 
     apart: ClassVar[bool] = True
 
 
 class Coefficient(Curve):
-    """A coefficient of a regression of the labels on the scores, which has no ends."""
+    """A coefficient of a regression of the labels on the scores, without bounds."""
 
     apart: ClassVar[bool] = True
 
 
 class Gap(Curve):
-    """The largest distance of two rates over the thresholds: larger in almost every sample than it is."""
+    """The largest distance of two rates over the thresholds, which almost every sample overestimates."""
 
     apart: ClassVar[bool] = True
 
 
 class Calibration(Curve):
-    """A distance of probabilities from how often they come true: 0 at best and never in a sample.
+    """A distance between probabilities and observed frequencies: 0 is perfect and never reached in a sample.
 
-    No interval holds it, but labels drawn from the scores say what perfect calibration would show.
+    It has no valid interval, but labels drawn from the scores show what perfect calibration would give.
     """
 
 
@@ -160,7 +163,7 @@ class Decision(Curve):
         return np.array([float(self.of(Counts(*of))) for of in sides])
 
     def source(self, tables: Tables) -> Counts:
-        """The table of what is decided."""
+        """The table of the decisions."""
         assert tables.cut is not None
         return tables.cut
 
@@ -176,13 +179,13 @@ class Decision(Curve):
 
 @dataclass(frozen=True)
 class Overlap(Decision):
-    """times TP / (times TP + weight FN + FP): F-beta and the Jaccard index, which no true negative moves."""
+    """times TP / (times TP + weight FN + FP): F-beta and the Jaccard index, which ignore true negatives."""
 
     weight: float = 1.0
     times: float = 1.0
 
     def bins(self, c: Counts) -> Floats:
-        """What a positive (first row) and a negative (second), predicted or not, adds to the metric."""
+        """The influence on the metric of a positive (first row) and a negative (second), predicted or not."""
         value, (tp, fn), (fp, _) = self.read(c), c.positive, c.negative
         size = self.times * tp + self.weight * fn + fp
         return ratio(np.array([[self.times * (1 - value), -self.weight * value], [-value, 0.0]]), size)
@@ -190,38 +193,38 @@ class Overlap(Decision):
 
 @dataclass(frozen=True)
 class Lift(Decision):
-    """Precision of the rows that are picked / base rate. share: the precision."""
+    """Precision of the picked rows / base rate. share: the precision."""
 
     share: Metric | None = None
 
     def picked(self, c: Counts) -> tuple[float, float, float]:
-        """Hits among the rows picked, the rows picked, and the share of hits at their border."""
+        """Hits among the picked rows, the number of picked rows, and the share of hits near the cut-off."""
         hits, picked = c.tp[0], c.tp[0] + c.fp[0]
         return hits, picked, float(ratio(hits, picked))
 
 
 @dataclass(frozen=True)
 class Depth(Curve):
-    """The lift of the rows with the highest scores; a tie at the border is taken in parts.
+    """The lift of the rows with the highest scores; a tie at the cut-off is split in proportion.
 
-    depth: below 1 the share of all rows that they are, else how many they are.
+    depth: below 1 their share of all rows, otherwise their number.
     """
 
     depth: float = 0.1
 
     def share(self, c: Counts) -> float:
-        """The share of all rows."""
+        """The share of the picked rows in all rows."""
         return self.depth if self.depth < 1 else float(ratio(self.depth, c.total))
 
     def picked(self, c: Counts) -> tuple[float, float, float]:
-        """Hits among the rows picked, the rows picked, and the share of hits around their border."""
+        """Hits among the picked rows, the number of picked rows, and the share of hits around the cut-off."""
         rows = self.share(c) * c.total
         wide = min(rows, c.total - rows) / 2
         low, middle, high = curves.at_depth(c, [rows - wide, rows, rows + wide]).tp
         return float(middle), float(rows), float(ratio(high - low, 2 * wide)) if wide else 0.0
 
     def bins(self, c: Counts) -> Floats:
-        """What a positive (first row) and a negative (second) at each threshold adds to the metric."""
+        """The influence on the metric of a positive (first row) and a negative (second) at each threshold."""
         hits, rows, border = self.picked(c)
         each = c.positive + c.negative
         inside = np.clip(ratio(rows - (c.tp + c.fp - each), each), 0, 1)  # the part of these rows that is picked
@@ -229,7 +232,7 @@ class Depth(Curve):
         return self.moves_of(c, np.array([inside + moved, moved]), hits, rows)
 
     def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
-        """What the hits that each threshold adds do to the metric."""
+        """The effect on the metric of the hits that each threshold adds."""
         hits[0] -= ratio(all_hits, c.positives)
         return ratio(hits, c.positives * self.share(c))
 
@@ -238,7 +241,7 @@ class TopRecall(Depth):
     """The recall of the rows with the highest scores, which is their lift times their share."""
 
     def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
-        """What the hits that each threshold adds do to the recall."""
+        """The effect on the recall of the hits that each threshold adds."""
         return super().moves_of(c, hits, all_hits, rows) * self.share(c)
 
 
@@ -246,20 +249,20 @@ class TopPrecision(Depth):
     """The precision of the rows with the highest scores."""
 
     def moves_of(self, c: Counts, hits: Floats, all_hits: float, rows: float) -> Floats:
-        """What the hits that each threshold adds do to the precision."""
+        """The effect on the precision of the hits that each threshold adds."""
         return ratio(hits - self.share(c) * ratio(all_hits, rows), rows)
 
 
 @dataclass(frozen=True)
 class AtRates(Decision):
-    """A number that rises with the recall and falls with the false positive rate at the threshold: `rates` of both."""
+    """A number that rises with the recall and falls with the false positive rate at the threshold: `rates` has both."""
 
     rates: Callable[[float, float], float] = lambda recall, false: recall - false
 
 
 @dataclass(frozen=True)
 class OfShares(Decision):
-    """The mean of shares of rows that do not overlap, such as recall and specificity."""
+    """The mean of shares of disjoint sets of rows, such as recall and specificity."""
 
     shares: tuple[Metric, ...] = ()
 
@@ -269,7 +272,7 @@ class OfMeans(Kind):
     """A smooth function of means of numbers per row.
 
     of: (rows, centre) -> the numbers. f: their means, also several sets of them -> the value and its derivatives. The
-    value must not depend on the centre, which is for the digits only: squares are taken of what lies around 0.
+    value must not depend on the centre, which is for numerical precision: squares are taken of numbers around 0.
     """
 
     of: Callable[[Rows, Centre], Sequence[Floats]]
@@ -294,7 +297,7 @@ class OfMeans(Kind):
         return self.effects(rows, k).value
 
     def terms(self, rows: Rows, k: int | None, centre: Centre) -> Sequence[Floats]:
-        """1 and the numbers of each row, before its weight."""
+        """1 and the numbers of each row, unweighted."""
         return [np.ones(len(rows)), *self.of(rows, centre)]
 
     def of_terms(self, totals: Floats) -> float:
@@ -302,7 +305,7 @@ class OfMeans(Kind):
         return float(self.of_sets(totals))
 
     def of_sets(self, totals: Floats) -> Floats:
-        """The value of each of several sets of rows, whose sums of the terms are columns."""
+        """The values of several sets of rows, whose sums of the terms are the columns."""
         return self.f(ratio(totals[1:], totals[0]))[0]
 
 
@@ -321,7 +324,7 @@ def _around(numbers: Sequence[Floats], means: Floats, slopes: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Middle:
-    """A median: the value, the slope of the quantiles there, the share of rows up to it less one half, all weight."""
+    """A median: the value, the slope of the quantiles there, the share of rows up to it minus one half, all weight."""
 
     value: float
     slope: float
@@ -331,7 +334,7 @@ class Middle:
 
 @dataclass(frozen=True)
 class Quantile(Kind):
-    """The median of a number per row: its effects take the density there from the spacing of the numbers.
+    """The median of a number per row; its influence values use the density there, from the spacing of the numbers.
 
     Hall and Sheather 1988, doi:10.1111/j.2517-6161.1988.tb01735.x. of: rows -> the numbers.
     """
@@ -369,7 +372,7 @@ class Quantile(Kind):
         return known.value
 
     def moved(self, rows: Rows, k: int | None, centre: Centre, known: Middle) -> Floats:
-        """How much each row of weight 1 moves the median."""
+        """The influence of each row of weight 1 on the median."""
         below = (self.of(rows) <= known.value).astype(np.float64)
         return (0.5 - below + known.excess) * (known.slope / known.weight)
 

@@ -30,7 +30,7 @@ def _binary_ndcg(r: Rankings, k: int | None, level: float) -> Floats:
 
 
 def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
-    """Per query: the chance that a relevant returned item stands above a non-relevant one; a tie counts ½.
+    """Per query: the probability that a relevant returned item is ranked above a non-relevant one; a tie counts ½.
 
     >>> from evalkit.metrics.rankings import from_grades
     >>> auc(from_grades([[1, 0, 1, 0], [1, 1]]))
@@ -108,10 +108,10 @@ DRAWS = rows_of(
 
 @dataclass(frozen=True)
 class Side:
-    """One arm, one row per unit; `evalkit.online.sessions.sides` makes it.
+    """One arm, one row per unit, from `evalkit.online.sessions.sides`.
 
-    `credit` is the arm's, `whole` that of all arms; `beaten` the share of the other arms that got less from the unit, a
-    tie half, and `won` the same added up over the unit's `sessions`.
+    `credit` is the arm's credit, `whole` that of all arms; `beaten` is the share of the other arms with less credit
+    from the unit, ties counting half, and `won` its sum over the unit's `sessions`.
     """
 
     credit: Floats
@@ -131,9 +131,9 @@ def user_share(side: Side) -> Floats:
 
 
 def user_preference(side: Side) -> Floats:
-    """1 where the user gave the arm more credit than the other, ½ where as much, 0 where less. NaN if none.
+    """1 if the user gave the arm more credit than the other, ½ if the same, 0 if less; NaN if none.
 
-    Of several other arms the mean.
+    With several other arms, the mean over them.
 
     >>> user_preference(Side(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2))))
     array([0.75,  nan])
@@ -147,7 +147,7 @@ def session_wins(side: Side) -> Sums:
 
 
 def credit_share(side: Side) -> Sums:
-    """The arm's share of all credit: heavy users count by what they use."""
+    """The arm's share of all credit: users count in proportion to their use."""
     return Sums(side.credit, side.whole)
 
 

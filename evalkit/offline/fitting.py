@@ -33,7 +33,7 @@ def load(path: str, name: str, kind: str) -> Any:
     """Return the estimator at an import path: a class is called without arguments, an instance is used as it is.
 
     The module may be in the working directory. Raises ParameterError if it cannot be imported, is not an estimator
-    (nothing else is called), or does not predict targets of this kind.
+    (other objects are not called), or does not predict targets of this kind.
 
     >>> load("sklearn.dummy.DummyClassifier", "estimator", "classes")
     DummyClassifier()
@@ -212,10 +212,10 @@ def run(
     worth: float = USUAL.worth,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Fit]:
-    """Make the fits of the jobs in order: the first `required` always, then as many as fit into `seconds`.
+    """Make the fits of the jobs in order: the first `required` in any case, then as many as fit into `seconds`.
 
-    One process for work of up to `worth` seconds, because starting another takes seconds; otherwise two. Linear algebra
-    uses one thread: on small tables its threads wait for each other.
+    One process is used for work of up to `worth` seconds, because starting another takes seconds; otherwise two. Linear
+    algebra uses one thread: on small tables its threads wait for each other.
     """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
@@ -249,7 +249,7 @@ def _work_left(fits: int, jobs: int, required: int, seconds: float, spent: float
 
 
 def steps(estimator: Any) -> list[str]:
-    """The steps of an estimator in words."""
+    """The steps of an estimator as text."""
     if not hasattr(estimator, "steps"):
         return [type(estimator).__name__]
     first = estimator.steps[0][1]
@@ -269,10 +269,10 @@ def error_632(apparent: float, out_of_bag: float) -> float:
 
 
 def error_632_plus(apparent: float, out_of_bag: float, no_information: float) -> float:
-    """The .632 error with more weight on the error out of bag, the larger the rate of overfitting.
+    """The .632 error with a larger weight for the error out of bag, the larger the rate of overfitting.
 
-    apparent: the error of the model fitted to *all* rows, on these rows. no_information: from its predictions.
-    Efron, Tibshirani 1997, doi:10.1080/01621459.1997.10474007.
+    apparent: the error of the model fitted to *all* rows, on these rows. no_information: from the predictions of this
+    model. Efron, Tibshirani 1997, doi:10.1080/01621459.1997.10474007.
 
     >>> error_632_plus(0.0, 0.5, 0.5)
     0.5

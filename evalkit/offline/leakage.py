@@ -27,7 +27,7 @@ BY_CHANCE = 1000  # a severe finding must occur less than once in this number of
 
 
 def finding(kind: Kind, severity: Severity, rows: NDArray, of: int, form: str = "", **facts: Any) -> Finding | None:
-    """Return a finding on these rows out of `of`, None without rows; form and facts: as of `Kind.rated`."""
+    """Return a finding on these rows out of `of`, None without rows; form and facts: as in `Kind.rated`."""
     rows = np.unique(rows)
     examples = tuple(int(row) for row in rows[:EXAMPLES])
     return replace(kind.rated(severity, rows.size, form, **facts), of=of, rows=examples) if rows.size else None
@@ -36,9 +36,9 @@ def finding(kind: Kind, severity: Severity, rows: NDArray, of: int, form: str = 
 def single_features(features: pd.DataFrame, label: ArrayLike, *, rng: np.random.Generator) -> Iterable[Finding | None]:
     """Columns that alone separate the classes (mean one-vs-rest AUC): severe from 0.995, a warning from 0.95.
 
-    Both directions are checked, and missingness too; text is coded by the label mean of the other half of rows. With
-    more than 20 classes, only the 20 most common. For labels of more than 20 numbers, |rank correlation| replaces the
-    AUC. Never severe if so few rows can be separated as well by chance.
+    Both directions are checked, and missingness too; text is coded by the label mean in the other half of the rows.
+    With more than 20 classes only the 20 most common are used. If labels have more than 20 distinct numbers, |rank
+    correlation| replaces the AUC. It is never severe if so few rows could be separated by chance.
     """
     target, half = np.asarray(label), rng.permutation(len(features)) % 2
     number, _ = codes(target)
@@ -253,10 +253,10 @@ def _equal_pairs(key: Ints) -> int:
 
 
 def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
-    """Rows with equal features and different labels: the accuracy and AUC that no model of these columns can exceed.
+    """Rows with equal features and different labels, and the largest accuracy and AUC possible with these columns.
 
-    The limits hold for these rows, even for a model that has memorised them. A warning from a tenth of the rows on,
-    unless the columns are so coarse that as many rows are equal by coincidence: then labels are expected to differ.
+    The limits hold for these rows, even for a model that has memorised them. It is a warning from a tenth of the rows
+    on, unless the columns are so coarse that as many rows are equal by coincidence: then labels are expected to differ.
     """
     if not is_class(label):
         return None
@@ -323,17 +323,17 @@ def crossing(folds: Folds, key: ArrayLike, name: str) -> Finding | None:
 
 
 def time_travel(folds: Folds, time: ArrayLike) -> Finding | None:
-    """Test rows that are no newer than the newest training row of their fold: severe, the model knows the future."""
+    """Test rows not newer than the newest training row of their fold: severe, as the model has seen the future."""
     when = np.asarray(time)
     rows = np.concatenate([test[when[test] <= when[train].max()] for train, test in folds.pairs])
     return finding(kinds.TIME_TRAVEL, SEVERE, rows, np.unique(folds.tested).size)
 
 
 def near_duplicates(folds: Folds, features: pd.DataFrame, *, rng: np.random.Generator) -> Finding | None:
-    """Test rows that are much nearer to a training row, without equalling it, than rows usually are to others.
+    """Test rows much closer to a training row, without equalling it, than rows usually are to their nearest row.
 
-    Much nearer: less than a hundredth of the median distance to the nearest row, with numeric columns standardised.
-    At most 2,000 rows are checked. None if the median is 0, because equal rows are then the rule.
+    Much closer: less than a hundredth of the median distance to the nearest row, with numeric columns standardised. At
+    most 2,000 rows are checked. None if the median is 0, because equal rows are then common.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -400,7 +400,7 @@ def retested(folds: Folds) -> Finding | None:
 
 
 def sizes(folds: Folds) -> Finding | None:
-    """Test sides of unequal size, the largest over 1.5 times the smallest: a warning, a mean over folds misleads."""
+    """Test sets of unequal size, the largest over 1.5 times the smallest: a warning, as a mean over folds misleads."""
     size = folds.sizes[1]
     if size.max() <= 1.5 * size.min():
         return None
@@ -409,7 +409,7 @@ def sizes(folds: Folds) -> Finding | None:
 
 
 def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
-    """Test sides with only one class (AUC is undefined), or a class share 4 standard errors from the overall one."""
+    """Test sets with only one class (AUC is undefined), or a class share 4 standard errors from the overall one."""
     if not is_class(label):
         return None
     number, names = codes(label)

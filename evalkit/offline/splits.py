@@ -20,9 +20,9 @@ from evalkit.reading.tables.table import Coded, Slice
 
 @dataclass(frozen=True, eq=False)
 class Parted:
-    """Pairs of row numbers of a table in parts, each made when it is asked for: together they hold k times the rows.
+    """Pairs of row numbers in parts. Each pair is made when it is needed, since all of them hold k times the rows.
 
-    part: the part of each row. train, test: of each pair (one row each) the parts of its training rows, and the part
+    part: the part of each row. train, test: for each pair (one row each) the parts of its training rows, and the part
     that it tests.
     """
 
@@ -44,7 +44,7 @@ class Parted:
 class Folds:
     """Pairs of row numbers (train, test) over `rows` rows, and a description of the rule that made them.
 
-    names: of the test sides, where they have any.
+    names: of the test sets, if they have names.
     """
 
     rows: int
@@ -73,7 +73,7 @@ class Folds:
 
     @cached_property
     def tested(self) -> Ints:
-        """The rows that a fold tests, in order."""
+        """The rows that a fold tests, in ascending order."""
         return np.sort(np.concatenate(self.tests))
 
     def slices(self) -> list[Slice]:
@@ -85,7 +85,7 @@ class Folds:
     def in_time(self, time: Floats) -> Folds:
         """The folds of a column that follow one another in time, each trained on the earlier ones.
 
-        The first, which nothing trains, is left out. Where folds overlap in time they stay as they are.
+        The first, which has no training rows, is left out. Folds that overlap in time stay as they are.
         """
         assert isinstance(self.pairs, Parted)
         first, last = (np.array([of(time[test]) for test in self.tests]) for of in (np.min, np.max))
@@ -97,7 +97,7 @@ class Folds:
 
     @cached_property
     def sizes(self) -> tuple[Ints, Ints]:
-        """The rows of both sides of each pair."""
+        """The numbers of training and test rows of each pair."""
         if not isinstance(self.pairs, Parted):
             train, test = zip(*((train.size, test.size) for train, test in self.pairs), strict=True)
             return np.array(train), np.array(test)
@@ -109,7 +109,7 @@ class Folds:
         return iter(self.pairs)
 
     def get_n_splits(self, x: object = None, y: object = None, groups: object = None) -> int:
-        """Number of pairs."""
+        """The number of pairs."""
         return len(self.pairs)
 
 
@@ -128,7 +128,7 @@ def _folds(rows: int, pairs: list[tuple[NDArray, NDArray]], rule: str) -> Folds:
 def holdout(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1, label: ArrayLike | None = None) -> Folds:
     """`repeats` random splits with this share of test rows (ShuffleSplit).
 
-    label: by whose classes they are stratified (StratifiedShuffleSplit).
+    label: classes by which the splits are stratified (StratifiedShuffleSplit).
     """
     from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
@@ -143,8 +143,8 @@ def holdout(rows: int, *, seed: int, share: float = 0.3, repeats: int = 1, label
 def k_fold(rows: int, *, seed: int, k: int = 10, repeats: int = 1, label: ArrayLike | None = None) -> Folds:
     """k folds of rows, drawn `repeats` times (RepeatedKFold).
 
-    label: by whose classes they are stratified (RepeatedStratifiedKFold). Raises ParameterError if k exceeds the rows,
-    or those of the smallest class.
+    label: classes by which the folds are stratified (RepeatedStratifiedKFold). Raises ParameterError if k exceeds the
+    number of rows, or of those of the smallest class.
 
     >>> [test.size for _, test in k_fold(10, seed=0, k=5, label=[0, 1] * 5).pairs]
     [2, 2, 2, 2, 2]
@@ -162,7 +162,7 @@ def k_fold(rows: int, *, seed: int, k: int = 10, repeats: int = 1, label: ArrayL
 def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5, label: ArrayLike | None = None) -> Folds:
     """k folds of whole groups (GroupKFold, shuffled). If groups are users or items, every test row is a cold start.
 
-    label: by whose classes they are stratified as far as the groups allow (StratifiedGroupKFold).
+    label: classes by which the folds are stratified as far as the groups allow (StratifiedGroupKFold).
     """
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
@@ -173,7 +173,7 @@ def group_k_fold(group: ArrayLike, *, seed: int, k: int = 5, label: ArrayLike | 
 
 
 def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: int = 1) -> Folds:
-    """`repeats` random splits with about this share of whole groups as the test side (GroupShuffleSplit)."""
+    """`repeats` random splits with about this share of whole groups as the test set (GroupShuffleSplit)."""
     from sklearn.model_selection import GroupShuffleSplit
 
     groups = _groups(group, 2)
@@ -182,7 +182,7 @@ def group_holdout(group: ArrayLike, *, seed: int, share: float = 0.3, repeats: i
 
 
 def leave_out(rows: int) -> Folds:
-    """Each row alone as the test side (LeaveOneOut).
+    """Each row alone as the test set (LeaveOneOut).
 
     >>> leave_out(4).get_n_splits()
     4
@@ -193,7 +193,7 @@ def leave_out(rows: int) -> Folds:
 
 
 def by_column(fold: ArrayLike) -> Folds:
-    """One fold per value of a fold column: its rows test, all others train (PredefinedSplit).
+    """One fold per value of a fold column: its rows are the test set, all others the training set (PredefinedSplit).
 
     >>> by_column(["a", "b", "a"]).pairs[0]
     (array([1]), array([0, 2]))
@@ -257,9 +257,9 @@ def forward(
 
 
 def global_temporal(time: ArrayLike, *, share: float = 0.2, gap: float = 0.0) -> Folds:
-    """One split in time: about the newest `share` of the rows test, rows older by more than `gap` train.
+    """One split in time: about the newest `share` of the rows are tested; training rows are older by more than `gap`.
 
-    For recommenders, the only split in which no model is trained on other users' future.
+    For recommenders, it is the only split in which no model is trained on other users' future.
 
     >>> global_temporal([4, 1, 2, 3], share=0.25).pairs
     ((array([1, 2, 3]), array([0])),)
@@ -294,7 +294,7 @@ def _drop_groups(train: Ints, test: Ints, group: ArrayLike | None) -> Ints:
 
 
 def out_of_bag(rows: int, *, rng: np.random.Generator, repeats: int = 100) -> Folds:
-    """`repeats` bootstrap samples train, with repeated rows; the rows not drawn, about 36.8%, test."""
+    """`repeats` bootstrap samples as training sets; the rows not drawn, about 36.8%, are the test set."""
     if rows < 2:
         raise ParameterError(f"rows must be at least 2, got {rows}")
     pairs: list[tuple[NDArray, NDArray]] = []
@@ -311,10 +311,10 @@ HOLDOUT_RULE = "one holdout, as the fold column says"
 
 
 def read(fold: Coded, repeat: Coded | None = None) -> Folds:
-    """Return the folds of a column of names. repeat: the repeat of the folds that each row belongs to.
+    """Return the folds of a column of names. repeat: the number of the repeat that each row belongs to.
 
-    A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test` the validation rows
-    are on neither side. Raises InputError if the names do not identify exactly one test set.
+    A column of training and test (holdout) rows is one holdout; with `train`, `valid` and `test`, the validation rows
+    are in neither set. Raises InputError if the names do not identify exactly one test set.
 
     >>> folds = read(Coded(("test", "train", "valid"), np.array([1, 0, 1, 2])))
     >>> folds.names, folds.pairs

@@ -20,7 +20,10 @@ OUT_OF_BAG, ONE_OUT = "bootstrap, out of bag", "leave one out"
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """One way to split. together: pairs whose test rows make one value. averaged: values whose mean is one estimate."""
+    """One way of splitting. together: pairs whose test rows give one value.
+
+    averaged: values whose mean is one estimate.
+    """
 
     name: str
     folds: Folds
@@ -30,7 +33,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Unfitted:
-    """A way of splitting that was not fitted in full: fits made of those wanted, or why there are none."""
+    """A way of splitting that was not fitted in full: fits made, fits wanted, or why there are none."""
 
     way: str
     made: int = 0
@@ -40,7 +43,7 @@ class Unfitted:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What every way of splitting needs to know, and the folds that each has."""
+    """What every way of splitting needs, and the folds of each."""
 
     examples: Examples
     k: int
@@ -55,12 +58,12 @@ class Setting:
 
     @property
     def blind(self) -> str:
-        """The way that ignores it."""
+        """The way of splitting that ignores it."""
         return f"{self.k}-fold of rows, ignores the {self.ignores}"
 
     @cached_property
     def folds(self) -> Folds:
-        """The folds that the columns ask for; `rule` says which and why."""
+        """The folds that suit the columns; `rule` says which and why."""
         e = self.examples
         if e.fold is not None:
             return splits.read(e.fold)
@@ -75,15 +78,15 @@ class Setting:
 
     @property
     def strata(self) -> np.ndarray | None:
-        """The classes by which folds are stratified; None of a number."""
+        """The classes by which folds are stratified; None for a number."""
         return self.examples.names if self.examples.classes else None
 
     def by_row(self, seed: int, repeats: int = 1) -> Folds:
-        """k folds of rows, each class in its share."""
+        """k folds of rows, stratified by class."""
         return splits.k_fold(len(self.examples), seed=seed, k=self.k, repeats=repeats, label=self.strata)
 
     def by_group(self, seed: int) -> Folds:
-        """k folds of whole groups, of classes as even as the groups allow."""
+        """k folds of whole groups, with classes as balanced as the groups allow."""
         assert self.examples.group is not None
         return splits.group_k_fold(self.examples.group.code, seed=seed, k=self.k, label=self.strata)
 
@@ -138,5 +141,5 @@ class Setting:
         return replace(drawn, pairs=tuple(pair for pair in drawn.pairs if self.varied(pair[0])))
 
     def varied(self, rows: Ints) -> bool:
-        """True if rows are enough to be learned from: of classes more than one."""
+        """True if the rows suffice for learning: more than one class, if the label is a class."""
         return not self.examples.classes or np.unique(self.examples.label[rows]).size > 1

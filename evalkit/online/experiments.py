@@ -22,7 +22,7 @@ Centred = tuple[float, Floats]  # a mean, and how far each value lies above it
 
 @dataclass(frozen=True)
 class Assignment:
-    """Users of an experiment: `arm` (a place in `arms`) of each user kept, and the `rows` of these in the table.
+    """Users of an experiment: the `arm` of each (an index into `arms`), and their `rows` in the table.
 
     crossed: the number of users seen in several arms, who are left out.
     """
@@ -74,10 +74,10 @@ def assigned(arm: Coded, arms: Sequence[str], several: Ints, user: ArrayLike) ->
 
 
 def sample_ratio(counts: ArrayLike, shares: ArrayLike | None = None) -> float:
-    """p of the chi-square test of a sample ratio mismatch: users by arm against the planned shares, by default equal.
+    """The p-value of the chi-square test of a sample ratio mismatch: users by arm against planned or equal shares.
 
-    Below 0.001 the assignment is faulty, and no result of the experiment is valid.
-    Fabijan et al., KDD 2019, doi:10.1145/3292500.3330722.
+    Below 0.001 the assignment is faulty, and no result of the experiment is valid. Fabijan et al., KDD 2019,
+    doi:10.1145/3292500.3330722.
 
     >>> round(sample_ratio([821_588, 815_482]) * 1e6, 1)
     1.8
@@ -129,7 +129,7 @@ def cuped(
 
 
 def of_adjusted(treatment: Floats, control: Floats, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """The difference of means of values that `adjusted` has made."""
+    """The difference of means of values from `adjusted`."""
     arms = [mean_of(treatment), mean_of(control)]
     return t_of_arms(arms[0].value - arms[1].value, arms, level, unit, "CUPED")
 
@@ -189,7 +189,7 @@ def stratified(
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> float:
-    """Pearson's r; 0 if x or y does not vary, because it then explains nothing.
+    """Pearson's r; 0 if x or y does not vary.
 
     >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
     (0.982, 0.0)

@@ -45,16 +45,19 @@ def team_draft(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
 
 
 def alternate(rankings: Ints, k: int, *, rng: np.random.Generator) -> Draft:
-    """Draft in turns after one coin toss for the first pick, skipping items already in the list (Netflix 2017)."""
+    """Draft in turns.
+
+    One coin toss decides the first pick, and items already in the list are skipped (Netflix 2017).
+    """
     teams, users, _ = _stack(rankings, k)
     return draft(rankings, (rng.integers(teams, size=(users, 1)) + np.arange(k)) % teams)
 
 
 def probabilistic(rankings: Ints, k: int, *, rng: np.random.Generator, tau: float = 3.0) -> Draft:
-    """Draft by a coin toss per position: the winner draws an item not yet in the list, probability ∝ rank^−tau.
+    """Draft by a coin toss per position: the winner draws an item not yet in the list with probability ∝ rank^−tau.
 
-    Drawing without replacement is a race of exponential clocks, so each ranking is shuffled once.
-    Hofmann, Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
+    Drawing without replacement equals a race of exponential clocks, so each ranking is shuffled only once. Hofmann,
+    Whiteson, de Rijke 2011, doi:10.1145/2063576.2063618.
     """
     teams, users, depth = _stack(rankings, k)
     clock = rng.exponential(size=rankings.shape) * np.arange(1, depth + 1) ** tau
@@ -114,9 +117,9 @@ def _same_item(lists: Ints, bit: NDArray) -> NDArray:
 
 
 def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
-    """Return the draft without a team for the first items on which all rankers agree: there the coin decides nothing.
+    """Return the draft without a team for the first items on which all rankers agree: there the coin is irrelevant.
 
-    With two equal rankings no item has a team, so that their preference is always 0, not only on average.
+    If two rankings are equal, no item has a team, so that their preference is exactly 0, not only on average.
 
     >>> twice = np.array([[[1, 2, 3]], [[1, 3, 2]]])
     >>> without_shared_start(draft(twice, np.array([[0, 1, 0]])), twice).team
@@ -129,7 +132,7 @@ def without_shared_start(drafted: Draft, rankings: Ints) -> Draft:
 
 
 def credit(drafted: Draft, outcome: ArrayLike, *, teams: int = 2) -> Floats:
-    """Sum of the outcome by list and team, (users, teams). outcome: clicks or hours, shape (users, positions).
+    """The outcome by list and team, (users, teams). outcome: clicks or hours, shape (users, positions).
 
     >>> credit(Draft(np.array([[1, 2, 3]]), np.array([[0, 1, -1]])), [[1, 0.5, 9]])
     array([[1. , 0.5]])

@@ -32,7 +32,7 @@ COUNTED = ("sessions with uneven teams", "neutral items", "outcome on neutral it
 
 
 class Fault(NamedTuple):
-    """The rows that break a rule of a column, what the error says of each, and whether it counts them."""
+    """The rows that break a rule of a column, the error's text for each, and True if the text counts them."""
 
     column: str
     rows: Ints
@@ -42,10 +42,10 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """The rows of a log as they come, one an item shown, of whole users.
+    """The rows of a log in their order, one per item shown, of whole users.
 
-    session, user: the place of each row's among `names` and `users`, which are in order. item: the same, None without
-    such a column. attributes: columns for segments.
+    session, user: the index of each row's session and user in `names` and `users`, which are sorted. item: likewise,
+    None without such a column. attributes: columns for segments.
     """
 
     session: Ints
@@ -62,30 +62,30 @@ class Log:
 
     @cached_property
     def owner(self) -> Ints:
-        """The number of each row's arm, −1 where neutral."""
+        """The number of each row's arm, −1 for neutral items."""
         known = {name: arm for arm, name in enumerate(self.arms)}
         known |= {} if self.neutral is None else {self.neutral: NEUTRAL}
         return np.array([known.get(name, UNKNOWN) for name in self.team.names], np.int64)[self.team.code]
 
     @cached_property
     def order(self) -> Ints:
-        """The rows by session and position."""
+        """The indices of the rows by session and position."""
         return np.lexsort((self.position, self.session))
 
     @cached_property
     def start(self) -> Ints:
-        """Where each session begins among the rows in this order."""
+        """The index in this order at which each session begins."""
         return np.searchsorted(self.session[self.order], np.arange(len(self.names)))
 
     @cached_property
     def first(self) -> Ints:
-        """The first row of each session as they come."""
+        """The first row of each session."""
         first = np.empty(len(self.names), np.int64)
         first[self.session[::-1]] = np.arange(len(self.session))[::-1]
         return first
 
     def faults(self) -> Iterator[Fault]:
-        """What breaks a rule, rule by rule in order."""
+        """The rows that break a rule, rule by rule."""
         known, team, outcome = [*self.arms, *([] if self.neutral is None else [self.neutral])], self.team, self.outcome
         texts = {
             "session": (self.names, self.session),
@@ -136,7 +136,7 @@ class Log:
         return Fault(column, np.flatnonzero(code != before), rule)
 
     def check(self) -> None:
-        """Raise RowError for the first row that breaks the first rule that any breaks, InputError for a missing arm."""
+        """Raise RowError for the first row that breaks a rule, InputError for a missing arm."""
         for fault in self.faults():
             if fault.rows.size:
                 row = int(fault.rows[0])
@@ -145,7 +145,7 @@ class Log:
                 refuse_missing(self.arms, self.team.names)
 
     def wrong(self) -> Any:
-        """The names of the sessions of which a row breaks a rule."""
+        """The names of the sessions with a row that breaks a rule."""
         rows = np.concatenate([fault.rows for fault in self.faults()])
         return self.names.take(np.unique(self.session[rows]))
 
@@ -162,11 +162,11 @@ def refuse_missing(arms: Sequence[str], there: Collection[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sessions:
-    """What is kept of a log: one row per session, and counts of the items shown.
+    """The summary of a log: one row per session, and counts of the items shown.
 
-    names: of the sessions. user: the place of each one's among `users`. credit: by session and arm; neutral items give
-    credit to nobody. attributes: columns for segments. shown: items by position, from 0, and arm; the last column is of
-    neutral items. counted: the count of each check of `COUNTED` (first column), and of how many (second). repeated:
+    names: of the sessions. user: the index of each one's user in `users`. credit: by session and arm; neutral items
+    give credit to no arm. attributes: columns for segments. shown: items by position, from 0, and arm; the last column
+    has neutral items. counted: the count of each check in `COUNTED` (first column), and of how many (second). repeated:
     items shown again in the same session, None without such a column. most: the largest outcome.
     """
 
@@ -184,7 +184,7 @@ class Sessions:
 
     @classmethod
     def of(cls, log: Log) -> Sessions:
-        """That of rows without fault."""
+        """The summary of rows without fault."""
         arms, count = len(log.arms), len(log.names)
         session, place = log.session[log.order], log.position[log.order].astype(np.int64)
         team, outcome = log.owner[log.order], log.outcome[log.order]
@@ -218,7 +218,7 @@ class Sessions:
 
     @staticmethod
     def joined(blocks: list[Sessions]) -> Sessions:
-        """Those of blocks that have no user in common; the list is emptied."""
+        """The sum of summaries without common users; the list is emptied."""
         import pyarrow as pa
 
         first = blocks[0]
@@ -246,7 +246,7 @@ class Sessions:
 
     @property
     def owners(self) -> Any:
-        """The user of each session."""
+        """The index of each session's user."""
         return self.users.take(self.user)
 
     @cached_property
@@ -298,7 +298,7 @@ def _sides(unit: np.ndarray, units: int, credit: Floats) -> tuple[Side, ...]:
 
 
 def beaten(credit: Floats, arm: int) -> Floats:
-    """Share of the other arms with less credit than this one, a tie counting half; one number per row.
+    """Share of the other arms with less credit than this one, ties counting half; one number per row.
 
     >>> beaten(np.array([[2, 1, 0], [1, 1, 3]]), 0)
     array([1.  , 0.25])
@@ -316,10 +316,10 @@ def beaten(credit: Floats, arm: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What users made of the items that they were shown, by place: position × arms + arm.
+    """The users' outcomes of the items shown, by place: position × arms + arm.
 
-    Of each place and each number of items: how many users were shown so many there, and the sums of the first four
-    powers of their outcomes. That is all that the jackknife of a ratio of sums needs.
+    For each place and number of items: the number of users with this many items there, and the sums of the first four
+    powers of their outcomes, which suffice for the jackknife of a ratio of sums.
     """
 
     place: Ints
@@ -328,7 +328,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, place: Ints, user: np.ndarray, outcome: Floats, users: int) -> Outcomes:
-        """Those of rows, each of an item. users: how many there are."""
+        """The outcomes of rows, one item each. users: the number of users."""
         order = np.argsort(place, kind="stable")
         names, start = np.unique(place[order], return_index=True)
         parts = []
@@ -345,7 +345,7 @@ class Outcomes:
 
     @classmethod
     def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
-        """Those of blocks that have no user in common."""
+        """The sum of outcomes without common users."""
         every = cls._end_to_end(parts)
         most = int(every.items.max()) + 1
         code, names = codes(every.place * most + every.items)
@@ -353,9 +353,9 @@ class Outcomes:
         return cls(names // most, names % most, sums)
 
     def per_item(self, place: int, most: float, level: float) -> Estimate:
-        """Outcome per item at a place by the jackknife, on the degrees of freedom that the users' kurtosis leaves.
+        """Outcome per item at a place by the jackknife.
 
-        most: the largest value that it may have.
+        The degrees of freedom follow from the kurtosis of the users' influence. most: the largest possible outcome.
         """
         here = self.place == place
         items, (users, *powers) = self.items[here], self.sums[:, here]

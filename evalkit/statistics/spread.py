@@ -47,7 +47,7 @@ class Spread:
 
     @staticmethod
     def without_each(values: Floats, kish: float) -> Spread:
-        """Of the statistic without each unit (Tukey's jackknife): to first order few units have too small an error."""
+        """The spread from the values without each unit (Tukey's jackknife); first-order influence is too small."""
         return Spread.of((values - values.mean()) * (kish - 1) / kish, kish=kish)
 
     @property
