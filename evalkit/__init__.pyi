@@ -226,7 +226,7 @@ def interleaving(
 ) -> evalkit.studies.interleaving.Online:
     """Read a log of interleaved sessions or the users of an A/B test, and measure which system users prefer.
 
-    Without `log` and `users`, the bundled samples of both are read. Raises ParameterError for an invalid parameter and
+    Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid parameter and
     InputError for invalid input.
 
     >>> import evalkit as ek
@@ -237,7 +237,7 @@ def interleaving(
     Arguments:
 
     log: interleaved sessions, one row per item shown (session, position, team, outcome, user)
-    users: an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled samples
+    users: an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled log
     columns: the column of each role, if its name is not recognised: "{outcome: hours, user: member}"
     arms: the arms, "a,b,c"; None: those of the input, in a log two
     neutral: the value of the team column for items that both rankers would have shown
@@ -250,7 +250,7 @@ def interleaving(
     shares: planned shares of the users, "{a: 1, b: 1}"; None: equal arms; unknown: not tested
     looks: how many times the running A/B test is analysed
     segments: columns with one value per session of the log, or per user of the table, "device,country"
-    world: how simulated users click: cascade or positions, each also as "cascade, even users", or none (no simulation); None: cascade for the samples, none for your own data
+    world: how simulated users click: cascade or positions, also "cascade, even users"; None: no simulation
     simulated_users: users of the simulation
     rankers: rankers that the simulation compares with production
     baseline: compare every other arm with this one; None: all pairs

@@ -6,9 +6,11 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import online_samples
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
+from made_once import ROOT
 
 import evalkit as ek
 from evalkit import __main__ as command
@@ -223,6 +225,16 @@ REPORTS = {
 }
 
 
+PLANS = pd.read_parquet(ROOT / "data/interleaving/health_plans.parquet").rename(
+    columns={"block": "user", "plan": "arm"}
+)
+BOTH = {"log": ROOT / "data/interleaving/sessions.parquet", "neutral": "both", "users": PLANS, "shares": "unknown"}
+MORE = {
+    "classification": {"segments": "age_band"},
+    "interleaving": BOTH | {"metrics": "visits_per_year,visits/years"},
+}
+
+
 def saved(name, folder, study):
     study.save(folder / f"{name}.units.parquet") if name != "diff" else None
     results = plain(page(study.report).results(study).results)
@@ -233,8 +245,7 @@ def saved(name, folder, study):
 @pytest.mark.parametrize("name", REPORTS)
 def test_check_finds_what_the_page_says(name, tmp_path, capsys):
     path = written(tmp_path, rules(*REPORTS[name], on_cannot_tell="pass"))
-    more = {"segments": "age_band"} if name == "classification" else {}
-    file, gate = saved(name, tmp_path, getattr(ek, name)(gate=str(path), **more))
+    file, gate = saved(name, tmp_path, getattr(ek, name)(gate=str(path), **MORE.get(name, {})))
     status = command.main(["check", str(file), str(path), "--json", str(tmp_path / "out.json")])
     assert status == (0 if gate["passed"] else 3)
     checked = json.loads((tmp_path / "out.json").read_text())
@@ -293,9 +304,10 @@ def test_the_page_shows_each_rule_with_both_limits(tmp_path):
 
 
 def test_a_gate_is_about_the_table_that_has_the_baseline():
-    study = ek.interleaving(world="none", baseline="paying", gate="better")
-    assert study.gate.words == "visits_per_year: every system better against paying"
-    assert study.gate.failed == ([] if study.users.headline["verdict"].tolist() == ["better"] else ["free"])
+    users = online_samples.users(arm=["free", "paying"] * 4)
+    study = ek.interleaving(online_samples.log(), users, metrics="orders", baseline="paying", gate="better")
+    assert study.gate.words == "orders: every system better against paying"
+    assert study.gate.failed == ["free"]
 
 
 # The index ------------------------------------------------------------------------------------------------------------

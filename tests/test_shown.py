@@ -13,6 +13,7 @@ from pathlib import Path
 import matplotlib as mpl
 import nbformat
 import numpy as np
+import online_samples
 import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
@@ -88,7 +89,8 @@ def test_a_study_lists_what_is_documented(study):
 
 
 def test_frames_of_an_ab_test_and_a_log_are_one():
-    online = ek.interleaving(world="none")
+    given = {"metrics": "orders", "segments": "device,country"}
+    online = ek.interleaving(online_samples.log(), online_samples.users(), **given)
     assert {"estimates", "comparisons", "log", "users"} < {*dir(online)}
     for name in ("estimates", "comparisons", "by_segment"):
         both = getattr(online, name)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import engine_samples
 import numpy as np
+import online_samples
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -176,7 +177,11 @@ def test_a_wrong_word_is_refused():
         binary(units="maybe")
 
 
-@pytest.mark.parametrize("read", [rating.read, lambda: interleaving.read(world="none")], ids=["one", "log and users"])
+def _log_and_users():
+    return interleaving.read(online_samples.log(), online_samples.users(), metrics="orders")
+
+
+@pytest.mark.parametrize("read", [rating.read, _log_and_users])
 def test_a_study_saves_its_units(read, tmp_path, monkeypatch):
     study = read()
     path = tmp_path / "new" / "mine.units.parquet"

@@ -3,7 +3,7 @@
 import html
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -13,6 +13,7 @@ import pandas as pd
 
 from evalkit.drawing.exports import writable, written
 from evalkit.numbers import (
+    END,
     Show,
     decimals,
     definition,
@@ -48,7 +49,7 @@ class Cell:
 
     numbers: the number that is printed, or the number and its limits. markup: the text as HTML, where it is more than
     the text, such as a link. kind: a class (lead, muted, text; one: on one line). tag: an element around all. mark: of
-    significance.
+    significance. group: of a head of a row, the words above the rows that have it.
     """
 
     text: str
@@ -60,6 +61,7 @@ class Cell:
     kind: str = ""
     tag: str = ""
     mark: str = ""
+    group: str = ""
 
     @property
     def html(self) -> str:
@@ -410,13 +412,37 @@ def _html(
     """The HTML of a table in its box. ends: the end tags of rows, heads and cells."""
     tr, th, td = ends
     words = [bool(rows) and all(row[i].kind == "text" for row in rows) for i in range(len(columns))]
-    heads = (column.markup or NAME.sub(r"\1<wbr>", escape(column.text)) for column in columns)
+    heads = (column.markup or breaking(column.text) for column in columns)
     kinds = (' class="text"' if word else "" for word in words)
     head = "".join(f'<th scope="col"{kind}>{text}{th}' for kind, text in zip(kinds, heads, strict=True))
-    body = "".join(f"<tr>{_first(row[0])}{th}{''.join(f'{_td(one)}{td}' for one in row[1:])}{tr}" for row in rows)
+    body = "".join(
+        f"{above}<tr>{_first(row[0])}{th}{''.join(f'{_td(one)}{td}' for one in row[1:])}{tr}"
+        for above, row in zip(_groups(rows), rows, strict=True)
+    )
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}{tr}</thead><tbody>{body}</tbody>"
     box = f' id="{place}"' if place else ""
     return f'<div class="scroll"{box}><table class="metrics">{inner}</table></div>'
+
+
+def below(group: str, value: object, link: str = "") -> Cell:
+    """A value below the name of its group, which stands before it where rows are sorted. link: where it is listed."""
+    markup = f'<span class="of">{escape(group)} </span>{escape(value)}'
+    linked = f'<a class="slice" href="#{link}">{markup}{END}</a>' if link else markup
+    return Cell(f"{group} {value}", markup=linked, group=group)
+
+
+def breaking(name: str) -> str:
+    """A name as HTML that may break behind an underscore."""
+    return NAME.sub(r"\1<wbr>", escape(name))
+
+
+def _groups(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """Before each row the head of its group, if that begins there."""
+    last = ""
+    for first, *others in rows:
+        begins = first.group != last
+        yield f'<tr class="group"><th colspan="{len(others) + 1}">{escape(first.group)}</th></tr>' if begins else ""
+        last = first.group
 
 
 def _first(cell: Cell) -> str:

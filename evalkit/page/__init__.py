@@ -71,6 +71,7 @@ SCRIPTS = ("page.js", "address.js", "tables.js", "figures.js", "thresholds.js")
 QUOTED = re.compile(
     r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|/(?! )(?:\[(?:\\.|[^\]\\])*\]|\\.|[^/\\\n])+/)"""
 )
+SPACED = r" *([][,;:{}()=<>?&|*/]) *|(?<=[;,{])\n"  # spaces of a script that nobody reads there
 COMMENT = re.compile(r"^\s*//.*\n|\s+//.*$|/\*.*?\*/", re.MULTILINE)
 
 
@@ -158,7 +159,7 @@ def style() -> str:
 @cache
 def script() -> str:
     """The scripts of the page as one, without comments, indentation and spaces beside signs."""
-    return f"(()=>{{{_tight(_joined(SCRIPTS), r' *([,;:{}()=<>?&|]) *')}\nonresize();arrive()}})()"
+    return f"(()=>{{{_tight(_joined(SCRIPTS), SPACED)}\nonresize();arrive()}})()"
 
 
 def _joined(names: Sequence[str]) -> str:

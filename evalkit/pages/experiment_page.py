@@ -19,11 +19,6 @@ from evalkit.studies.experiment import Experiment
 page.offered(__name__)
 
 
-SAMPLE = (
-    " (bundled table: RAND health insurance experiment; a block of rows is roughly a person, better means more visits)"
-)
-
-
 @page.of_a_part
 def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""

@@ -1,11 +1,14 @@
 """Single units on a page: the rows that a system misses most, folded, each open to its other columns."""
 
+import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
 from evalkit import numbers
+from evalkit.arrays import Floats
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
 from evalkit.numbers import END, counted, decimals, signed
@@ -26,6 +29,9 @@ OPENED = 30  # rows that open to the other columns of the input
 SYSTEMS = 4  # whose values stand beside the two that are compared
 
 
+CHOICE = 5  # systems of which a reader chooses the two that are compared
+
+
 CUT = 80  # letters of a cell
 
 
@@ -33,10 +39,52 @@ HEADS = {By.LABELS: "worst label of {}"}  # of what a system says; else its name
 
 
 @dataclass(frozen=True, eq=False)
+class Pair:
+    """The columns of two systems, those that the page compares until the reader chooses others.
+
+    values: of each system that can be chosen, one a unit, the two first. heads: of each column, with {0} and {1} for
+    the systems -> whether it has the values of the first, of the second, or their differences (0, 1, 2).
+    """
+
+    values: Mapping[str, Floats]
+    heads: Mapping[str, int]
+    places: int
+
+    @property
+    def chosen(self) -> bool:
+        """Whether there are others to choose."""
+        return len(self.values) > 2
+
+    def columns(self) -> dict[Cell, list[Cell]]:
+        """Heads and cells."""
+        first, second, *_ = self.values.values()
+        cells = [[number_cell(value, self.places) for value in of] for of in (first, second)]
+        cells.append([number_cell(value, self.places, signed) for value in first - second])
+        heads = {head.format(*self.values): which for head, which in self.heads.items()}
+        return {Cell(head, markup=f"<b>{tables.breaking(head)}</b>"): cells[which] for head, which in heads.items()}
+
+    def choice(self, start: int) -> Html:
+        """Two boxes to choose from, where a script runs. start: the place of the first column."""
+        values = [[name, *(_rounded(value, self.places) for value in of)] for name, of in self.values.items()]
+        data = {"values": values, "heads": [*self.heads.items()], "start": start, "places": self.places}
+        packed = escape(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
+        first, second, *rest = (f"<option>{escape(name)}" for name in self.values)
+        chosen = second.replace(">", " selected>", 1)
+        boxes = f'<select aria-label="first system">{"".join([first, second, *rest])}</select> and '
+        boxes += f'<select aria-label="second system">{"".join([first, chosen, *rest])}</select>'
+        return Html(f'<div class="tools sweep" data-pair="{packed}"><span>Compare {boxes}</span></div>')
+
+
+def _rounded(value: float, places: int) -> float | str:
+    """A number with more digits than are printed, as it is subtracted."""
+    return "–" if math.isnan(value) else round(value, places + 3)
+
+
+@dataclass(frozen=True, eq=False)
 class Explored:
     """The units that a page lists. beside: column -> text of each, such as its segments. columns: head -> cells.
 
-    opened: HTML, what the first of them open to; nothing where that is empty.
+    opened: HTML, what the first of them open to; nothing where that is empty. pair: whose columns stand before `more`.
     """
 
     which: str
@@ -47,18 +95,23 @@ class Explored:
     columns: Mapping[str, Sequence[Cell | str]]
     opened: Sequence[str]
     note: str = ""
+    pair: Pair | None = None
+    more: Mapping[str, Sequence[Cell | str]] = field(default_factory=dict)
 
 
 def listing(e: Explored) -> Html:
     """A fold with a table of the units."""
     heads = [_opening(name, text) for name, text in zip_longest(e.names, e.opened, fillvalue="")]
-    return tables.folded(e.which, _listing_table(e, heads), place=numbers.LISTED)
+    choice = [e.pair.choice(1 + len(e.beside) + len(e.columns))] if e.pair and e.pair.chosen else []
+    return tables.folded(e.which, tables.stack([*choice, _listing_table(e, heads)]), place=numbers.LISTED)
 
 
 def _listing_table(e: Explored, heads: Sequence[Cell]) -> Html:
     beside = [[_beside(name, value) for value in values] for name, values in e.beside.items()]
-    rows: list[Any] = list(zip(heads, *beside, *e.columns.values(), strict=True))
-    return tables.whole(f"{e.which}, {e.of}", [e.unit, *e.beside, *e.columns], rows, e.note)
+    columns: dict[Any, Any] = {**e.columns, **(e.pair.columns() if e.pair else {}), **e.more}
+    rows: list[Any] = list(zip(heads, *beside, *columns.values(), strict=True))
+    order = "in the order of " if e.pair and e.pair.chosen else ""
+    return tables.whole(f"{e.which}, {order}{e.of}", [e.unit, *e.beside, *columns], rows, e.note)
 
 
 def _opening(name: object, opened: str) -> Cell:
@@ -96,7 +149,10 @@ def _listing(m: Missed, opened: Sequence[str] = ()) -> Explored:
     )
     beside = {name: m.study.attributes[name][m.rows].tolist() for name in m.study.settings.attributes}
     names, note = m.aligned.id[m.rows].tolist(), f"{note}{page.DEFINITIONS['misses'][m.misses.by.name]}"
-    return Explored(which, " and ".join(m.pair), "row", names, beside, _said(m), opened, note)
+    of = " and ".join(m.pair)
+    if not others:
+        return Explored(which, of, "row", names, beside, _said(m) | _alone(m), opened, note)
+    return Explored(which, of, "row", names, beside, _said(m), opened, note, _misses(m))
 
 
 def recorded(study: RowStudy) -> dict[str, Any]:
@@ -121,21 +177,30 @@ def _missed(study: RowStudy) -> Missed:
 
 def _letters(m: Missed) -> int:
     e = _listing(m)
+    if e.pair:  # what lets a reader choose takes no room from the rows
+        plain = {head.text: cells for head, cells in e.pair.columns().items()}
+        e = replace(e, columns={**e.columns, **plain}, pair=None)
     return len(_listing_table(e, [Cell(str(name)) for name in e.names]).html)
 
 
 def _said(m: Missed) -> dict[str, list[Cell | str]]:
-    """What rows are and systems say, then the misses of the two that are compared and the difference of these."""
+    """What rows are and systems say."""
     head = HEADS.get(m.misses.by, "{}")
     systems = list(dict.fromkeys([*m.pair, *m.study.order]))[:SYSTEMS]
     says = {head.format(name): _values(m.misses.says[name][m.rows]) for name in systems}
-    off = [m.misses.off[name][m.rows] for name in m.pair]
-    places = decimals(value for values in off for value in values)
-    columns = {m.misses.truth_is: _values(m.misses.truth[m.rows])} | says
-    columns[f"miss {m.pair[0]}"] = [number_cell(value, places) for value in off[0]]
-    if len(off) > 1:
-        columns[f"miss {m.pair[0]} − {m.pair[1]}"] = [number_cell(value, places, signed) for value in m.apart]
-    return columns
+    return {m.misses.truth_is: _values(m.misses.truth[m.rows])} | says
+
+
+def _alone(m: Missed) -> dict[str, list[Cell | str]]:
+    """The misses of the only system."""
+    return {f"miss {m.pair[0]}": _values(m.misses.off[m.pair[0]][m.rows])}
+
+
+def _misses(m: Missed) -> Pair:
+    """The misses of the first of two systems, and how much more it misses than the second."""
+    values = {name: m.misses.off[name][m.rows] for name in dict.fromkeys([*m.pair, *m.study.order][:CHOICE])}
+    places = decimals(value for name in m.pair for value in values[name])
+    return Pair(values, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
 
 
 def _values(values: Any) -> list[Cell | str]:

@@ -32,18 +32,19 @@ def title(o: Online) -> Html:
         n, first = o.users.users, o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
     asked.append("How many users does each design need?" if o.planning else "")
-    return first_screen.heading("Interleaving and A/B report", " ".join(asked).strip(), o)
+    parts = " and ".join([*["Interleaving"] * bool(o.log), *["A/B"] * bool(o.users)])
+    return first_screen.heading(f"{parts} report", " ".join(asked).strip(), o)
 
 
 def verdict(o: Online) -> Html:
-    """The answer of the log, then of the A/B table."""
+    """The answer of the log, then of the A/B table; each named if there are both."""
     pieces = first_screen.gate(o)
     if o.log:
-        label = "Interleaving (bundled log: its users and clicks are simulated)" if o.log.simulated else "Interleaving"
-        pieces += [tables.paragraph(label), first_screen.verdict(o.log)]
+        simulated = "The bundled log: its users and clicks are simulated." if o.log.simulated else ""
+        label = simulated or "Interleaving" * bool(o.users)
+        pieces += [*([tables.paragraph(label)] if label else []), first_screen.verdict(o.log)]
     if o.users:
-        label = f"A/B test{experiment_page.SAMPLE if o.users.sample else ''}"
-        pieces += [tables.paragraph(label), first_screen.verdict(o.users)]
+        pieces += [*([tables.paragraph("A/B test")] if o.log else []), first_screen.verdict(o.users)]
     return tables.stack(pieces)
 
 

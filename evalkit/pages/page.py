@@ -432,9 +432,9 @@ def _inside(study: Study) -> str:
 
 def _slice_row(study: Study, part: pd.DataFrame, places: int, differ: int | None) -> list[Cell]:
     first = part.iloc[0]
-    name, n = f"{first['segment']} {first['slice']}", max(part["n"])
-    link = numbers.link(name + numbers.END, numbers.LISTED, "slice") if study.listed_under else ""
-    cells = [Cell(name, markup=link), Cell(f"{n:,}", numbers=(n,))]
+    n = max(part["n"])
+    link = numbers.LISTED if study.listed_under else ""
+    cells = [tables.below(first["segment"], first["slice"], link), Cell(f"{n:,}", numbers=(n,))]
     cells += [with_interval(r["value"], r["low"], r["high"], places=places) for _, r in part.iterrows()]
     if differ is not None:
         limits = with_interval(first["difference"], first["difference_low"], first["difference_high"], signed, differ)

@@ -14,7 +14,7 @@ from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
 from evalkit.pages import first_screen, page
-from evalkit.pages.explorer import Explored, listing
+from evalkit.pages.explorer import CHOICE, Explored, Pair, listing
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Stock
@@ -69,16 +69,18 @@ def extremes(study: Ranking) -> Html:
 def explorer(study: Ranking) -> Html:
     """Every query with the values of the two systems, and their lists side by side; of many the most moved."""
     frame, every = study.moved(MOVED), len(study.runs.query)
-    decisive, *others = [_values_of(study, frame, chosen.label) for chosen in study.explored(len(frame), NUMBERS)]
-    columns: dict[str, Any] = decisive | _likeness(study, frame)
-    for cells in others:
-        columns |= cells
+    decisive, *others = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
+    pair = _pair(study, frame) if len(study.shown) > 1 else None
+    columns = {} if pair else _values_of(study, frame, decisive)
+    more: dict[str, Any] = _likeness(study, frame)
+    for label in others:
+        more |= _values_of(study, frame, label)
     beside = {name: study.attributes[name][frame["number"]] for name in study.settings.attributes}
     opened = [_opened(study, number) for number in frame["number"][:OPENED].tolist()]
     which = f"All {counted(every, 'query')}" if len(frame) == every else f"The {len(frame)} queries that differ most"
     note = " ".join(_explained(study, len(frame), every, len(list(filter(None, opened)))))
     of = " and ".join(study.shown)
-    return listing(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note))
+    return listing(Explored(which, of, "query", list(frame["query"]), beside, columns, opened, note, pair, more))
 
 
 def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterator[str]:
@@ -102,25 +104,39 @@ def _likeness(study: Ranking, frame: pd.DataFrame) -> dict[str, list[Cell]]:
 
 
 def _values_of(study: Ranking, frame: pd.DataFrame, label: str) -> dict[str, list[Cell]]:
-    """The columns of one metric: each system, and for the metric that decides their difference."""
+    """The columns of one metric: each system."""
     values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in study.shown}
     places = decimals(value for column in values.values() for value in column)
-    columns = {f"{label} {name}": [number_cell(value, places) for value in column] for name, column in values.items()}
-    if label == study.primary.label and len(values) > 1:
-        columns["difference"] = [number_cell(value, places, signed) for value in frame["difference"]]
-    return columns
+    return {f"{label} {name}": [number_cell(value, places) for value in column] for name, column in values.items()}
+
+
+def _choice(study: Ranking) -> Sequence[str]:
+    """The systems of which the reader chooses two: those that are shown, then the best."""
+    return list(dict.fromkeys([*study.shown, *study.order]))[: CHOICE if len(study.shown) > 1 else 1]
+
+
+def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
+    """The metric that decides, of two systems, and their difference."""
+    label = study.primary.label
+    values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in _choice(study)}
+    places = decimals(value for name in study.shown for value in values[name])
+    return Pair(values, {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2}, places)
 
 
 def _opened(study: Ranking, query: int) -> str:
-    """The first items of each list side by side, as HTML; empty if the items are not at hand."""
-    lists = [(system, study.top(system, query, TOP)) for system in study.shown]
-    return "".join(_list(system, items) for system, items in lists) if any(items for _, items in lists) else ""
+    """The first items of each list side by side, as HTML; empty if the items are not at hand.
+
+    Of the systems that can be chosen those that are not shown are hidden.
+    """
+    lists = [(system, study.top(system, query, TOP)) for system in _choice(study)]
+    parts = [_list(system, items, "" if system in study.shown else " hidden") for system, items in lists]
+    return "".join(parts) if any(items for _, items in lists) else ""
 
 
-def _list(system: str, items: Sequence[tuple[str, float]]) -> str:
+def _list(system: str, items: Sequence[tuple[str, float]], hidden: str) -> str:
     """A system's list of items with their grades; a dash for one without a judgement."""
     rows = "".join(f"<li>{escape(item)} ({'–' if math.isnan(grade) else f'{grade:g}'})" for item, grade in items)
-    return f"<section>{escape(system)}<ol>{rows}</ol></section>"
+    return f"<section{hidden}>{escape(system)}<ol>{rows}</ol></section>"
 
 
 def definitions(study: Ranking) -> Html:

@@ -439,9 +439,7 @@ class Interleaving(Compared, Resources):
     """The parameters of the interleaving report."""
 
     log: Any = option(DATA, "interleaved sessions, one row per item shown (session, position, team, outcome, user)")
-    users: Any = option(
-        DATA, "an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled samples"
-    )
+    users: Any = option(DATA, "an A/B test, one row per user (user, arm, numbers); if log is None too: the bundled log")
     columns: Mapping[str, str] = option(PAIRS, f'{ROLES}"{{outcome: hours, user: member}}"')
     arms: tuple[str, ...] = option(TEXTS, 'the arms, "a,b,c"; None: those of the input, in a log two')
     neutral: str | None = option(TEXT, "the value of the team column for items that both rankers would have shown")
@@ -472,8 +470,7 @@ class Interleaving(Compared, Resources):
     )
     world: str | None = option(
         one_of("cascade", "cascade, even users", "positions", "positions, even users", "none"),
-        'how simulated users click: cascade or positions, each also as "cascade, even users", or none (no simulation); '
-        "None: cascade for the samples, none for your own data",
+        'how simulated users click: cascade or positions, also "cascade, even users"; None: no simulation',
     )
     simulated_users: int = option(a_whole_number(least=1000), "users of the simulation", 100_000)
     rankers: int = option(a_whole_number(least=3), "rankers that the simulation compares with production", 12)

@@ -22,7 +22,6 @@ from evalkit.parameters.kinds import UNKNOWN
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
 from evalkit.reading.engines.base import Engine
-from evalkit.reading.tables import sources
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power
 from evalkit.statistics.significance import Comparison
@@ -32,8 +31,6 @@ from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
 from evalkit.studies.units import Units
 
 SAMPLE = "data/interleaving/health_plans.parquet"
-SAMPLE_COLUMNS = {"user": "block", "arm": "plan"}
-SAMPLE_METRICS = ("visits_per_year", "visits/years", "any_visit")
 CAPS = (0.999, 0.99, 0.95, 0.9)
 LIFTS = (0.01, 0.02, 0.05, 0.1, 0.2)
 TOPS = (0.01, 0.1)
@@ -319,14 +316,9 @@ def only_without_looks(study: Experiment) -> bool:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def read(data: list[Part] | None, shared: Settings, o: parameters.Interleaving, budget: Budget) -> Experiment:
-    """The study of a table of users; of the bundled RAND health plans if there is none."""
-    columns, names = o.columns, o.metrics
-    if data is None:
-        data, columns, names = sources.parts(SAMPLE), SAMPLE_COLUMNS | dict(columns), names or SAMPLE_METRICS
-        o = replace(o, before=o.before or "chronic", strata=o.strata or "health", shares=o.shares or UNKNOWN)
-        shared = replace(shared, segments=shared.segments or ("health",), baseline=shared.baseline or "paying")
-    o = replace(o, columns=columns, metrics=tuple(dict.fromkeys(names)))
+def read(data: list[Part], shared: Settings, o: parameters.Interleaving, budget: Budget) -> Experiment:
+    """The study of a table of users."""
+    o = replace(o, metrics=tuple(dict.fromkeys(o.metrics)))
     check_metrics(data, o)
     with backends.needed(data, budget) as engine:
         table = users(data, o, shared.segments, shared.limits.held, engine)

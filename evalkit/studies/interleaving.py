@@ -44,7 +44,6 @@ SAMPLE = {
     "baseline": "current",
     "segments": ("device",),
 }
-SAMPLES = {"log": SAMPLE["log"], "users": experiment.SAMPLE}
 ROLES = {"log": logs.LOG_ROLES, "users": logs.USER_ROLES}
 OWN = {"log": ("preference", "neutral"), "users": ("metrics", "best", "before", "strata", "cap", "shares", "looks")}
 METRICS = ("user_share", "user_preference", "session_wins", "credit_share")
@@ -264,7 +263,7 @@ class Online(Shown):
         read: dict[str, Callable[..., Any]] = {"log": _read_log, "users": experiment.read}
         made = dict[str, Any]()
         for name, of in self.tables_of.items():
-            data = SAMPLES[name] if getattr(p, name) is None else getattr(p, name)
+            data = SAMPLE["log"] if getattr(p, name) is None else getattr(p, name)
             for own in (own for own in of.slices if own.name == part.name):
                 asked = replace(of.p, segment=part.name)
                 made[name] = read[name](of.only(own, data), of.settings, asked, budget)
@@ -319,7 +318,7 @@ class Online(Shown):
 def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     """Read a log of interleaved sessions or the users of an A/B test, and measure which system users prefer.
 
-    Without `log` and `users`, the bundled samples of both are read. Raises ParameterError for an invalid parameter and
+    Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid parameter and
     InputError for invalid input.
 
     >>> import evalkit as ek
@@ -332,14 +331,13 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     budget = backends.budget(p.memory, p.threads, p.spill, limits.reading)
     sessions_of, users_of = (sources.given(tables, p.header, limits.reading) for tables in (p.log, p.users))
     inputs = {name: parts for name, parts in (("log", sessions_of), ("users", users_of)) if parts is not None}
-    asked = list(inputs) or ["log", "users"]
+    asked = list(inputs) or ["log"]
     _check_meant(asked, p)
     there = logs.column_names([part for parts in inputs.values() for part in parts])
-    logs.check_segments(shared.segments, there if inputs else {"device", "health"})
+    logs.check_segments(shared.segments, there if inputs else {"device"})
     by_session = _read_log(sessions_of, shared, p, budget) if "log" in asked else None
-    by_user = experiment.read(users_of, shared, p, budget) if "users" in asked else None
-    world = p.world or (planning.NONE if inputs else next(iter(planning.WORLDS)))  # one beside the bundled samples
-    plan = planning.read(world, p.simulated_users, p.rankers, seed=p.seed)
+    by_user = experiment.read(users_of, shared, p, budget) if users_of is not None else None
+    plan = planning.read(p.world or planning.NONE, p.simulated_users, p.rankers, seed=p.seed)
     online = Online(by_session, by_user, plan, p)
     shared = replace(shared, metrics=tuple(chosen for each in online.studies for chosen in each.settings.metrics))
     study.check_systems(shared, tuple(dict.fromkeys(name for each in online.studies for name in each.systems)))

@@ -1,6 +1,6 @@
 """Pages of other tables than the bundled samples.
 
-Several classes, several labels, 126 systems against a baseline, and an A/B test alone.
+Several classes, several labels, 126 systems against a baseline, and an A/B test with a simulation to plan with.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -44,7 +44,7 @@ def parameters(folder: Path) -> dict[str, list[str]]:
         "multiclass": ("classification", {"preds": "data/penguins/predictions.csv"}),
         "multilabel": ("classification", {"preds": "data/digit_traits/predictions.csv"}),
         "many": ("ranking", many),
-        "users": ("interleaving", {"users": folder / "users.csv", "metrics": "orders,revenue"}),
+        "users": ("interleaving", {"users": folder / "users.csv", "metrics": "orders,revenue", "world": "cascade"}),
     }
     return {
         name: [report, *(part for key, value in given.items() for part in ("-p", key, str(value)))]

@@ -112,6 +112,7 @@ def test_every_query_has_both_values_and_opens_to_its_lists(tmp_path):
     assert [label for label, _ in of_system] == ["ndcg@10", "ndcg@10", *metrics]
 
 
+CUE = '" · choose systems, filter, sort, copy"'
 MISSED = """
 const table = captioned("unlike errors"), fold = table.closest("details"), filter = $$("[type=search]", fold)[0];
 const cue = getComputedStyle(fold.querySelector("summary"), "::after").content, closed = fold.open;
@@ -126,7 +127,7 @@ return {cue, closed, kept, filtered, first: lines(table)[0], heads, copied: copi
 
 def test_rows_that_are_missed_by_most_are_filtered_by_segment_and_open(tmp_path):
     seen = quiet(ask(page("classification"), MISSED, tmp_path))
-    assert (seen["closed"], seen["cue"], seen["filtered"]) == (False, '" · filter, sort, copy"', '" · filtered"')
+    assert (seen["closed"], seen["cue"], seen["filtered"]) == (False, CUE, '" · filtered"')
     table = pd.read_csv(ROOT / "data/german_credit/predictions.csv", dtype={"id": str})
     scores = table.pivot(index="id", columns="model", values="y_score")
     label, rent = (table.groupby("id")[name].first() for name in ("y_true", "housing"))
@@ -155,6 +156,63 @@ def test_a_slice_opens_its_rows(tmp_path):
     assert 0 <= top < 20
     assert {row[2] for row in rows} == {"housing rent"}
     assert re.fullmatch(r"#_listed\?rows\d+=housing\+rent\+", told.address)
+
+
+PAIR = """
+const fold = document.getElementById("_listed"), table = $$("table", fold)[0], opened = fold.open;
+const boxes = $$("[data-pair] select", fold), names = boxes.map(box => box.value);
+boxes[0].value = "%s"; boxes[1].value = "%s"; boxes[0].dispatchEvent(new Event("change", {bubbles: true}));
+fold.open = true; fold.querySelector(".scroll + .tools button").click();
+$$("th details", table)[0].open = true;
+const shown = [...table.tHead.rows[0].cells].filter(cell => !cell.hidden).map(cell => cell.innerText.trim());
+const lists = $$("tbody th section", table).filter(list => list.checkVisibility({contentVisibilityAuto: true}));
+return {opened, names, shown, rows: lines(table), lists: lists.length};
+"""
+
+
+def test_a_reader_chooses_the_two_systems_that_a_list_of_rows_compares(tmp_path):
+    told = ask(page("classification"), PAIR % ("logistic", "gbm"), tmp_path)
+    seen = quiet(told)
+    assert (seen["opened"], seen["names"], told.address) == (False, ["forest", "logistic"], "#_listed?pair=1%2C2")
+    assert seen["shown"][-2:] == ["miss logistic", "miss logistic − gbm"]
+    table = pd.read_csv(ROOT / "data/german_credit/predictions.csv", dtype={"id": str})
+    table["miss"] = abs(table["y_true"] - table["y_score"])
+    misses = table.pivot(index="id", columns="model", values="miss")
+    assert len(seen["rows"]) > 50
+    for name, *_, miss, apart in seen["rows"]:
+        logistic, gbm = misses.loc[name.split()[0], ["logistic", "gbm"]]
+        assert value(miss) == pytest.approx(logistic, abs=5.1e-4)
+        assert value(apart) == pytest.approx(logistic - gbm, abs=5.1e-4)
+    again = quiet(ask(page("classification"), PAIR % ("forest", "logistic"), tmp_path, told.address))
+    assert (again["opened"], again["names"]) == (True, ["logistic", "gbm"])
+    assert again["shown"][-2:] == ["miss forest", "miss forest − logistic"]
+
+
+def test_a_reader_chooses_the_two_systems_that_a_list_of_queries_compares(tmp_path):
+    seen = quiet(ask(page("ranking"), PAIR % ("pca8_euclid", "binary_overlap_ties"), tmp_path))
+    assert seen["shown"][2:] == ["ndcg@10 pca8_euclid", "ndcg@10 binary_overlap_ties", "difference"]
+    means = {row["system"]: row["value"] for row in results("ranking")["estimates"] if row["metric"] == "ndcg@10"}
+    first, second, apart = (np.mean([value(row[i]) for row in seen["rows"]]) for i in (2, 3, 4))
+    assert (len(seen["rows"]), seen["lists"]) == (100, 2)
+    assert (first, second) == pytest.approx((means["pca8_euclid"], means["binary_overlap_ties"]), abs=5e-4)
+    assert apart == pytest.approx(first - second, abs=5e-4)
+
+
+def test_slices_stand_below_their_column_until_they_are_sorted(tmp_path):
+    script = """
+    const table = captioned("by segment"), heads = () => $$(".group", table).map(row => row.innerText.trim());
+    const of = () => getComputedStyle($$(".of", table)[0]).position;
+    const first = [heads(), of(), lines(table).map(row => row[0])];
+    $$("thead .sort", table)[1].click();
+    const sorted = [heads(), of(), lines(table)[0][0]];
+    return {first, sorted, csv: copied(table).CSV};
+    """
+    seen = quiet(ask(page("classification"), script, tmp_path))
+    heads, bands = ["age_band", "housing"], ["age_band <=25", "age_band 26-35", "age_band 36-50", "age_band >50"]
+    rents = ["housing for free", "housing own", "housing rent"]
+    assert seen["first"] == [heads, "absolute", [heads[0], *bands, heads[1], *rents]]
+    assert seen["sorted"] == [[], "static", "housing own"]
+    assert '"age_band 26-35",398' in seen["csv"]
 
 
 # Figures ----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 const all = (what, root = document) => [...root.querySelectorAll(what)];
 const make = (tag, more) => Object.assign(document.createElement(tag), more);
-const fixed = (value, places) => isNaN(value) ? "–" :
-  value.toLocaleString("en", {minimumFractionDigits: places, maximumFractionDigits: places, signDisplay: "negative"}).replace("-", "−");
+const fixed = (value, places, signDisplay = "negative") => isNaN(value) ? "–" :
+  value.toLocaleString("en", {minimumFractionDigits: places, maximumFractionDigits: places, signDisplay}).replace("-", "−");
 
 const root = document.documentElement.classList, code = all("details.code");
 const [contents] = all(".contents"), [button] = all("#show-code");

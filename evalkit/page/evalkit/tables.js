@@ -26,14 +26,14 @@ const FORMATS = { // rows of texts, heads first; bold: the cell that is so
 all("table.metrics").forEach((table, index) => {
   const heads = all("thead th", table), body = table.tBodies[0], box = table.parentNode;
   all(":scope > .rows", box.parentNode).forEach(more => { body.append(...all("tbody tr", more)); more.remove(); });
-  const rows = [...body.rows], key = "rows" + index;
+  const lines = [...body.rows], rows = lines.filter(row => row.cells[1]), key = "rows" + index;
   const [filter, tools] = all("#controls")[0].content.cloneNode(true).children, text = filter.firstChild, [every, menu, area, said] = tools.children;
   let order = rows, open = rows.length <= FEW;
   const show = () => {
     const kept = order.filter(row => row.textContent.toLowerCase().includes(text.value.toLowerCase()));
     rows.forEach(row => { row.className = "off"; });
     kept.forEach((row, i) => { row.className = open || i < FEW ? "" : "rest"; });
-    body.append(...order);
+    body.replaceChildren(...(order === rows && !text.value ? lines : order)); // heads of groups where all stand in order
     every.textContent = open ? "" : `All ${kept.length} rows`;
   };
   if (rows[2]) heads.forEach((head, column) => {
@@ -69,5 +69,26 @@ all("table.metrics").forEach((table, index) => {
   if (box.parentNode.id) all("a.slice").forEach(link => link.onclick = () => { // leads to its rows
     text.value = link.text;
     text.oninput();
+  });
+});
+// The two systems that a list of units compares are the reader's choice; what is of the first two alone is hidden then.
+all("[data-pair]").forEach(tools => {
+  const {values, heads, start, places} = JSON.parse(tools.dataset.pair), boxes = all("select", tools), rows = all("tr", tools.parentNode);
+  tools.onchange = () => {
+    const pair = boxes.map(box => box.selectedIndex);
+    keep("pair", pair, tools);
+    rows.forEach((row, r) => {
+      const [a, b] = pair.map(i => values[i][r]), texts = [fixed(a, places), fixed(b, places), fixed(a - b, places, "exceptZero")];
+      heads.forEach(([head, which], i) => {
+        row.cells[start + i].firstChild.textContent = r ? texts[which] : head.replace("{0}", a).replace("{1}", b);
+      });
+      [...row.cells].slice(start + heads.length).forEach(cell => { cell.hidden = pair != "0,1"; });
+      all("section", row).forEach((list, i) => { list.hidden = !pair.includes(i); });
+    });
+  };
+  state.get("pair")?.split(",").forEach((place, i) => {
+    boxes[i].value = values[place][0];
+    tools.onchange();
+    unfold(tools);
   });
 });
