@@ -14,10 +14,10 @@ LARGEST = 1e75  # most of a measured value: its fourth power is still a finite d
 
 
 class InputError(ValueError):
-    """The input breaks a rule; the message names the file, column, row and value, as far as there are any."""
+    """The input is invalid. The message names the file, column, row and value, if there are any."""
 
     def located(self, names: str, locate: Callable[[int], tuple[str, int]], columns: Mapping[str, str]) -> "InputError":
-        """The error of an input called so.
+        """An error with the file, column and row of the input.
 
         locate: a row, counted from 0 -> its file and number there, 0 if it has none. columns: role -> column.
         """
@@ -45,13 +45,13 @@ class RowError(InputError):
         return InputError(f"{name}: {self.text(column, row) if row else f'{column} {self.rule}'}")
 
     def text(self, column: str, row: int) -> str:
-        """The message with another name of the column and another number of the row."""
+        """The message with other names for the column and the row."""
         more = f"; {self.rows} rows" if self.rows and self.rows > 1 else ""
         return f"{column} {self.rule} (row {row}{more})"
 
 
 def minus(a: Floats, b: Floats | float) -> Floats:
-    """a − b, exactly 0 if it is only rounding error: equal units must not seem to vary, nor one of them to win.
+    """a − b, exactly 0 if it is only rounding error, so that equal units do not seem to differ.
 
     >>> minus(np.array([0.1 + 0.2, 2.0]), np.array([0.3, 1.0])).tolist()
     [0.0, 1.0]
@@ -76,7 +76,7 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
 
 
 def product(rows: Floats, matrix: Floats) -> Floats:
-    """rows @ matrix in slices so small that BLAS wakes no other threads: for a flat product they only wait.
+    """rows @ matrix in slices so small that BLAS does not start further threads, which would only wait for each other.
 
     >>> product(np.ones((3, 2)), np.array([[1.0], [2.0]])).ravel()
     array([3., 3., 3.])

@@ -17,10 +17,10 @@ Show = Callable[..., str]  # (value, decimals) -> text
 
 
 def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[float] = ()) -> int:
-    """The digits behind the point that all numbers of a column have.
+    """The number of decimals for all numbers of a column.
 
-    Two significant digits of the narrowest interval; one or two more where a limit would else look like 0. Without
-    intervals three digits of the largest number.
+    Two significant digits of the narrowest interval; one or two more if a limit would otherwise look like 0. Without
+    intervals, three digits of the largest number.
 
     >>> decimals([0.7865], [0.754], [0.8061]), decimals([0.786, 0.001]), decimals([1_234_567.0], [1.1e6], [1.3e6])
     (3, 3, 0)
@@ -46,14 +46,14 @@ def _of_sizes(largest: float) -> int:
 
 
 def of_frame(frame: Any, value: str, low: str = "low", high: str = "high") -> int:
-    """The decimals of a column of a frame that has its limits beside it."""
+    """The number of decimals for a column of a data frame with its limits."""
     return decimals(frame[value], frame[low], frame[high])
 
 
 def number(value: float, places: int | None = None) -> str:
-    """A number with so many decimals, else with three digits; with an exponent where it is very small or large.
+    """A number with this many decimals, else with three digits; with an exponent if it is very small or large.
 
-    – where it is undefined, never −0.
+    – if it is undefined, never −0.
 
     >>> number(0.78649), number(-0.0001, 3), number(-0.0, 3), number(float("nan")), number(-2.5e300), number(3.2e-11)
     ('0.786', '0.000', '0.000', '–', '−2.5e+300', '3.2e-11')
@@ -164,7 +164,7 @@ def percent(level: float) -> str:
 
 
 def share(value: float) -> str:
-    """A share as a percentage, with more digits where it would else look like none or all.
+    """A share as a percentage, with more digits if it would otherwise look like none or all.
 
     >>> share(0.246), share(299 / 300), share(0.0)
     ('25%', '99.7%', '0%')
@@ -182,7 +182,7 @@ HISSING = ("s", "x", "z", "ch", "sh")
 
 
 def plural(word: str, n: float) -> str:
-    """The noun for n of them.
+    """The plural of a noun, or the singular if n is 1.
 
     >>> plural("query", 2), plural("user", 1), plural("day", 3), plural("class", 2)
     ('queries', 'user', 'days', 'classes')
@@ -195,7 +195,7 @@ def plural(word: str, n: float) -> str:
 
 
 def listed(texts: Iterable[str], most: int = NAMED, joint: str = ", ") -> str:
-    """Some texts in one line; of more than `most` the first ones, and how many more there are.
+    """Some texts in one line; if there are more than `most`, the first ones and the number of the others.
 
     >>> listed(["a", "b"]), listed("abcdef", 3)
     ('a, b', 'a, b, c and 3 more')
@@ -206,7 +206,7 @@ def listed(texts: Iterable[str], most: int = NAMED, joint: str = ", ") -> str:
 
 
 def enumerated(texts: Iterable[str], last: str = "and") -> str:
-    """Some texts in a sentence, all of them up to as many as a line holds.
+    """Some texts as part of a sentence, as many as fit into a line.
 
     >>> enumerated("a"), enumerated("ab"), enumerated("abc", "or")
     ('a', 'a and b', 'a, b or c')
@@ -218,7 +218,7 @@ def enumerated(texts: Iterable[str], last: str = "and") -> str:
 
 
 def shortened(name: str) -> str:
-    """A name in a sentence: of a long one its beginning and its end.
+    """A name for a sentence; of a long one only its beginning and its end.
 
     >>> shortened("bm25"), shortened("a" * 50 + "b" * 50)
     ('bm25', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbb')
@@ -227,7 +227,7 @@ def shortened(name: str) -> str:
 
 
 def unit_noun(column: str, role: str) -> str:
-    """What a unit is called: its column without _id; a column known by its place alone is called what its role is.
+    """The noun for a unit: its column without _id; for a column known by its position, the noun of its role.
 
     >>> unit_noun("user_id", "user"), unit_noun("qid", "query"), unit_noun("2", "user"), unit_noun("field 1", "query")
     ('user', 'query', 'user', 'query')
@@ -249,7 +249,7 @@ def counted(n: float, word: str) -> str:
 
 
 def sample_sizes(several: Iterable[int], word: str) -> str:
-    """The n of several results: one number if they share it, else the least and the greatest.
+    """The n of several results: one number if it is the same, else the smallest and the largest.
 
     >>> sample_sizes([4, 4], "trial"), sample_sizes([2, 10, 4], "trial")
     ('n = 4 trials', 'n = 2 to 10 trials')
@@ -262,15 +262,15 @@ LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes
 
 
 def column(values: np.ndarray) -> Any:
-    """A list, null where undefined; of more than `LISTED_UP_TO` numbers `packed`."""
+    """A list, null if undefined; `packed` if there are more than `LISTED_UP_TO` numbers."""
     return packed(values) if values.size > LISTED_UP_TO and values.dtype.kind in "biuf" else values.tolist()
 
 
 def packed(values: np.ndarray) -> dict[str, str]:
-    """Numbers as they lie in memory, little-endian, compressed by zlib, in base64: every bit of finite ones is kept.
+    """Numbers as their bytes in memory, little-endian, compressed by zlib, in base64; finite numbers keep every bit.
 
-    type: numpy's name of the numbers, the shortest in which whole numbers fit. NaN if undefined or infinite, as a list
-    has null.
+    type: numpy's name of their type, the shortest that holds them if they are whole numbers. NaN if undefined or
+    infinite, for which a list has null.
 
     >>> column = packed(np.array([1, 2, 200]))
     >>> column["type"], np.frombuffer(zlib.decompress(base64.b64decode(column["zlib"])), column["type"]).tolist()
@@ -304,7 +304,7 @@ END = " "  # of a slice where it is listed and in its link: 'x 1' is not 'x 10'
 
 
 def anchor(name: str) -> str:
-    """The words of a name as the id of a place on the page.
+    """A name as an id on the page.
 
     >>> anchor("Paired differences"), anchor("ndcg@10")
     ('paired-differences', 'ndcg-10')
@@ -319,12 +319,12 @@ def link(text: str, place: str, kind: str = "") -> str:
 
 
 def definition(name: str) -> str:
-    """The id of the place where a name is defined."""
+    """The id of a name's definition."""
     return f"def-{anchor(name)}"
 
 
 def whole_units(units: float) -> int:
-    """The next whole number of units, but for rounding.
+    """The number of units rounded up, but not because of rounding error.
 
     >>> whole_units(20.3), whole_units(20.0000000001)
     (21, 20)

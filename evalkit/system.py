@@ -28,7 +28,7 @@ Of = TypeVar("Of", bound=Callable[..., Any])
 
 
 def cached(of: Of) -> Of:
-    """A function whose result for an object and further arguments is kept with the object, as a `cached_property` is.
+    """Cache a function of an object and further arguments with the object, as `cached_property` does.
 
     >>> class Study: ...
     >>> calls = []
@@ -71,9 +71,10 @@ def sorts_slowly(cpuinfo: str) -> bool:
 
 
 def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str, str]:
-    """Return what to add to the environment of a Python process that sorts: nothing but where it would sort slowly.
+    """Return what to add to the environment of a Python process that sorts; empty unless it would sort slowly.
 
-    A value that the user has set, even an empty one, stands. numpy, which this does not import, reads it when it is.
+    A value that the user has set, even an empty one, is kept. numpy, which is not imported here, reads it at its
+    import.
     """
     if SWITCH in environment or not sorts_slowly(described(cpuinfo)):
         return {}
@@ -84,18 +85,18 @@ def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str,
 
 
 def dispatched() -> list[str]:
-    """Return the features by which this numpy picks its AVX-512 sort and that are on in this process."""
+    """Return the features by which this numpy chooses its AVX-512 sort and that are enabled in this process."""
     numpy: Any = importlib.import_module("numpy._core._multiarray_umath")
     return [name for name in SORTS if name in numpy.__cpu_dispatch__ and numpy.__cpu_features__.get(name)]
 
 
 def sort_is() -> str:
-    """Return the sort that this process has, for a benchmark or a report of the machine."""
+    """Return the name of the sort in this process, for a benchmark or a report on the machine."""
     return "with AVX-512" if dispatched() else "without AVX-512"
 
 
 def described(cpuinfo: Path = CPUINFO) -> str:
-    """Return what Linux says of its processors; nothing on another system."""
+    """Return Linux's description of its processors; "" on other systems."""
     try:
         return cpuinfo.read_text(encoding="utf-8", errors="replace")
     except OSError:  # not Linux
@@ -103,7 +104,7 @@ def described(cpuinfo: Path = CPUINFO) -> str:
 
 
 def this_one_sorts_slowly() -> bool:
-    """Return whether this process sorts slowly: a Zen 4, and its AVX-512 sort is on."""
+    """Return whether this process sorts slowly: on a Zen 4 with its AVX-512 sort enabled."""
     return sorts_slowly(described(CPUINFO)) and bool(dispatched())
 
 
@@ -112,11 +113,10 @@ Made = TypeVar("Made")
 
 
 def ordered(function: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
-    """Yield what `function` makes of each item, in the order of the items.
+    """Yield the result of `function` for each item, in the order of the items.
 
-    At most threads + 1 items are taken before the first of their results is: one waits until a thread is free. With one
-    thread there is no other than the caller's. An error of an item is raised in its place, after the work that has
-    begun; nothing else begins then.
+    At most threads + 1 items are taken before the first of their results is used. With one thread, the caller's is
+    used. An error is raised in place of its item, after the work that has begun; nothing else is started then.
 
     >>> list(ordered(abs, [-3, 2, -1], 2))
     [3, 2, 1]
@@ -265,14 +265,14 @@ def _in_jupyter(what: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
 
 
 def unpacked(path: Path) -> Any:
-    """Open a file as a stream of bytes, which are unpacked if its suffix names a packing."""
+    """Open a file as a stream of bytes, decompressed if its suffix names a compression."""
     import pyarrow as pa
 
     return pa.input_stream(str(path), compression="detect")
 
 
 def plain(path: Path) -> Path:
-    """The path without the suffixes of packings.
+    """The path without suffixes of compression.
 
     >>> plain(Path("runs/samples_gsm8k.jsonl.gz")).name, plain(Path("bm25.run")).name
     ('samples_gsm8k.jsonl', 'bm25.run')
@@ -284,7 +284,7 @@ def plain(path: Path) -> Path:
 
 @cache
 def package_folder() -> Path:
-    """The folder of the package, found when it is asked for: a worker of a cluster has the modules without files."""
+    """The folder of the package, determined when called, because workers of a cluster have modules without files."""
     from importlib.resources import files
 
     return Path(os.fspath(files("evalkit"))).resolve()  # type: ignore[call-overload]
@@ -292,15 +292,15 @@ def package_folder() -> Path:
 
 @cache
 def bundled_root() -> Path:
-    """The folder that holds notebooks/ and data/.
+    """The folder with notebooks/ and data/.
 
-    A path and no stream: papermill, Jupyter and DuckDB open files themselves.
+    It is a path, not a stream, because papermill, Jupyter and DuckDB open files themselves.
     """
     return package_folder() if (package_folder() / "notebooks").is_dir() else package_folder().parent
 
 
 def bundled_notebooks() -> Path:
-    """The folder of the notebooks that are called by name."""
+    """The folder of the notebooks that can be called by name."""
     return bundled_root() / "notebooks"
 
 
@@ -359,10 +359,9 @@ def quiet(units: Path | None = None) -> Iterator[dict[str, Any]]:
 
 
 def import_scipy() -> None:
-    """Import scipy's functions without numpy's tools for Fortran, which take as long as scipy itself.
+    """Import scipy's functions without numpy's tools for Fortran, which take as long to import as scipy itself.
 
-    scipy asks numpy for each name that it lists, and numpy imports those tools where one asks for them. Whoever does so
-    later has them.
+    scipy asks numpy for every name that it lists, and numpy imports these tools on request. Later requests get them.
     """
     import numpy
 

@@ -13,16 +13,16 @@ from evalkit.arrays import ParameterError
 
 
 def written(text: str, path: str | PathLike[str] | None) -> str:
-    """The text, written to the path if there is one."""
+    """Return the text, after writing it to the path if there is one."""
     if path is not None:
         writable(path).write_text(text, encoding="utf-8", newline="\n")
     return text
 
 
 def writable(path: str | PathLike[str]) -> Path:
-    """The path of a file to write, whose folder is made if it is missing.
+    """The path of a file to write; a missing folder is created.
 
-    Raises ParameterError for a path without a name, and where the folder cannot be.
+    Raises ParameterError for a path without a name, and if the folder cannot be created.
     """
     file = Path(path)
     if not file.name:
@@ -48,7 +48,7 @@ PLAIN = (str, int, bool, type(None))  # what JSON has as it is: most of what man
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it: no numpy types; NaN and infinity, which JSON lacks, are null."""
+    """The value for JSON: without numpy types, and with null for NaN and infinity, which JSON lacks."""
     if type(value) in PLAIN:
         return value
     if isinstance(value, Mapping):

@@ -83,11 +83,11 @@ def _checked_size(size: Any) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure: how it is drawn, `draw(*data, ax, **options)`, its caption, and the SVG of the page.
+    """A figure: its function `draw(*data, ax, **options)`, its caption, and the SVG of the page.
 
-    alt: the text that stands for it. size: width and height in inches. panels: rows and columns of axes, of which
-    `draw` takes an array; None for single axes. summary: the line that opens a folded figure, "" for one in sight.
-    of: the same figure of a slice by its name, where a study knows it.
+    alt: the alternative text. size: width and height in inches. panels: rows and columns of axes, of which `draw` takes
+    an array; None for single axes. summary: the line that opens a folded figure, "" for one that is not folded. of: a
+    function from a slice's name to the same figure of the slice, if the study has slices.
     """
 
     draw: Callable[..., Any]
@@ -119,10 +119,10 @@ class Figure:
         return axes if axes.size > 1 else axes.flat[0]
 
     def save(self, path: str | PathLike[str], *, size: tuple[float, float] | None = None, **options: Any) -> None:
-        """Write the figure as the suffix of the path says: PDF, SVG, PNG, …
+        """Write the figure in the format of the path's suffix: PDF, SVG, PNG, …
 
-        size: width and height in inches; None: those of the page. options: of matplotlib's `savefig`, such as dpi.
-        A missing folder is made. Raises ParameterError for a path without a name, and for another size.
+        size: width and height in inches; None: those of the page. options: of matplotlib's `savefig`, such as dpi. A
+        missing folder is created. Raises ParameterError for a path without a name, and for another size.
         """
         from matplotlib import figure
 
@@ -142,7 +142,7 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """What stands for the figure if there are no pictures."""
+        """The text that replaces the figure where there are no images."""
         return self.alt
 
     @property
@@ -201,7 +201,7 @@ def _styled() -> Iterator[None]:
 
 
 def grid(panels: int, *, across: int) -> tuple[int, int]:
-    """Rows and columns for so many panels, at most so many across.
+    """Rows and columns for this many panels, at most `across` in a row.
 
     >>> grid(6, across=4)
     (2, 4)
@@ -220,7 +220,7 @@ def beside(cells: int, each: float) -> int:
 
 
 def tall(rows: int, *, head: float = 0.9, each: float = 0.3) -> float:
-    """The height of a figure of so many rows, in inches: a head and as much for each."""
+    """The height in inches of a figure: `head`, and `each` for every row."""
     return head + each * rows
 
 

@@ -75,10 +75,10 @@ class Offer(Generic[Shape]):
 
 
 class Shown:
-    """What `read` of a report returns: it shows itself, and its figures and tables leave the page.
+    """What `read` of a report returns. It prints itself, and gives the page's figures and tables for other uses.
 
     report: the name of the notebook. p: its parameters, checked. write_units: writes the units. sliced: makes the study
-    of a slice with these parameters, where a study has slices.
+    of a slice with these parameters, if a study has slices.
     """
 
     report: ClassVar[str]
@@ -97,10 +97,10 @@ class Shown:
         return Offer(self, Html)
 
     def save(self, path: str | PathLike[str], notebook: str | PathLike[str] | None = None) -> None:
-        """Write the page of the report, .html, its executed notebook, .ipynb, its results, .json, or .units.parquet.
+        """Write the page of the report (.html), its executed notebook (.ipynb), its results (.json) or .units.parquet.
 
-        A missing folder is made. notebook: a copy that was adapted; None: the bundled one. Raises ParameterError for
-        another suffix, where the folder cannot be, and where the units are not in memory.
+        A missing folder is created. notebook: an adapted copy; None: the bundled one. Raises ParameterError for another
+        suffix, if the folder cannot be created, and if the units are not in memory.
         """
         if Path(path).name.endswith(report.UNITS):
             running.save_units(Path(path), self.write_units)
@@ -109,7 +109,7 @@ class Shown:
         running.save(Path(path), report.read(source), self, self.p.given)
 
     def segment(self, name: str) -> Self:
-        """The study of one slice, such as "country=de": its figures, tables and numbers, as if no other were there.
+        """The study of one slice, such as "country=de": its figures, tables and numbers, computed from its rows alone.
 
         Rows are read again. Raises ParameterError for an unknown slice.
         """
@@ -121,7 +121,7 @@ class Shown:
 
     @property
     def findings(self) -> pd.DataFrame:
-        """What to know before the numbers, a row each: code, name, severity, count, of, message, advice, rows."""
+        """What to know before the numbers, one row each: code, name, severity, count, of, message, advice, rows."""
         return pd.DataFrame([found.record() for found in self._found()], columns=RECORDED)
 
     def _found(self) -> list[Finding]:

@@ -105,7 +105,7 @@ def joined(*parts: Cell | str) -> Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """What a table of the page says. marks: what the marks of its cells mean."""
+    """The contents of a table of the page. marks: the meaning of the marks in its cells."""
 
     caption: str
     columns: Sequence[Cell]
@@ -115,7 +115,7 @@ class Table:
 
     @property
     def lines(self) -> list[list[str]]:
-        """The text of each cell, the heads first."""
+        """The text of each cell, the column heads first."""
         return [[cell.whole for cell in row] for row in [self.columns, *self.rows]]
 
     @property
@@ -190,7 +190,7 @@ def _escaped(text: str) -> str:
 
 
 def frame(table: Table) -> pd.DataFrame:
-    """The table as a frame: numbers are numbers, an interval stands in columns of its own, what is below it in a note.
+    """The table as a data frame: numbers as numbers, an interval in two columns of its own, further text as a note.
 
     >>> rows = [[Cell("a"), Cell("+1,204", "[−3, 2,411]", numbers=(1204, -3, 2411))], [Cell("b"), Cell("–")]]
     >>> frame(Table("", [Cell("system"), Cell("cost")], rows)).to_dict("list")
@@ -227,7 +227,10 @@ def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def workbook(frames: Sequence[pd.DataFrame], path: str | PathLike[str]) -> None:
-    """Write the frames as the sheets of an Excel workbook. Raises ImportError without openpyxl, else as `writable`."""
+    """Write the frames as the sheets of an Excel workbook.
+
+    Raises ImportError without openpyxl; otherwise as `writable`.
+    """
     try:
         import openpyxl  # noqa: F401
     except ImportError:
@@ -268,7 +271,7 @@ class Html:
         return written("\n".join(map(latex, self.tables)), path)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """The tables as CSV, which is also written if there is a path; several are divided by an empty line."""
+        """The tables as CSV, which is also written if there is a path; several are separated by an empty line."""
         return written("\n".join(spreadsheet(frame).to_csv(index=False) for frame in self.to_frames()), path)
 
     def to_excel(self, path: str | PathLike[str]) -> None:
@@ -321,20 +324,20 @@ def heading(text: str, asked: str, *more: str) -> Html:
 
 
 def verdict(word: str, main: Cell, *small: Cell) -> Html:
-    """The answer: a word, the line beside it, and smaller lines below."""
+    """The verdict: a word, the line beside it, and smaller lines below."""
     lines = "".join(f"<p>{line.html}</p>" for line in small)
     kind, text = word.replace(" ", "-"), f"{word}: {main.whole}"
     return Html(f'<div class="verdict {kind}"><p><strong>{escape(word)}</strong> {main.html}</p>{lines}</div>', text)
 
 
 def answer(sentence: str, *more: str) -> Html:
-    """The answer in a sentence that a reader can repeat, and what turns it round."""
+    """The answer in a sentence that a reader can repeat, and what would change it."""
     turns = "".join(f'<p class="turn">{escape(turn)}</p>' for turn in more)
     return Html(f'<p class="answer">{escape(sentence)}</p>{turns}', "\n".join([sentence, *more]))
 
 
 def gloss(metric: Cell, meaning: str) -> Html:
-    """What the metric of the answer measures: its name, and what it is in plain words."""
+    """The meaning of the metric of the answer: its name and a plain description."""
     return Html(f'<p class="gloss muted">{metric.html}: {escape(meaning)}</p>', f"{metric.whole}: {meaning}")
 
 
@@ -365,10 +368,10 @@ def table(
     *,
     marks: str = "",
 ) -> Html:
-    """A table in a box that scrolls on a phone, of at most `LISTED` rows.
+    """A table in a box that scrolls on a phone, with at most `LISTED` rows.
 
-    The first cell of a row is its head. place: the id of the box. marks: what the marks of cells mean, which only a
-    printed table has.
+    The first cell of a row is its head. place: the id of the box. marks: the meaning of the marks of cells, which only
+    a printed table shows.
     """
     content = _content(caption, columns, rows[:LISTED], cut(len(rows), note), marks)
     shown, rest = content.rows, content.rows[UNFOLDED:]
@@ -380,7 +383,7 @@ def table(
 
 
 def whole(caption: str, columns: Sequence[Head], rows: Sequence[Sequence[Cell | str]], note: str = "") -> Html:
-    """A table of all its rows, for a fold of its own; HTML lets it do without the end tags of rows and cells."""
+    """A table with all its rows, for a fold of its own, without the end tags that HTML does not need."""
     content = _content(caption, columns, rows, note)
     return Html(
         _html(caption, content.columns, content.rows, ends=("", "", "")) + _below(content), content.text, (content,)
@@ -398,7 +401,7 @@ def _below(content: Table) -> str:
 
 
 def cut(rows: int, note: str) -> str:
-    """The note of a table of so many rows, which says so where it does not show all."""
+    """The note of a table of this many rows, with a sentence if not all are shown."""
     return f"The first {LISTED} of {rows:,} rows; the JSON holds all. {note}".strip() if rows > LISTED else note
 
 
@@ -465,7 +468,7 @@ Numbers = Callable[[Rows], list[Cell]]  # the same of numbers
 def of_rows(
     caption: str, rows: pd.DataFrame | None, columns: "Mapping[str, Column] | str", note: str = "", place: str = ""
 ) -> Html:
-    """A table of a frame; nothing if it has none. columns: each head and what makes its cells; see `named`."""
+    """A table of a data frame; "" if it has no rows. columns: the head and the cells of each column; see `named`."""
     if rows is None or not len(rows):
         return Html("")
     records, makers = rows.head(LISTED).to_dict("records"), named(columns) if isinstance(columns, str) else columns
@@ -474,19 +477,19 @@ def of_rows(
 
 
 def by_system(caption: str, frame: pd.DataFrame, along: str, column: Column, note: str = "", head: Any = str) -> Html:
-    """A table with a row for each system, and a column for each value along which the frame goes."""
+    """A table with a row for each system, and a column for each value of `along`."""
     parts = [part.to_dict("records") for _, part in frame.groupby(along, sort=False)]
     rows = list(zip(dict.fromkeys(frame["system"]), *map(column, parts), strict=True))
     return table(caption, ["system", *map(head, dict.fromkeys(frame[along]))], rows, note)
 
 
 def each(make: Callable[[Mapping[str, Any]], Cell | str]) -> Column:
-    """A column whose cells are made one by one."""
+    """A column whose cells are made row by row."""
     return lambda rows: [make(row) for row in rows]
 
 
 def text(name: str, show: Callable[[Any], str] = str) -> Column:
-    """A column of names, or of numbers that are written by themselves."""
+    """A column of names, or of numbers that are formatted one by one."""
     return each(lambda row: show(row[name]))
 
 
@@ -501,7 +504,7 @@ def p_column(name: str) -> Column:
 
 
 def words(name: str) -> Column:
-    """A column of words, set to the left."""
+    """A left-aligned column of words."""
     return each(lambda row: Cell(str(row[name]), kind="text"))
 
 
@@ -552,10 +555,10 @@ KINDS: dict[str, Callable[[str], Column]] = {
 
 
 def named(columns: str, **kinds: Callable[[str], Column]) -> dict[str, Column]:
-    """Columns in one text: `head = name kind`, divided by |; the head is the name where it is left out.
+    """Columns in one text: `head = name kind`, separated by |; without a head, the name is used.
 
-    Kinds: none, a text; w, words, set to the left; #, a number; ±, one with its sign; [] and ±[], with the limits low
-    and high; [_], with limits of its own name; n, a count; i, one without grouping; p; %. kinds: further ones, by name.
+    Kinds: none, a text; w, words, left-aligned; #, a number; ±, one with its sign; [] and ±[], with the limits low and
+    high; [_], with limits of its own name; n, a count; i, one without grouping; p; %. kinds: further ones, by name.
     """
     parts = [part.rpartition("=") for part in columns.split("|")]
     split = [(head.strip(), *name.split()) for head, _, name in parts]
@@ -573,13 +576,13 @@ def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
-    """Names and what they mean, plain text, folded; links open them and lead to them by `definition`."""
+    """Names and their meanings, plain text, folded; links from `definition` open and show them."""
     listed = _listed("definitions", items, [f' id="{definition(name)}"' for name, _ in items])
     return folded(f"{len(items)} metrics, methods and terms", listed)
 
 
 def provenance(items: Sequence[tuple[str, str]]) -> Html:
-    """What made this page: names and values, plain text, folded."""
+    """How this page was made: names and values, plain text, folded."""
     return folded("Command, inputs and versions", _listed("definitions provenance", items, [""] * len(items)))
 
 

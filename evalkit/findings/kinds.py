@@ -24,10 +24,11 @@ NOTE, WARNING, SEVERE = Severity.NOTE, Severity.WARNING, Severity.SEVERE
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of finding: its stable code, short name, what it means and what to do about it.
+    """A kind of finding: its stable code, short name, meaning and advice.
 
-    says: what a page says, with the facts in braces; by name, where it says several things. at: the places of a page
-    where it belongs, the first that there is: "verdict" for a warning that touches the answer, else words of headings.
+    says: the sentence on the page, with facts in braces; by name, if there are several. at: the places on the page
+    where it belongs, of which the first that exists is used: "verdict" for a warning that affects the answer, else
+    words of headings.
     """
 
     code: str
@@ -38,7 +39,7 @@ class Kind:
     at: tuple[str, ...] = ()
 
     def note(self, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
-        """A finding that is good to know; count: the rows, units, systems or columns that it is about."""
+        """A note; count: the number of rows, units, systems or columns that it is about."""
         return self.rated(NOTE, count, form, **facts)
 
     def warning(self, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
@@ -46,13 +47,13 @@ class Kind:
         return self.rated(WARNING, count, form, **facts)
 
     def rated(self, severity: Severity, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
-        """A finding whose severity depends on the data. form: the name of what is said, where it has one."""
+        """A finding whose severity depends on the data. form: the name of the sentence, if there are several."""
         return Finding(self, severity, self.says[form].format_map(vars(measured) | facts), count)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found: its kind, how severe it is, in words, and `count` rows or units, of `of` looked at.
+    """A finding: its kind, its severity, its text, and `count` rows or units out of `of` checked.
 
     rows: up to five example rows, counted from 0.
     """
@@ -82,13 +83,13 @@ class Finding:
         return self.severity is not NOTE
 
     def record(self) -> dict[str, Any]:
-        """The finding as a report's JSON has it."""
+        """The finding for a report's JSON."""
         of = (self.kind.code, self.name, str(self.severity), self.count, self.of, self.message, self.kind.advice)
         return dict(zip(RECORDED, (*of, list(self.rows)), strict=True))
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings, severe ones first, else in their order."""
+    """The findings, severe ones first, otherwise in their order."""
     order = [SEVERE, WARNING, NOTE]
     return tuple(sorted(findings, key=lambda finding: order.index(finding.severity)))
 

@@ -68,11 +68,11 @@ def _comments(source: str) -> dict[int, str]:
 
 
 def values() -> dict[str, Any]:
-    """Return the values of the parameters cell, by name, for the `read` of a report; refuse unknown injected names.
+    """Return the values of the parameters cell, by name, for the `read` of a report; reject unknown injected names.
 
     They are the variables of the calling notebook that are parameters of its report, whichever cells ran before and in
     whichever order. The report is the one whose parameters match the variables best: a copied notebook may lack some,
-    which have their default, and have others of its own, which it reads itself.
+    which have their default, and may have others of its own.
     """
     check()
     variables = sys._getframe(1).f_globals
@@ -86,7 +86,7 @@ def values() -> dict[str, Any]:
 
 
 def check() -> None:
-    """Refuse unknown parameters from inside a notebook; `values` calls it, and custom notebooks may.
+    """Reject unknown parameters from inside a notebook; `values` calls it, and custom notebooks may.
 
     papermill only warns about an unknown parameter and uses the default. Here its injected cell is compared with the
     cells run before it: the parameters cell and, if an executed notebook is run again in JupyterLab, maybe others.
@@ -101,7 +101,7 @@ def check() -> None:
 
 
 def settings() -> str:
-    """The file of settings that parameters of this notebook came from, with its SHA-256; "" if there is none."""
+    """The settings file of this notebook's parameters, with its SHA-256; "" if there is none."""
     lines = [source.splitlines()[-1] for source in _history() if source.startswith(INJECTED)]
     return next((line.removeprefix(SETTINGS) for line in lines if line.startswith(SETTINGS)), "")
 
@@ -122,7 +122,7 @@ def _history() -> list[str]:
 
 @contextmanager
 def history() -> Iterator[list[str]]:
-    """Yield the list to which this process, where it runs the cells of a notebook, adds their sources."""
+    """Yield the list to which the sources of the notebook's cells are added, if this process runs them."""
     try:
         yield RAN
     finally:

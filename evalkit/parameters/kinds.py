@@ -29,7 +29,7 @@ WORDS = {"true": True, "True": True, "false": False, "False": False, "null": Non
 
 
 def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise ParameterError for names that the notebook does not have as parameters, and list those that it has.
+    """Raise ParameterError for names that are not parameters of the notebook, with the list of those that are.
 
     >>> refuse_unknown(["pred"], ["preds", "qrels"])
     Traceback (most recent call last):
@@ -55,7 +55,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def value_of(text: str) -> Any:
-    """Return text as a list or mapping (YAML, one line), number, truth value or None if it is written as one."""
+    """Return text as the list or mapping (YAML, one line), number, truth value or None that it stands for."""
     if text[:1] in ("[", "{", "'", '"'):
         return _yaml(text)
     if text in WORDS:
@@ -129,7 +129,7 @@ def texts(name: str, value: Any) -> list[str]:
 
 
 def metrics(name: str, value: Any) -> tuple[Any, ...]:
-    """The names of metrics as `texts` reads them, and own metrics, which are no text, as they are.
+    """The names of metrics as from `texts`; own metrics, which are not text, are returned unchanged.
 
     >>> metrics("metrics", "roc_auc, f1"), metrics("metrics", ["roc_auc", len])
     (('roc_auc', 'f1'), ('roc_auc', <built-in function len>))
@@ -351,7 +351,7 @@ class EqualCosts(Costs):
 
     @property
     def said(self) -> str:
-        """That both errors cost the same, and how to change it."""
+        """A sentence that both errors cost the same, and how to change that."""
         return "No costs were set, so a false positive and a false negative cost the same; set costs to your own."
 
 
@@ -364,7 +364,7 @@ class Reach(ABC):
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Return the rule that a text states, None if it states another."""
+        """Return the rule that a text states, None if it is another kind of rule."""
         stated = re.fullmatch(rf"{cls.metric}\s*>=\s*(0?\.\d+|1|1\.0)", text)
         return cls(float(stated[1])) if stated else None
 
@@ -427,7 +427,7 @@ def threshold(name: str, value: Any) -> Threshold | None:
 def named(where: str, values: Mapping[Any, Any]) -> dict[str, Any]:
     """The values of a dict by its keys as text.
 
-    Raises ParameterError for a key without text, and for two keys of one text.
+    Raises ParameterError for a key without text, and for two keys with the same text.
     """
     texts: dict[str, Any] = {}
     for key, value in values.items():
@@ -456,8 +456,9 @@ NUMERIC = ("float", "int")
 class Kind:
     """The kind of a parameter.
 
-    words: what a value is, for the help and the docs. accepts: the type of the argument of `read`. schema: the JSON
-    schema of a value. read: from the name and a value the value, typed; it raises ParameterError for any other.
+    words: a description of its values, for the help and the docs. accepts: the type of the argument of `read`. schema:
+    the JSON schema of a value. read: maps a name and a value to the typed value; it raises ParameterError for an
+    invalid one.
     """
 
     words: str
@@ -467,7 +468,7 @@ class Kind:
 
     @property
     def is_text(self) -> bool:
-        """True if a command line gives the value as it is written."""
+        """True if a value on the command line is taken as written."""
         return self.accepts not in NUMERIC
 
 
@@ -475,7 +476,7 @@ class Kind:
 class Parameter:
     """A parameter of a report or of a notebook: its name and default, its kind, and one line of help.
 
-    column: of one that only Python has, where it is in a table.
+    column: for a parameter that only Python has, the column that it corresponds to in a table.
     """
 
     name: str

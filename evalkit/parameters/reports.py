@@ -56,8 +56,8 @@ def option(kind: Kind, text: str, default: Any = None, column: str = "") -> Any:
 class Parameters:
     """The base of the parameters of a report: the fields from `option` are its parameters.
 
-    given: the raw values of the parameters that are not at their default, as the user gave them. segment: the slice
-    that alone is read, such as "country=de"; "" for the whole.
+    given: the raw values of the parameters that are not at their default, as the user gave them. segment: the slice to
+    which the input is restricted, such as "country=de"; "" for all.
     """
 
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -73,12 +73,12 @@ class Parameters:
 
     @classmethod
     def options(cls) -> dict[str, Parameter]:
-        """Those that every way to ask for a report has."""
+        """The parameters that exist in every interface (Python, command line, notebook)."""
         return {name: parameter for name, parameter in cls.every().items() if not parameter.column}
 
     @classmethod
     def arguments(cls) -> dict[str, Parameter]:
-        """Those that only `read` has: labels and predictions in memory, instead of a table."""
+        """The parameters of `read` alone: labels and predictions in memory, instead of a table."""
         return {name: parameter for name, parameter in cls.every().items() if parameter.column}
 
     @classmethod
@@ -98,8 +98,7 @@ class Parameters:
     def of(cls, raw: Mapping[str, Any]) -> Self:
         """Return the parameters read from raw values; those missing from `raw` have their default.
 
-        Raises ParameterError for unknown names, and for all invalid values in one message; None is invalid if the
-        default is not None.
+        Raises one ParameterError for unknown names and all invalid values; None is invalid if the default is not None.
         """
         options, arguments = cls.options(), cls.arguments()
         refuse_unknown(raw, [*options, *arguments])
@@ -125,7 +124,7 @@ class Parameters:
         return [table for name in names if (table := getattr(self, name)) is not None]
 
     def filled(self, values: Mapping[str, Any]) -> Self:
-        """Return the parameters with these raw values in place of those at their default."""
+        """Return the parameters with these raw values for those at their default."""
         return replace(self, **_read(self.options(), {k: v for k, v in values.items() if k not in self.given}))
 
 
@@ -167,9 +166,9 @@ class Arrays:
         beside: Mapping[str, Any],
         positive: str | None = None,
     ) -> "Arrays":
-        """From the arguments that were given. Raises ParameterError if the labels or all predictions lack.
+        """The arrays from the arguments that were given.
 
-        beside: further columns that all systems share.
+        Raises ParameterError if labels or all predictions are missing. beside: further columns that all systems share.
         """
         of_each = [name for name, argument in arguments.items() if argument.kind is COLUMN_OF_EACH]
         shared = {arguments[name].column: values for name, values in given.items() if name not in of_each}
@@ -188,7 +187,7 @@ def reader(report: type[Parameters]) -> Callable[[Callable[[Any], Made]], Callab
     """Make `read` of a report from the function that takes its parameters.
 
     It has the report's public name, its signature, and a line of its docstring for each argument. Python's own errors
-    then say `ranking()`, and an unknown argument is refused with the one that is nearest.
+    then say `ranking()`, and the error for an unknown argument suggests the nearest one.
     """
     signature, public = report.signature(), report.__name__.lower()
     first = [name for name, argument in signature.parameters.items() if argument.kind is argument.POSITIONAL_OR_KEYWORD]
@@ -492,7 +491,7 @@ class Diff(Compared):
 
 
 def attributes(segments: Iterable[str], unit: str | None) -> list[str]:
-    """The columns that segments and unit name, each once.
+    """The columns that segments and unit name, without duplicates.
 
     >>> attributes(["country", "user"], "user")
     ['country', 'user']

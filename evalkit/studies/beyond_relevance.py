@@ -26,11 +26,11 @@ ARRANGED = 5_000_000  # rows that all arrangements of one system may have togeth
 
 @cached
 def bounds(study: Ranking) -> pd.DataFrame:
-    """The limits of the metrics of each system with unjudged items in its first `study.depth` ranks: `BOUNDS`.
+    """The bounds of each system's metrics with unjudged items in its first `study.depth` ranks: `BOUNDS`.
 
-    Each of these items may be relevant, with the highest grade of the judgements, or not relevant. unjudged: how many
-    there are in all lists. value, low, high: means over the n queries on which the metric is defined now. Empty if all
-    items are judged, and where the lists are not in memory or there are too many.
+    Each of these items may be relevant, with the highest grade of the judgements, or not relevant. unjudged: their
+    number in all lists. value, low, high: means over the n queries on which the metric is defined now. Empty if all
+    items are judged, and if the lists are not in memory or there are too many.
     """
     if not study.runs.rankings:
         return pd.DataFrame(columns=BOUNDS)
@@ -78,7 +78,7 @@ class Unknown:
 
     @classmethod
     def of(cls, r: Rankings, depth: int) -> "Unknown":
-        """Those of the first `depth` ranks."""
+        """The unjudged rows in the first `depth` ranks."""
         lists = r.retrieved
         row = np.flatnonzero(np.isnan(lists.grade) & (lists.rank <= depth))
         owner = lists.owner[row]
@@ -87,13 +87,14 @@ class Unknown:
 
     @property
     def most(self) -> int:
-        """Of all lists the most."""
+        """The largest number of unjudged rows in a list."""
         return int(self.count.max(initial=0))
 
     def worlds(self, grade: float) -> Iterator[Rankings]:
-        """The rankings if j of the unjudged items of each list are relevant, the first j or the last j, for each j.
+        """For each j, the rankings in which the first j, or the last j, of each list's unjudged items are relevant.
 
-        No metric rises where a relevant item of a list moves down: with j relevant ones these two are the extremes.
+        No metric rises if a relevant item of a list moves down, so that these two are the extremes for j relevant
+        items.
         """
         for j in range(self.most + 1):
             relevant = np.minimum(j, self.count)
@@ -122,9 +123,10 @@ MEASURES = ["metric", "system", "k", "value", "low", "high", "n", "left_out"]
 
 @cached
 def measures(study: Ranking) -> pd.DataFrame:
-    """Every measure of every system at `study.depth`: `MEASURES`; empty without `items` and without lists in memory.
+    """Every measure of each system at `study.depth`: `MEASURES`; empty without `items` or if lists are not in memory.
 
-    n: lists with a value. left_out: items among the first k that the table lacks, or that lack what the measure needs.
+    n: number of lists with a value. left_out: number of items among the first k that the table lacks, or that lack what
+    the measure needs.
     """
     rows = [
         {"metric": measure.name, "system": name, "k": study.depth}
@@ -138,10 +140,10 @@ def measures(study: Ranking) -> pd.DataFrame:
 
 @cached
 def differences(study: Ranking) -> pd.DataFrame:
-    """The differences of every measure between the pairs of systems: `DIFFERENCES`; p by Holm over those of a measure.
+    """The differences of every measure between pairs of systems: `DIFFERENCES`; p adjusted by Holm within a measure.
 
-    Means over lists by sign flips over the lists that both systems have a value for, or over their units; numbers of
-    all lists by the paired t-test of the jackknife's values.
+    Means over lists are compared by sign flips over the lists (or their units) with a value of both systems; measures
+    of all lists together by the paired t-test of jackknife values.
     """
     every, rows = _by_system(study), []
     for metric in next(iter(every.values()), {}):
@@ -218,9 +220,10 @@ WHOLE = {  # of all lists together: from how many lists show each item, and the 
 
 
 def jackknifed(value: float, moved: Floats, *, level: float) -> Estimate:
-    """A number of all lists in 0..1 with t limits from the jackknife's values of the units, cut at 0 and 1.
+    """A measure of all lists together, in 0..1, with t limits from the units' jackknife values, cut at 0 and 1.
 
-    No limits if no unit alone moves the number, as where at least two lists show every item: its error is unknown.
+    There are no limits if no single unit changes the measure, for example if at least two lists show every item: its
+    error is then unknown.
 
     >>> jackknifed(1.0, np.array([1.0, 1.0, 1.0]), level=0.95).low
     nan
@@ -233,7 +236,7 @@ def jackknifed(value: float, moved: Floats, *, level: float) -> Estimate:
 
 
 def novelty_shares(stock: Stock) -> Iterator[tuple[str, Floats]]:
-    """The novelty measures that the table allows, each with the share p of every item."""
+    """The novelty measures that the table allows, each with the probability p of every item."""
     if stock.popularity is not None:
         yield "novelty by interactions", diversity.interaction_share(np.nan_to_num(stock.popularity))
     if stock.user_share is not None:

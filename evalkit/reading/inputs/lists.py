@@ -50,7 +50,7 @@ class Collision(Exception):
 
 @dataclass(frozen=True, eq=False)
 class ListedItems:
-    """The items of runs and judgements. exact: items are compared by their ids, not by hashes of these."""
+    """The items of runs and judgements. exact: True if items are compared by their ids, not by hashes of these."""
 
     run: Rows
     judged: Rows
@@ -58,7 +58,7 @@ class ListedItems:
 
     @cached_property
     def numbers(self) -> list[NDArray[np.uint64]]:
-        """A number for the item of each row of the run and of the judgements: a hash of its text, or its exact code."""
+        """A number for the item of each row, for the run and the judgements: a hash of its text, or its exact code."""
         if self.exact:
             codes = ids.sorted_codes(self.run.item, self.judged.item)[1]
             return [code.astype(np.uint64) << np.uint64(32) for code in codes]
@@ -67,11 +67,11 @@ class ListedItems:
         return [run, run if self.judged is self.run else judged]
 
     def places(self, at: Ints) -> Ints:
-        """The places of the items of some rows of the run among themselves, in the order of their bytes."""
+        """The rank of the items of some rows of the run among these rows, in the order of their bytes."""
         return table.ordered(texts(self.run.item, at))[0]
 
     def same(self, rows: Rows, at: Ints, others: Rows, there: Ints) -> None:
-        """Raise `Collision` where rows that have the same hash have other items."""
+        """Raise `Collision` if rows with the same hash have different items."""
         if rows is others:
             at, there = at[at != there], there[at != there]
         if not self.exact and len(at) and not texts(rows.item, at).equals(texts(others.item, there)):
@@ -79,7 +79,7 @@ class ListedItems:
 
 
 def texts(blocks: Sequence[Any], at: Ints) -> Any:
-    """The items of some rows, of blocks laid end to end, as Arrow's long text."""
+    """The items of some rows, from a sequence of blocks, as Arrow text (large_string)."""
     import pyarrow as pa
 
     if len(blocks) > 1:
@@ -92,10 +92,10 @@ def texts(blocks: Sequence[Any], at: Ints) -> Any:
 
 
 def positions(ranked: Bools, score: Floats, tied: Bools, ends: Ints) -> Ints | None:
-    """The place of each row of lists in order; None if it is the row's number in its list throughout.
+    """The rank of each row of lists in order; None if it is the row's number in its list for all rows.
 
-    ranked: rows whose negated score is their rank; the others are counted. tied: rows with the score of the row before.
-    ends: where the lists begin and end.
+    ranked: rows whose negated score is their rank; the others are counted. tied: rows with the same score as the row
+    before. ends: the indices at which the lists begin and end.
 
     >>> positions(np.array([True, True]), np.array([-2.0, -9.0]), np.array([False, False]), np.array([0, 2])).tolist()
     [2, 9]
