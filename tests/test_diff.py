@@ -141,6 +141,7 @@ def test_identical_reports(tmp_path, capsys):
     study = ek.diff(path, path)
     assert study.same
     assert (study.account[["change", *TERMS]] == 0).all(axis=None)
+    assert study.family == "0 comparisons on ndcg@5, Holm-adjusted"
     assert not len(study.moved)
     assert "No difference: both reports have the same queries" in str(study)
 

@@ -18,7 +18,7 @@ from evalkit.arrays import Bools, InputError, ParameterError, codes
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
-from evalkit.numbers import plural
+from evalkit.numbers import counted, plural
 from evalkit.parameters import Compared, attributes
 from evalkit.parameters.policy import PASS, Against, Policy
 from evalkit.reading.inputs.aligned import NONE
@@ -276,8 +276,7 @@ class Study(ABC):
     @property
     def family(self) -> str:
         """The comparisons that were made and adjusted together, as text."""
-        pairs = self.family_size
-        return f"{pairs} comparison{'s' if pairs > 1 else ''} on {self.primary.label}, Holm-adjusted"
+        return f"{counted(self.family_size, 'comparison')} on {self.primary.label}, Holm-adjusted"
 
     def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
         """Further columns of `estimates`."""
