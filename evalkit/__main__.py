@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) -> int:
-    """Run the command line and return its exit status. notebooks: the folder of those that are called by name."""
+    """Run the command line and return its exit status. notebooks: the folder of notebooks that are called by name."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -60,10 +60,10 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
 
 
 def run() -> NoReturn:
-    """The command as the shell starts it: run the command line and end the process.
+    """The command as started by the shell: run the command line and end the process.
 
-    A stopped run ends at once: what is left of its kernel's client could wait for ever on sockets while Python closes.
-    Its kernel is stopped by then, and its temporary folder removed.
+    A stopped run ends at once, because its kernel's client could wait for ever on sockets while Python closes. By then
+    its kernel is stopped, and its temporary folder removed.
     """
     gc.set_threshold(COLLECTED)
     os.environ.update(system.remedy(os.environ))

@@ -33,7 +33,7 @@ class Failure:
 class Run:
     """An executed notebook, the results that it published, and its failure if it stopped early.
 
-    units: the temporary file of the units, None if it left none.
+    units: the temporary file of units, None if there is none.
     """
 
     notebook: Any
@@ -43,7 +43,7 @@ class Run:
 
 
 def stem(path: Path) -> str:
-    """The name of the report that a file is of.
+    """The name of the report to which a file belongs.
 
     >>> stem(Path("monday/rating.units.parquet")), shown(Path("monday/rating.json"))
     ('rating', 'monday/rating')
@@ -52,7 +52,7 @@ def stem(path: Path) -> str:
 
 
 def shown(path: Path) -> str:
-    """The same with the folder, which may tell the day."""
+    """The name of the report with its folder, which may contain the date."""
     return "/".join([*path.parts[-2:-1], stem(path)])
 
 
@@ -123,7 +123,7 @@ def last_started(notebook: Any) -> int:
 
 
 def page(notebook: Any) -> str:
-    """The HTML page of an executed notebook. Its results, which may be long, are not shown, nor copied."""
+    """The HTML page of an executed notebook. Its results, which may be long, are neither shown nor copied."""
     from evalkit.page import ReportExporter
 
     shown = copy.deepcopy(notebook, {id(results): {} for results in every_results(notebook)})
@@ -140,7 +140,7 @@ ENCODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", 
 
 
 def lines(value: Any, levels: int = 2, indent: str = "\n") -> str:
-    """JSON with a line for each part of the first levels, so for each estimate and each column of comparisons.
+    """JSON with one line per part of the first levels, such as an estimate or a column of comparisons.
 
     >>> print(lines({"order": [], "rows": [{"p": 0.5}]}))
     {
@@ -167,7 +167,7 @@ CONTENTS: dict[str, Callable[[Run], str]] = {
 
 
 def files(run: Run) -> dict[str, str | Path]:
-    """The contents of a run's files by ending; a failed run has other endings and no results."""
+    """The contents of a run's files by suffix; a failed run has other suffixes and no results."""
     if run.failure:
         return {f".failed{ending}": CONTENTS[ending](run) for ending in (".html", ".ipynb")}
     units = {UNITS: run.units} if run.units else {}

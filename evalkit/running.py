@@ -43,8 +43,8 @@ def execute(
 ) -> Run:
     """Run a copy of the notebook by papermill in the working directory; a failure is part of the result.
 
-    origin: the file of settings that parameters came from. units: where the run leaves the file of the units. here: in
-    this process, as bundled notebooks can be; others have a kernel. bar: the name on the bar of progress, "" for none.
+    origin: the settings file of the parameters. units: the path for the file of units. here: run in this process, as is
+    possible for bundled notebooks; others have a kernel. bar: the name on the progress bar, "" for none.
     """
     from papermill.engines import NBClientEngine
 
@@ -138,9 +138,9 @@ def _run_cell(cell: Any, number: int, variables: dict[str, Any]) -> Exception | 
 
 
 def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> None:
-    """Write the page (.html), the executed notebook (.ipynb) or the results (.json), as the suffix of the path says.
+    """Write the page (.html), the executed notebook (.ipynb) or the results (.json), by the suffix of the path.
 
-    A missing folder is made. Raises ParameterError for another suffix, and where the folder cannot be.
+    A missing folder is created. Raises ParameterError for another suffix, and if the folder cannot be created.
     """
     if path.suffix not in report.CONTENTS:
         raise ParameterError(
@@ -150,9 +150,9 @@ def save(path: Path, notebook: Any, study: Any, given: Mapping[str, Any]) -> Non
 
 
 def save_units(path: Path, write: Callable[[Path], None]) -> None:
-    """Write the file of the units (.units.parquet). write: writes it to a path, or nothing if there are none.
+    """Write the file of units (.units.parquet). write: writes it to a path, or nothing if there are no units.
 
-    A missing folder is made. Raises ParameterError if there are no units, and where the folder cannot be.
+    A missing folder is created. Raises ParameterError if there are no units, or if the folder cannot be created.
     """
     with system.scratch_folder() as desk:
         write(draft := desk / "units")
@@ -169,9 +169,9 @@ def _write(path: Path, ending: str, content: str | Path) -> None:
 
 
 def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
-    """The notebook with the outputs of its cells, of which none reads the study again.
+    """The notebook with the outputs of its cells; no cell reads the study again.
 
-    given: the parameters that the user set, which replace those of the parameters cell. An error of a cell is raised.
+    given: the parameters that the user set, which replace those of the parameters cell. An error in a cell is raised.
     """
     out, variables = copy.deepcopy(notebook), {"__name__": "__main__", STUDY: study}
     code = [cell for cell in out.cells if cell.cell_type == "code"]
@@ -184,7 +184,7 @@ def run(notebook: Any, study: Any, given: Mapping[str, Any]) -> Run:
 
 
 def value_of(body: list[ast.stmt], variables: dict[str, Any], file: str = "<cell>") -> Any:
-    """Run the statements of a cell and return the value of the last one, None if that is no expression."""
+    """Run the statements of a cell and return the value of the last one, None if it is not an expression."""
     *body, last = body or [ast.Pass()]
     if not isinstance(last, ast.Expr):
         body, last = [*body, last], ast.Expr(ast.Constant(None))
@@ -207,7 +207,7 @@ def _assigns_study(node: ast.stmt) -> bool:
 
 
 def bundle(value: Any) -> dict[str, Any]:
-    """The forms in which Jupyter shows a value."""
+    """The representations in which Jupyter shows a value."""
     from IPython.core.formatters import DisplayFormatter
 
     data, _ = DisplayFormatter().format(value)  # type: ignore[no-untyped-call]

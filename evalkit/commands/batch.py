@@ -22,7 +22,7 @@ WIDEST = 60  # letters of a column of the table
 
 @dataclass(frozen=True)
 class Planned:
-    """A report of the batch: the name of its files, and the notebook and parameters, or why they are refused."""
+    """A report of the batch: the name of its files, and its notebook and parameters, or why they are rejected."""
 
     name: str
     job: Job | None
@@ -38,10 +38,10 @@ class Each:
 
 
 def plan(options: Any, settings: requests.Settings) -> list[Planned]:
-    """All reports that the options ask for, each checked before the first kernel starts.
+    """All reports that the options request, each checked before the first kernel starts.
 
-    Raises Refused for what concerns all of them: a notebook that is not there, a pattern without a file, one name for
-    two reports.
+    Raises Refused for what concerns all of them: a missing notebook, a pattern without a file, one name for two
+    reports.
     """
     paths = [requests.find(notebook, options.folder_of_notebooks) for notebook in options.notebook]
     inputs = None if options.each is None else each(options.each)
@@ -65,7 +65,7 @@ def _asked(paths: Sequence[Path], inputs: Each | None) -> Iterator[tuple[str, Pa
 
 
 def planned(name: str, path: Path, more: dict[str, str], options: Any, settings: requests.Settings) -> Planned:
-    """A report that is checked; or why it is refused."""
+    """A checked report, or the reason why it is rejected."""
     try:
         return Planned(name, requests.job(path, options, settings, name, more))
     except Refused as error:
@@ -98,7 +98,7 @@ def _names(files: Sequence[str]) -> list[str]:
 
 
 def run(planned: Sequence[Planned], workers: int) -> list[Outcome]:
-    """Make the reports, in so many processes at once; say what became of each as it ends."""
+    """Make the reports, in `workers` processes at once; print the outcome of each as it ends."""
     jobs = {i: p.job for i, p in enumerate(planned) if p.job is not None}
     outcomes = {i: _said(p.name, Outcome(REFUSED, messages=(p.refused,))) for i, p in enumerate(planned) if not p.job}
     if workers == 1 or len(jobs) == 1:
@@ -154,13 +154,13 @@ def _said(name: str, outcome: Outcome) -> Outcome:
 
 
 def status(outcomes: Sequence[Outcome]) -> int:
-    """The exit status of the batch: failed before refused before a gate."""
+    """The exit status of the batch: that of a failed report, else of a rejected one, else of a gate."""
     statuses = {outcome.status for outcome in outcomes}
     return next(status for status in WORST if status in statuses)
 
 
 def table(planned: Sequence[Planned], outcomes: Sequence[Outcome]) -> str:
-    """One line per report: its name, how it ended, and what its first comparison says."""
+    """One line per report: its name, how it ended, and its first comparison."""
     rows = [("report", "status", "verdict")]
     rows += [(p.name, ENDED[o.status], _said_of(o)) for p, o in zip(planned, outcomes, strict=True)]
     wide = [max(len(row[i]) for row in rows) for i in range(2)]
@@ -207,7 +207,7 @@ def _said_of(outcome: Outcome) -> str:
 
 
 def verdict(results: Mapping[str, Any]) -> str:
-    """What the results of a report say in a line: its verdict, its first comparisons, or its first number."""
+    """The results of a report in one line: its verdict, its first comparisons, or its first number."""
     if trust := results.get("verdict"):
         return f"{trust['word']}: {trust['because']}"
     headlines = [part["headline"] for part in parts(results) if part.get("headline")]
@@ -215,7 +215,7 @@ def verdict(results: Mapping[str, Any]) -> str:
 
 
 def parts(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What has a headline of its own: the report, or the log and the users of an interleaving report."""
+    """The parts with a headline of their own: the report, or the log and the users of an interleaving report."""
     return [part for part in (results, results.get("log"), results.get("users")) if isinstance(part, Mapping)]
 
 

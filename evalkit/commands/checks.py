@@ -21,7 +21,7 @@ SPACE = 10**9  # bytes that a large table may spill
 
 
 class Check(NamedTuple):
-    """One line: how it is, what was looked at, what was seen."""
+    """One line of a check: its status, its subject, its finding."""
 
     mark: str
     what: str
@@ -40,7 +40,7 @@ def _wanted(there: object) -> str:
 
 
 def doctor(options: Any) -> int:
-    """Print one line per check; return 1 where something that a report needs is missing."""
+    """Print one line per check; return 1 if something that a report needs is missing."""
     checks = [check for checks in CHECKS for check in checks()]
     for check in checks:
         print(f"{check.mark:<8} {check.what}: {check.seen}")
@@ -111,7 +111,7 @@ CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (_python, _packages, _kernel
 
 
 def inspect(options: Any) -> int:
-    """Print what is in the files, and what each report makes of them; 2 where the report that was named refuses."""
+    """Print the contents of files and how each report reads them; return 2 if the named report rejects them."""
     from evalkit.arrays import InputError
     from evalkit.parameters import REPORTS
 

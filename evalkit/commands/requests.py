@@ -22,12 +22,12 @@ LARGEST = 10**6  # bytes of a file of settings
 
 
 class Refused(Exception):
-    """The request of the user cannot be carried out; the message is the line to print."""
+    """The request cannot be carried out; the message is the line to print."""
 
 
 @contextmanager
 def one_line() -> Iterator[None]:
-    """Raise Refused instead of InputError, of which ParameterError is one."""
+    """Raise Refused instead of InputError (or ParameterError, a subclass)."""
     from evalkit.arrays import InputError
 
     try:
@@ -58,7 +58,7 @@ def find(notebook: str, folder: Path) -> Path:
 
 
 def unquoted(name: str) -> str:
-    """What to do where a shell has replaced a pattern by the names of files, nothing if this is no file.
+    """The advice to quote a pattern that a shell has replaced by the names of files; "" if this is no file.
 
     >>> unquoted("ranking")
     ''
@@ -88,7 +88,7 @@ def declared(notebook: Any, path: Path) -> dict[str, Any]:
 
 
 def listing(path: Path) -> Listing:
-    """The parameters of a notebook: of a bundled one without reading it, of any other from its parameters cell."""
+    """The parameters of a notebook: for a bundled one without reading it, for others from the parameters cell."""
     from evalkit.parameters import cells
 
     parameters = report_of(path)
@@ -108,14 +108,14 @@ def report_of(path: Path) -> type[Parameters] | None:
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of a file of settings. origin: its name and SHA-256, "" if there is no file."""
+    """The parameters of a settings file. origin: its name and SHA-256, "" if there is no file."""
 
     values: Mapping[str, Any]
     origin: str = ""
 
 
 def settings(path: Path | None) -> Settings:
-    """Read a file of settings (TOML), whose keys are the parameters. Raise Refused for a file that is not readable."""
+    """Read a settings file (TOML), whose keys are the parameters. Raise Refused for an unreadable file."""
     if path is None:
         return Settings({})
     import tomllib
@@ -145,7 +145,7 @@ def _plain(value: Any) -> Any:
 
 
 def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by name: those of the file, and over them those of the command line, typed like the defaults."""
+    """The values by name: those of the file, overridden by those of the command line, typed like the defaults."""
     from evalkit.parameters.cells import typed
     from evalkit.parameters.kinds import refuse_unknown
 
@@ -159,7 +159,7 @@ def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[st
 
 
 def refuse_values(values: Mapping[str, Any], path: Path) -> None:
-    """Refuse values, and inputs by their columns, that a bundled notebook would refuse, before a kernel starts."""
+    """Reject values, and inputs by their columns, that a bundled notebook would reject, before a kernel starts."""
     from evalkit.parameters import REPORTS
 
     if parameters := report_of(path):
@@ -186,7 +186,7 @@ def name_of(option: str | None, usual: str) -> str:
 
 
 def refuse_folder(folder: Path, notebook: Path) -> None:
-    """Refuse, before a long run, a folder that is not writable or that holds the notebook itself."""
+    """Reject, before a long run, a folder that is not writable or that contains the notebook itself."""
     try:
         folder.exists()
     except OSError as error:  # such as a name that is too long
@@ -208,7 +208,7 @@ UNITS = "units.parquet"  # what a run leaves on its desk
 class Job:
     """A report to make: the notebook, its parameters, and the name and the folder of its files.
 
-    origin: the file of settings that parameters came from, "" if none did. bundled: the notebook is evalkit's own.
+    origin: the settings file of the parameters, "" if there is none. bundled: the notebook is evalkit's own.
     """
 
     notebook: Any
@@ -221,7 +221,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a report: the exit status, the page, lines for stderr, and the results that were published."""
+    """The outcome of a report: the exit status, the page, lines for stderr, and the published results."""
 
     status: int
     page: Path | None = None
@@ -230,9 +230,9 @@ class Outcome:
 
 
 def job(path: Path, options: Any, file: Settings, name: str | None, more: dict[str, str] | None = None) -> Job:
-    """The report that the options ask for, checked before a kernel starts. more: further parameters, as text.
+    """The report that the options request, checked before a kernel starts. more: further parameters, as text.
 
-    Raises Refused for a notebook, a parameter, a name or a folder that cannot be.
+    Raises Refused for an invalid notebook, parameter, name or folder.
     """
     notebook = load(path)
     pairs = [*options.parameters, *(more or {}).items()]
@@ -244,13 +244,13 @@ def job(path: Path, options: Any, file: Settings, name: str | None, more: dict[s
 
 
 def quiet() -> None:
-    """Silence the loggers that repeat, in many lines, the one line at the end."""
+    """Silence the loggers that repeat the final line in many lines."""
     for logger in ("papermill", "asyncio"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
 
 
 def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
-    """Make the report. desk: a folder for what a run leaves. bar: shows progress. Raises Refused as `finish` does."""
+    """Make the report. desk: a folder for the files of a run. bar: shows progress. Raises Refused as `finish` does."""
     from evalkit import running
 
     units = desk / UNITS
@@ -261,7 +261,7 @@ def made(job: Job, desk: Path, *, bar: bool = False) -> Outcome:
 
 
 def finish(run: report.Run, folder: Path, name: str) -> Outcome:
-    """Write the files of a run. Raises Refused where the run refused its input, and for a folder that cannot be."""
+    """Write the files of a run. Raises Refused if the run rejected its input, and for an unusable folder."""
     if run.failure and run.failure.name in report.REFUSALS:
         raise Refused(run.failure.message)
     other = report.replaced(folder, name, run)

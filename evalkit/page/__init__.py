@@ -78,8 +78,8 @@ COMMENT = re.compile(r"^\s*//.*\n|\s+//.*$|/\*.*?\*/", re.MULTILINE)
 class ReportExporter(TemplateExporter):
     """Exports an executed notebook as a report page.
 
-    On nbconvert's TemplateExporter, not its HTMLExporter: that one parses the finished page again, which costs more
-    than all the rest, and knows where to load scripts from.
+    It derives from nbconvert's TemplateExporter, not from its HTMLExporter, which parses the finished page again (more
+    work than everything else) and may load scripts from other sites.
     """
 
     export_from_notebook = "HTML report (evalkit)"
@@ -104,7 +104,7 @@ class ReportExporter(TemplateExporter):
 
     @property
     def default_config(self) -> Config:
-        """What to show of an output that comes in several forms: the richest that needs no script."""
+        """The preferred representation of an output: the richest one that needs no script."""
         priority = [
             "text/html",
             "text/markdown",
@@ -152,13 +152,13 @@ def failure(notebook: Any) -> dict[str, Any] | None:
 
 @cache
 def style() -> str:
-    """The styles of the page as one, without comments and the spaces that only its makers need."""
+    """The styles of the page in one, without comments and unneeded spaces."""
     return _tight(_joined(STYLES), r"\s*([{};,])\s*|(?<=:) ")
 
 
 @cache
 def script() -> str:
-    """The scripts of the page as one, without comments, indentation and spaces beside signs."""
+    """The scripts of the page in one, without comments, indentation and unneeded spaces."""
     return f"(()=>{{{_tight(_joined(SCRIPTS), SPACED)}\nonresize();arrive()}})()"
 
 
@@ -200,7 +200,7 @@ def boxed(piece: str) -> str:
 
 
 def numbered(page: str) -> str:
-    """The page with an id for each h2 heading, made of its words, and of a number where the words come again."""
+    """The page with an id for each h2 heading, made of its words, and a number if the words repeat."""
     taken: dict[str, int] = {}
 
     def with_id(match: re.Match[str]) -> str:
@@ -213,10 +213,10 @@ def numbered(page: str) -> str:
 
 
 def placed(page: str) -> str:
-    """The page with what stands between marks of a place moved there; without such a place it stays where it is.
+    """The page with marked pieces moved to their places; without such a place they stay where they are.
 
-    "verdict" is the end of what stands before the first section; another place is the first section whose heading has
-    an id with this word, where it comes behind the heading and its prose.
+    "verdict" is the end of the part before the first section. Another place is the first section whose heading has an
+    id with this word; the piece is put after the heading and its prose.
 
     >>> placed('<p>a</p><!--at b--><p>c</p><!--/at--><div class="prose"><h2 id="b-d">B</h2></div><p>e</p>')
     '<p>a</p><div class="prose"><h2 id="b-d">B</h2></div><p>c</p><p>e</p>'
@@ -236,13 +236,13 @@ def sectioned(page: str) -> str:
 
 
 def styled(page: str) -> str:
-    """The page with each style of its figures once, as it holds for all of them."""
+    """The page with each distinct style of its figures stored once."""
     pieces = STYLE.split(page)
     return "".join(piece for i, piece in enumerate(pieces) if not STYLE.match(piece) or piece not in pieces[:i])
 
 
 def dated(page: str) -> str:
-    """The page with the day on which it was made below what was asked.
+    """The page with its date below the question.
 
     >>> re.findall(r"Data of|Made on|Intro", dated('<p class="asked">Data of May</p><p>Intro</p>'))
     ['Data of', 'Made on', 'Intro']
@@ -279,7 +279,7 @@ EMPTY = ({"text/html": "", "text/plain": ""}, {"text/html": ""})
 
 
 def without_empty(cells: list[Any]) -> list[Any]:
-    """The cells without those of sections that have pieces and show nothing."""
+    """The cells without those of sections whose pieces are all empty."""
     return [cell for section in _sections(cells) if not _is_empty(section) for cell in section]
 
 
@@ -309,7 +309,7 @@ def _is_empty(section: list[Any]) -> bool:
 
 @dataclass(frozen=True)
 class Term:
-    """A term, what it means, and the words by which a page may mention it."""
+    """A term, its meaning, and the words by which a page may mention it."""
 
     name: str
     meaning: str
@@ -317,7 +317,7 @@ class Term:
 
     @property
     def id(self) -> str:
-        """Where a page has it."""
+        """The id of its entry on the page."""
         return f"term-{anchor(self.name)}"
 
 
