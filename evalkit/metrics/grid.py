@@ -408,5 +408,5 @@ class Counted:
 
 
 def _first(rows: Ints, most: int) -> Ints:
-    """How many of the rows of each number are among the first so many of all."""
+    """By number, how many of its rows are among the first `most` rows of all."""
     return np.clip(most - (np.cumsum(rows) - rows), 0, rows)

@@ -211,7 +211,7 @@ def _starts(c: Counts, most: int) -> Ints:
 
 
 def _parts(c: Counts, most: int) -> Callable[[Ints], Ints]:
-    """The part of the table, of so many, that thresholds lie in."""
+    """The part of the table that each threshold lies in."""
 
     def spread(at: Ints | slice) -> Floats:
         tp, fp = c.tp[at], c.fp[at]

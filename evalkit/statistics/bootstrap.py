@@ -273,7 +273,7 @@ def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = US
 
 
 def _placed(rows: Rows, most: int = SPREAD) -> tuple[Floats, Ints, Ints, int]:
-    """The scores of at most so many cells; of each row the cell, those of negatives last, and the unit; the units."""
+    """The scores of the cells; for each row its cell, those of negatives last, and its unit; the number of units."""
     cell = cells(rows.counts, most)
     score = pool(rows.counts, cell).threshold
     of, names = codes(np.arange(len(rows)) if rows.unit is None else rows.unit)

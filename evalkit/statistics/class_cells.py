@@ -315,7 +315,7 @@ class OfMean(OfForm):
 
     @cached_property
     def _moved(self) -> Floats:
-        """How much units move each part of the form."""
+        """The influence of the units on each part of the form."""
         return image(self.moments.second[np.ix_(self.columns, self.columns)])
 
     def parts(self) -> Iterator[Piece]:
@@ -393,7 +393,7 @@ class Counting:
         return CellCounts(cells, (self._products(block, actual, said, weight),) if block.clustered else ())
 
     def _bins(self, cell: Ints, size: int, weight: Ints | None) -> Grid:
-        """Rows by cell, of so many; of weighted rows also their weights, and these squared."""
+        """The number of rows of each cell, and for weighted rows the sums of their weights and of the squares."""
         columns = [np.ones(len(cell), np.int64)]
         if weight is not None:
             columns += [weight, np.rint((weight * (self.scale or 1.0)) ** 2 / self.squares).astype(np.int64)]
@@ -483,7 +483,7 @@ class MovingCut:
 
 
 def _quadratic(group: Group) -> Floats:
-    """Σ x², 2 Σ x y and Σ y² over units, by how much each moves FP / n (x) and FN / n (y)."""
+    """Σ x², 2 Σ x y and Σ y² over units, with the influence of each on FP / n (x) and on FN / n (y)."""
     cells, errors = group.each[0], [1, 2]  # places of a negative that is predicted, and of a positive that is not
     n, size = cells.weight.sum(), np.bincount(group.places(0), cells.weight, 4)
     moved = np.eye(4)[errors] - size[errors, None] / n

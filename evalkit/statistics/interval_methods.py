@@ -299,7 +299,7 @@ def gap_of_units(statistic: Any, o: Options) -> Estimate:
 
 
 def _gap(statistic: Any, rows: float, o: Options) -> Estimate:
-    """rows: how many independent rows a weight of 1 stands for."""
+    """The interval of `gap`. rows: the number of independent rows that a weight of 1 represents."""
     c = statistic.tables.counts
     top, sign = widest(c)
     sizes = (max(round(c.positives * rows), 2), max(round(c.negatives * rows), 2))

@@ -223,7 +223,7 @@ class SummedLabels(Several):
         return self.mean(chosen, 0, moments, range(1, 1 + len(parts)), parts, system=i)
 
     def _alone(self, number: int, chosen: Chosen) -> OfMoments:
-        """A metric of the system of which more is asked than of the others."""
+        """A metric of the system for which more is computed than for the others."""
         terms, moments = self.second.alone[number], self.moved.alone[number].moments
         return OfMoments(chosen, moments, terms.place(0, terms.metrics.index(chosen), 0), self.layout)
 
@@ -361,7 +361,7 @@ def _of_label(of: Any, cut: float) -> Any:
 
 
 def _apart(first: OfCells, second: OfCells) -> Floats:
-    """How much a row moves the difference of two systems that pick their rows, by 4 · true + 2 · first + second."""
+    """The influence of a row on the difference of two systems, by 4 · true + 2 · first + second."""
     moved = np.zeros(8)
     a, b, _ = first.pair(second)
     moved[4 * a.rows.actual + 2 * a.rows.predicted + b.rows.predicted] = np.nan_to_num(a.apart_by(b))
@@ -369,7 +369,7 @@ def _apart(first: OfCells, second: OfCells) -> Floats:
 
 
 def _sweep(measured: SummedLabels, leader: str) -> Iterator[Terms]:
-    """At each of some thresholds the terms of metrics over all labels, and how much rows move the F1 of each label."""
+    """For some thresholds the terms of metrics over all labels, and the influence of rows on each label's F1."""
     tables = [measured.scores(0, measured.systems.index(leader), j) for j in measured.problems]
     for t in thresholds_of(measured, leader).tolist():
         sides = [np.nan_to_num(F1.kind.bins(table.at(t).cut)) for table in tables]  # type: ignore[attr-defined]

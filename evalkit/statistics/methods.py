@@ -165,7 +165,7 @@ def by_t(a: Any, b: Any, o: Options, error: float, freedom: float, method: str) 
 
 
 def _scale(a: Any, b: Any) -> float:
-    """The size of the values, against which rounding is told; of those around 0, which say nothing of it, 1."""
+    """The magnitude of the values, for recognising rounding error; 1 if values are around 0 and do not show it."""
     return min(1.0, max(abs(a.value), abs(b.value))) if np.isfinite(a.chosen.metric.low) else 1.0
 
 
@@ -211,9 +211,9 @@ def of_few_decided(a: Any, b: Any, o: Options) -> Comparison:
 
 
 def _row_more(a: Any, b: Any) -> Floats:
-    """What one row more on which decisions differ adds to the variance, of the positive rows and of the negative ones.
+    """What one more row with differing decisions adds to the variance, for the positive rows and the negative ones.
 
-    Where few differ their number is hardly known, and where none does the difference would claim certainty.
+    If few rows differ, their number is uncertain, and if none does, the difference would have a variance of 0.
     """
     bins = (side.chosen.metric.kind.bins(side.tables.cut) for side in (a, b))
     return np.sum([FEW * np.diff(moved, axis=1)[:, 0] ** 2 for moved in bins], axis=0)

@@ -353,7 +353,7 @@ def _enumerated(n: int) -> Iterator[Summed]:
 
 
 def _drawn(n: int, chunk: int, rng: np.random.Generator, draws: int) -> Iterator[Summed]:
-    """At least so many random sign vectors, about `chunk` in each block; whole blocks are drawn."""
+    """At least `draws` random sign vectors, about `chunk` in each block; only whole blocks are drawn."""
     drawn = 0
     while drawn < draws:
         signs = signflip.signs(n, rng, min(chunk, draws - drawn))

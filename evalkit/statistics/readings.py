@@ -261,7 +261,7 @@ class ByScore(Asked):
         return {}, [block.truth.sum(), *(n for said in block.said for n in outside(said[0], block.truth[0]))]
 
     def _values(self, block: Block) -> Floats:
-        """What each row adds to the value of its unit and to how much that counts."""
+        """What each row adds to the numerator and the denominator of its unit's value."""
         every = [chosen.sums(block.rows(i)) for chosen in self.within for i in range(len(block.said))]
         return np.array([side for sums in every for side in (sums.numerator, sums.size)])
 

@@ -167,7 +167,7 @@ def _first(of: Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) 
 
 
 def _second(of: Predictions, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
-    """The second reading; None if tables and losses tell everything."""
+    """The second reading; None if tables and losses suffice."""
     systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
     if measured.plain and len(systems) == 1:
         return None

@@ -208,7 +208,7 @@ class Experiment(Study):
         return OfUnits(chosen, sums, design=Layout.INDEPENDENT)
 
     def _members(self, sums: Sums, arm: str, member: Member) -> Sums:
-        """Values of all users, of those of an arm that are members."""
+        """The values of the members of an arm, from the values of all users."""
         own = self._in[arm]
         return sums.take(own) if isinstance(member, slice) else sums.take(own).take(member[own])  # type: ignore[index]
 

@@ -348,7 +348,7 @@ read = parameters.reader(parameters.Interleaving)(study_of)
 
 
 def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
-    """Raise ParameterError for a parameter of an input that is not there, and for arms that cannot be told apart."""
+    """Raise ParameterError for a parameter of an input that is missing, and for arms that are ambiguous."""
     for of, names in OWN.items():
         for name in names if of not in asked else ():
             if name in p.given:

@@ -227,7 +227,7 @@ def of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> Lab
 
 
 def _summed(chosen: Chosen) -> bool:
-    """True if sums over rows tell a metric."""
+    """True if a metric can be computed from sums over rows."""
     metric = chosen.base.metric
     known = metric.kind.totalled or isinstance(metric.kind, (Combined, Share))
     return known and not metric.columns and not (isinstance(metric.kind, Share) and metric.kind.picks)

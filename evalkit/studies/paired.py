@@ -161,7 +161,7 @@ class Significance(Shown, Study):
         return adjusted(self._joined(every, keep), rng=self.rng(3))
 
     def _joined(self, every: list[Tested], keep: Bools) -> Pairs:
-        """The pairs of a family as those of columns, one a metric and system, of the units to keep."""
+        """The pairs of a family as pairs of columns, one per metric and system, over the units to keep."""
         keys = list(dict.fromkeys((chosen, name) for chosen, pair in every for name in pair))
         place = {key: number for number, key in enumerate(keys)}
         sides = np.array([[place[chosen, name] for name in pair] for chosen, pair in every])

@@ -62,7 +62,7 @@ def _holds_memory(value: Any) -> bool:
 
 
 def _call(value: Any) -> str:
-    """A value as an argument in Python; what is in memory by its type."""
+    """A value as an argument in Python; data in memory by their type."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {_call(part)}' for key, part in value.items())}}}"
     if isinstance(value, list | tuple) and not is_in_memory(value):

@@ -217,7 +217,7 @@ def of_rows(
 
 
 def _each_row(system: str, rows: Rows, listed: Listed, *, decided: bool) -> Block:
-    """Actual value, score, what is predicted, and weight of each row."""
+    """Actual value, score, prediction and weight of each row."""
     sides = {"actual": rows.actual, "score": rows.score, "weight": rows.weight}
     sides |= {"predicted": rows.predicted} if decided else {}
     numbers = {name: side.astype(np.float64) for name, side in sides.items() if side is not None}

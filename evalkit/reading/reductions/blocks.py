@@ -261,7 +261,7 @@ class Blocks:
         return rows
 
     def _together(self, *, by_unit: bool) -> str | None:
-        """The column whose equal values stand in one block."""
+        """The column whose equal values must be in one block."""
         schema = self.schema
         return "unit" if by_unit and schema.unit and not schema.parted else "id" if schema.paired else None
 

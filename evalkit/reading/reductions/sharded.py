@@ -211,7 +211,7 @@ def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs:
 
 
 def _fits(count: int, budget: Budget) -> bool:
-    """True if so many rows are read into memory whole."""
+    """True if this number of rows is read into memory."""
     return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
 
 

@@ -402,7 +402,7 @@ def _opener(path: Path) -> Callable[[Path, str | None], File] | None:
 
 
 def _no_file(path: Path) -> None:
-    """Raise InputError for what is no file, which could not be read twice, and for a file without content."""
+    """Raise InputError for a path that is not a regular file, which could not be read twice, and for an empty file."""
     try:
         status = path.stat()
         with path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():

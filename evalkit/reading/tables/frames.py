@@ -84,7 +84,7 @@ def part_of(data: Any) -> Part:
 
 
 def _frame(data: Any) -> Frame:
-    """The frame; raises InputError for what is none, cannot be read, or has one name twice."""
+    """The frame. Raises InputError for an object that is no frame, cannot be read, or has a column name twice."""
     import pyarrow as pa
 
     if not hasattr(data, "__arrow_c_stream__"):
