@@ -48,9 +48,11 @@ def test_every_format_gives_the_same_numbers(tmp_path, kind):
     pd.testing.assert_frame_equal(study.comparisons[SAME], plain.comparisons[SAME])
     columns = ["system", "value", "low", "high", "n"]
     pd.testing.assert_frame_equal(study.estimates[columns], plain.estimates[columns])
+    assert "about such questions, adjusted p" in significance_page.PIECES[1](study).text
     tasks = evaluation.claims(study).drop(columns=["system"])
     pd.testing.assert_frame_equal(tasks, evaluation.claims(plain).drop(columns=["system"]))
     assert len({*study.data.tasks}) == 2
+    assert study.by_segment["difference"].is_monotonic_decreasing
     assert (evaluation.logged(study)["why"] == "").all()
     assert "equal those computed from their rows" in told(study)["EK129"]
 
@@ -118,6 +120,8 @@ def test_a_file_of_samples_that_was_cut_short_is_told(tmp_path):
     path.write_text("\n".join(path.read_text().splitlines()[:5]) + "\n")
     study = read(tmp_path / "logs")
     assert "new on one: 5 of 20" in told(study)["EK128"]
+    path.with_name(path.name.replace("_one_", "_two_")).unlink()
+    assert re.search("tasks of the results without samples in .*samples_one.*: 1", told(read(path.parent))["EK118"])
     row = evaluation.logged(study).set_index(["system", "task"]).loc[("new", "one")]
     assert row["why"] == "the rows are of 5 of 20 questions"
     assert "15" in told(study)["EK231"]
@@ -211,10 +215,9 @@ def words(path):
 @pytest.mark.parametrize(
     "spoil, says",
     [
-        (cut, "this log of Inspect cannot be read whole, it may have been cut"),
-        (without_scores, "a log must hold scores, got 20 questions without one"),
+        (cut, "this log of Inspect cannot be read, it may have been cut or have an unknown form: BadZipFile"),
         (unfinished, "a log must be of an evaluation that ended, got one with status 'started'"),
-        (odd, "this log of Inspect has an unknown form: KeyError: 'eval'"),
+        (odd, "this log of Inspect cannot be read, it may have been cut or have an unknown form: KeyError: 'eval'"),
         (words, r"a score must be a number, C, I, P or N, got 'fine' \(sample q4\)"),
     ],
 )
@@ -223,6 +226,15 @@ def test_a_bad_log_is_refused_in_one_line_that_names_it(logs, spoil, says):
     with pytest.raises(InputError, match=f"2026_one_new.eval: {says}") as error:
         read(logs)
     assert "\n" not in str(error.value)
+
+
+def test_a_log_without_scores_is_left_out_beside_others_and_refused_alone(logs):
+    without_scores(logs / "2026_one_new.eval")
+    study = read(logs)
+    assert re.search("all of .*2026_one_new.eval, which has no score", told(study)["EK118"])
+    assert study.estimates.set_index("system").loc["new", "n"] == 20
+    with pytest.raises(InputError, match=r"2026_one_new.eval: a log must hold scores, got 20 questions without one"):
+        read(logs / "2026_one_new.eval")
 
 
 def test_cut_samples_and_documents_are_refused(tmp_path):
@@ -236,7 +248,9 @@ def test_cut_samples_and_documents_are_refused(tmp_path):
     made_logs.inspect_json(tmp_path / "json", TABLE)
     path = tmp_path / "json" / "2026_one_new.json"
     path.write_text(path.read_text()[:-40])
-    with pytest.raises(InputError, match=r"2026_one_new.json: this log of Inspect has an unknown form"):
+    with pytest.raises(
+        InputError, match=r"2026_one_new.json: this log of Inspect cannot be read, it may have been cut"
+    ):
         read(tmp_path / "json")
 
 
@@ -263,7 +277,7 @@ def test_standard_errors_are_cluster_robust(covers, macro):
     task = np.repeat(np.arange(7), [3, 9, 4, 12, 2, 6, 5])
     values = rng.normal(0, 1, len(task)) + rng.normal(0, 1, 7)[task]
     cluster = task if covers == "such tasks" else None
-    mean = evaluation.mean_by(evaluation.Claim(covers, cluster), task if macro else None, values, np.ones(len(task)))
+    mean = evaluation.mean_by(values, cluster=cluster, tasks=task if macro else None)
     means = np.array([values[task == t].mean() for t in range(7)])
     n, groups = len(task), 7 if cluster is not None else len(task)
     if macro and cluster is not None:

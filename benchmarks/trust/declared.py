@@ -130,7 +130,7 @@ DECLARED: tuple[Declared, ...] = (
     Declared("nine systems", "picked: the", CHOSEN, measured.BEST, least=0.82),
 )
 EXACT = "the test is exact, and so few units have few values of p"
-STEPS = "the test is exact, and values of few steps have few sums; a mid-p rejects 5.2 to 5.3%, but has no bound"
+STEPS = "the test is exact, and values of few steps have few sums; docs/trust.md says what other tests would do"
 CAUSES: tuple[Named, ...] = (
     Named("largest distance", "ks", "the largest of many distances is biased upward: the limits are never short"),
     Named("", "nadeau", "ten folds: the correction for shared training rows is larger than what learners here share"),

@@ -7,8 +7,8 @@ import pandas as pd
 from evalkit.drawing.tables import Cell, Html, each, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
-from evalkit.numbers import listed, plural
-from evalkit.pages import page
+from evalkit.numbers import listed, p_value, plural
+from evalkit.pages import first_screen, page
 from evalkit.pages.page import also
 from evalkit.parameters.reports import SUCH, THESE
 from evalkit.studies import evaluation
@@ -17,6 +17,19 @@ from evalkit.studies.paired import Significance
 from evalkit.studies.significance import Shares
 
 page.offered(__name__)
+
+
+@also(Shares, first_screen.verdict)
+def verdict(study: Significance) -> Html:
+    """The first screen; where several claims are possible, which one is made, and how sure it is."""
+    made = [row["claim"] for row in evaluation.claims(study).to_dict("records") if row["made"]]
+    p = f", adjusted p {p_value(study.headline.iloc[0]['adjusted'])}" if len(study.headline) == 1 else ""
+    return first_screen.verdict(study, *(page.said("evaluation.made", claim=_noun(study, name), p=p) for name in made))
+
+
+def _noun(study: Significance, claim: str) -> str:
+    """A claim, or a sentence of several, about what the input calls its questions."""
+    return claim.replace("questions", plural(evaluation.question(study), 2))
 
 
 @also(Shares, page.nothing)
@@ -41,14 +54,14 @@ def claims(study: Significance) -> Html:
         return Html("")
     questions, several = plural(evaluation.question(study), 2), study.data.tasks is not None
     mark = {True: " (this page)", False: ""}
-    columns = {"claim": each(lambda row: Cell(row["claim"].replace("questions", questions) + mark[row["made"]]))}
+    columns = {"claim": each(lambda row: Cell(_noun(study, row["claim"]) + mark[row["made"]]))}
     columns |= named("mean w") if several else {}
     columns |= named("value [_] | its standard error=value_error #")
     meant = {THESE: "only their draws vary", SUCH: "a new sample of them"}
-    whole = f"a new sample of these, each with its {questions}"
-    every = [f"{of.covers.capitalize()}: {meant.get(of.covers, whole)}." for of in evaluation.coverage(study)]
+    whole = "a new sample of these, each with its questions"
+    every = [f"{covers.capitalize()}: {meant.get(covers, whole)}." for covers in evaluation.coverage(study)]
     every += ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
-    note = page.said("evaluation.claims_note", every=" ".join(every).replace("questions", questions))
+    note = page.said("evaluation.claims_note", every=_noun(study, " ".join(every)))
     if len(study.headline):
         columns |= named("difference [_] | standard error=difference_error # | p p")
     if len(study.pairs) > 1:
@@ -62,8 +75,7 @@ def claims(study: Significance) -> Html:
 @also(Shares, page.nothing)
 def logged(study: Significance) -> Html:
     """What the logs state, beside what their rows give, where the two differ."""
-    frame = _differing(study)
-    if not len(frame):
+    if not len(frame := _differing(study)):
         return Html("")
     columns = (
         "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "

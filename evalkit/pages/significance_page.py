@@ -468,9 +468,9 @@ def results(study: Significance) -> Results:
     return published(study, every_finding(study), more | page.records(logs=evaluation.logged(study)))
 
 
-SUMMARY = (first_screen.verdict, page.comparisons, estimates)
+SUMMARY = (evaluation_page.verdict, page.comparisons, estimates)
 PIECES = (
-    *(title, first_screen.verdict, findings, differences, page.comparisons, other_tests, estimates),
+    *(title, evaluation_page.verdict, findings, differences, page.comparisons, other_tests, estimates),
     *(page.segment_plot, page.segments, evaluation_page.claims, evaluation_page.logged, effects),
     *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, evaluation_page.draws),
     *(teaching, duality, definitions, origin),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from evalkit.metrics.draws import Draws
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters.reports import SUCH, TASKS, THESE
 from evalkit.reading.tables.logs import Stated
+from evalkit.statistics.inference import BY_DRAWS
 from evalkit.statistics.intervals import normal_quantile
 from evalkit.statistics.significance import ByT
 from evalkit.statistics.spread import Spread, by_unit, standard_error
@@ -62,8 +62,7 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[
     """The row of values of units; what they vary by within a unit is that of the draws of all of these."""
     keep = np.flatnonzero(~np.isnan(values))
     by_draws = float(sum(of.noise[keep].mean() for of in draws))
-    moved = (values[keep] - values[keep].mean()) / max(len(keep), 1)
-    square = Spread.of(by_unit(moved, None if study.unit is None else study.unit[keep])).error ** 2
+    square = mean_by(values, cluster=study.unit).error ** 2
     rest = by_draws / len(keep)
     return {
         "units": len(keep),
@@ -82,29 +81,22 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[
 POOLED, MACRO = "pooled", "macro"
 
 
-@dataclass(frozen=True, eq=False)
-class Claim:
-    """What varies from one evaluation to the next: draws alone, questions, or the clusters of these."""
-
-    covers: str
-    cluster: np.ndarray | None = None
-
-
-def coverage(study: Significance) -> list[Claim]:
-    """The claims that the input allows, the widest last; one alone is no choice."""
-    claims = [Claim(THESE)] if drawn(study) else []
-    claims.append(Claim(SUCH))
+def coverage(study: Significance) -> dict[str, np.ndarray | None]:
+    """The claims that the input allows, the widest last, with the clusters that vary; one alone is no choice."""
+    claims: dict[str, np.ndarray | None] = dict.fromkeys([THESE, SUCH] if drawn(study) else [SUCH])
     if study.unit is not None and not study.data.by_task:
-        claims.append(Claim(f"such {plural(study.unit_name, 2)}", study.unit))
+        claims[f"such {plural(study.unit_name, 2)}"] = study.unit
     tasks = study.unit if study.data.by_task else study.data.tasks
-    return claims + ([] if tasks is None else [Claim(TASKS, tasks)])
+    return claims if tasks is None else claims | {TASKS: tasks}
 
 
-def mean_by(claim: Claim, tasks: np.ndarray | None, values: Floats, noise: Floats) -> ByT:
+def mean_by(
+    values: Floats, noise: Floats | None = None, *, cluster: np.ndarray | None = None, tasks: np.ndarray | None = None
+) -> ByT:
     """The mean of values of units with its standard error, CR1, and t on the number of clusters less 1.
 
-    tasks: of the macro mean the task of each unit, None for the pooled one. noise: the variance of each by its draws.
-    Liang, Zeger 1986, doi:10.1093/biomet/73.1.13.
+    noise: the variance of each by its draws, where these alone vary. tasks: of the macro mean the task of each unit,
+    None for the pooled one. Liang, Zeger 1986, doi:10.1093/biomet/73.1.13.
     """
     keep = ~np.isnan(values)
     values, n = values[keep], int(keep.sum())
@@ -112,11 +104,11 @@ def mean_by(claim: Claim, tasks: np.ndarray | None, values: Floats, noise: Float
     sizes = np.bincount(task)
     weight = 1 / (len(names) * sizes[task])
     value = float(weight @ values)
-    if claim.covers == THESE:
-        return ByT(value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, claim.covers)
-    centre = (np.bincount(task, values) / sizes)[task] if claim.cluster is None else value
-    spread = Spread.of(by_unit(weight * (values - centre), None if claim.cluster is None else claim.cluster[keep]))
-    return ByT(value, spread.error, int(spread.n), spread.n - 1, claim.covers)
+    if noise is not None:
+        return ByT(value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, BY_DRAWS)
+    centre = (np.bincount(task, values) / sizes)[task] if cluster is None else value
+    spread = Spread.of(by_unit(weight * (values - centre), None if cluster is None else cluster[keep]))
+    return ByT(value, spread.error, int(spread.n), spread.n - 1, "cluster-robust")
 
 
 @cached
@@ -131,28 +123,31 @@ def claims(study: Significance) -> Iterator[Row]:
     if len(every) < 2 or study.is_ratio(study.primary):
         return
     for tasks in [None] if study.data.tasks is None else [None, study.data.tasks]:
-        for claim in every:
-            yield _claim(study, claim, tasks)
+        for covers, cluster in every.items():
+            yield {"mean": POOLED if tasks is None else MACRO} | _claim(study, covers, cluster, tasks)
 
 
-def _claim(study: Significance, claim: Claim, tasks: np.ndarray | None) -> Row:
+def _claim(study: Significance, covers: str, cluster: np.ndarray | None, tasks: np.ndarray | None) -> Row:
+    these, level, ends = covers == THESE, study.settings.level, study.primary.metric.ends
     values = {name: study.values(study.primary, name).per_unit for name in study.order}
-    noise = {name: study.data.noise(study.primary, name) for name in study.order}
-    z, apart, unpaired = normal_quantile(study.settings.level), 0, 0
-    alone = {name: mean_by(claim, tasks, values[name], noise[name]) for name in study.order}
+    noise = {name: study.data.noise(study.primary, name) for name in study.order if these}
+
+    def mean(system: str, *less: str) -> ByT:
+        by_draws = np.sum([noise[name] for name in (system, *less)], axis=0) if these else None
+        return mean_by(values[system] - sum(values[name] for name in less), by_draws, cluster=cluster, tasks=tasks)
+
+    z, apart, unpaired = normal_quantile(level), 0, 0
+    alone = {name: mean(name) for name in study.order}
     for a, b in study.pairs:
-        d = mean_by(claim, tasks, values[a] - values[b], noise[a] + noise[b])
+        d = mean(a, b)
         apart += abs(d.value) > z * d.error
         unpaired += abs(alone[a].value - alone[b].value) > z * float(np.hypot(alone[a].error, alone[b].error))
-    these = claim.covers == THESE
-    own = tasks is None and (these if study.p.claim == THESE else claim.cluster is study.unit and not these)
-    row: Row = {"mean": POOLED if tasks is None else MACRO, "claim": claim.covers, "made": own, "system": study.leader}
-    ends = study.primary.metric.ends
-    row |= _told("value", alone[study.leader], study.settings.level, ends) | {"units": alone[study.leader].n}
+    own = tasks is None and (these if study.p.claim == THESE else cluster is study.unit and not these)
+    row: Row = {"claim": covers, "made": own, "system": study.leader}
+    row |= _told("value", alone[study.leader], level, ends) | {"units": alone[study.leader].n}
     if len(study.headline):
-        a, b = study.opponents
-        d, widest = mean_by(claim, tasks, values[a] - values[b], noise[a] + noise[b]), ends[1] - ends[0]
-        row |= _told("difference", d, study.settings.level, (-widest, widest)) | {"p": d.p_value}
+        d, widest = mean(*study.opponents), ends[1] - ends[0]
+        row |= _told("difference", d, level, (-widest, widest)) | {"p": d.p_value}
     return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
 
 

@@ -208,9 +208,13 @@ class Significance(Shown, Study):
 
     @cached_property
     def slices(self) -> list[Slice]:
-        """The tasks, if they are not the units."""
+        """The tasks, if they are not the units, by the headline's difference, the largest first."""
         tasks = None if self.data.by_task or not self.vary else self.data.tasks
-        return [] if tasks is None else slices("task", tasks, len({*tasks}))
+        every = [] if tasks is None else slices("task", tasks, len({*tasks}))
+        if not len(self.headline):
+            return every
+        d, keep = self._apart(self.primary, self.opponents)
+        return sorted(every, key=lambda part: -d[part.member[keep]].sum() / max(part.member[keep].sum(), 1))
 
     @property
     def family(self) -> str:

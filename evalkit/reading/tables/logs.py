@@ -11,8 +11,10 @@ import math
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +49,7 @@ class Stated:
     reducer: str = "mean"
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A row of a log. beside: further fields of the question."""
-
-    question: str
-    epoch: str
-    metric: str
-    value: float
-    beside: Mapping[str, Any] = field(default_factory=dict)
+Row = Mapping[str, Any]  # question, epoch and metric, texts; value, a number; and further fields of the question
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ class Content:
 
     model: str
     task: str
-    answers: Sequence[Answer]
+    rows: Sequence[Row]
     stated: Sequence[Stated] = ()
     best: Mapping[str, str] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
@@ -76,85 +70,83 @@ class Content:
     @property
     def twice(self) -> dict[str, int]:
         """What comes more than once, and how often."""
-        rows = {(of.question, of.epoch, of.metric) for of in self.answers}
+        different = {(row["question"], row["epoch"], row["metric"]) for row in self.rows}
         return {
             "questions with the text of another one": len(self.texts) - len({*self.texts.values()}),
-            "answers of a question, epoch and metric that come again": len(self.answers) - len(rows),
+            "answers of a question, epoch and metric that come again": len(self.rows) - len(different),
         }
+
+    @property
+    def scored(self) -> bool:
+        """Whether any row has a value."""
+        return not all(math.isnan(row["value"]) for row in self.rows)
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """The fields beside the questions that may name groups of them: short in all, and fewer than the questions."""
+        values: dict[str, set[str]] = {}
+        for row in self.rows:
+            for name, value in row.items():
+                if name.lower() not in COLUMNS and value is not None:
+                    short = str(value) if isinstance(value, str | int | bool) else "x" * SHORT
+                    values.setdefault(name, set()).add(short)
+        most = max(len({row["question"] for row in self.rows}), 2)
+        return [name for name, own in values.items() if len(own) < most and all(len(v) < SHORT for v in own)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Log(File):
-    """A log, as an Arrow table. system: what its model is called in the report."""
+    """A log. system: what its model is called in the report. tasks: whether questions are named with their task.
 
-    table: Any
+    unscored: the logs beside it that are left out.
+    """
+
     content: Content
     system: str
-
-    @classmethod
-    def of(cls, path: Path, where: str, content: Content) -> "Log":
-        """The log; raises InputError where it has no score."""
-        import pyarrow as pa
-
-        answers = content.answers
-        if all(math.isnan(answer.value) for answer in answers):
-            raise roles_of.refused(where, "no_scores", questions=len(content.texts))
-        table: dict[str, Any] = {name: [getattr(content, name)] * len(answers) for name in ("model", "task")}
-        table |= {name: [getattr(of, name) for of in answers] for name in ("question", "epoch", "metric")}
-        table["value"] = pa.array([of.value for of in answers], pa.float64(), from_pandas=True)
-        table |= {name: [_text(of.beside.get(name)) for of in answers] for name in _groups(answers)}
-        about: dict[str, Any] = {"content": content, "system": content.model, "path": path, "stamp": stamp(path)}
-        return cls(name=where, columns=tuple(table), table=pa.table(table), **about)
+    tasks: bool = False
+    unscored: Sequence[str] = ()
 
     @property
     def counted(self) -> int:
-        return len(self.table)
+        return len(self.content.rows)
 
     @property
     def directions(self) -> Mapping[str, str]:
         return self.content.best
 
-    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
-        return frame, {frame: self.table}
-
-    def among(self, system: str, columns: Sequence[str], *, tasks: bool) -> "Log":
-        """The log beside others: with their columns, its system's name, and questions named with their task."""
+    @cached_property
+    def table(self) -> Any:
+        """The rows as an Arrow table; what is no group of this log is empty."""
         import pyarrow as pa
 
-        table = {name: self.table[name] for name in self.columns} | {"model": pa.array([system] * len(self.table))}
-        if tasks:
-            table["question"] = pa.array([f"{self.content.task} {name}" for name in table["question"].to_pylist()])
-        every = {name: table.get(name, pa.nulls(len(self.table), pa.string())) for name in columns}
-        return replace(self, columns=tuple(columns), table=pa.table(every), system=system)
+        before = f"{self.content.task} " if self.tasks else ""
+        named = {"model": self.system, "task": self.content.task}
+        rows = [{**row, **named, "question": f"{before}{row['question']}"} for row in self.content.rows]
+        own = [name for name in self.columns if name in (*COLUMNS, *self.content.groups)]
+        texts = dict.fromkeys(self.columns, pa.nulls(len(rows), pa.string()))
+        texts |= {name: [None if (cell := row.get(name)) is None else str(cell) for row in rows] for name in own}
+        return pa.table(texts | {"value": pa.array([row["value"] for row in rows], pa.float64(), from_pandas=True)})
 
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _groups(answers: Sequence[Answer]) -> list[str]:
-    """The fields beside the questions that may name groups of them: short in all, and fewer than the questions."""
-    values: dict[str, set[str]] = {}
-    for answer in answers:
-        for name, value in answer.beside.items():
-            if name.lower() not in COLUMNS and value is not None:
-                values.setdefault(name, set()).add(str(value) if isinstance(value, str | int | bool) else "x" * SHORT)
-    most = len({answer.question for answer in answers})
-    return [name for name, own in values.items() if len(own) < max(most, 2) and all(len(v) < SHORT for v in own)]
+    def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
+        return frame, {frame: self.table}
 
 
 def compared(parts: Sequence[Part]) -> list[Part]:
     """Logs with the same columns and a name for each system; other parts, which they cannot stand beside, as they are.
 
-    A model with several logs of a task is one system per folder, or where these have one name too per file.
+    A model with several logs of a task is one system per folder, or where these have one name too per file. Raises
+    InputError where no log has a score; beside others one without is left out.
     """
-    logs = [part for part in parts if isinstance(part, Log)]
-    if len(logs) < len(parts):
+    every = [part for part in parts if isinstance(part, Log)]
+    if len(every) < len(parts):
         return list(parts)
+    logs = [log for log in every if log.content.scored]
+    if every and not logs:
+        raise roles_of.refused(every[0].name, "no_scores", questions=len(every[0].content.texts))
     columns = list(dict.fromkeys([*COLUMNS, *(name for log in logs for name in log.columns)]))
-    tasks = len({log.content.task for log in logs}) > 1
-    names = _systems(logs)
-    return [log.among(name, columns, tasks=tasks) for log, name in zip(logs, names, strict=True)]
+    about: dict[str, Any] = {"columns": tuple(columns), "tasks": len({log.content.task for log in logs}) > 1}
+    about["unscored"] = [log.name for log in every if log not in logs]
+    return [replace(log, system=name, **about) for log, name in zip(logs, _systems(logs), strict=True)]
 
 
 def stated(parts: Sequence[Part]) -> dict[tuple[str, str, str], Stated]:
@@ -166,14 +158,19 @@ def stated(parts: Sequence[Part]) -> dict[tuple[str, str, str], Stated]:
 def findings(parts: Sequence[Part]) -> Iterator[Finding]:
     """What is left out of logs, what comes in them more than once, and which systems are called after their logs."""
     logs = [part for part in parts if isinstance(part, Log)]
-    left = {log.name: log.content.left for log in logs}
-    twice = {log.name: log.content.twice for log in logs}
-    for kind, counts in ((kinds.LEFT_OUT_OF_LOGS, left), (kinds.REPEATED_QUESTIONS, twice)):
-        if some := [f"{what} in {log}: {n:,}" for log, own in counts.items() for what, n in own.items() if n]:
+    unscored = [f"all of {name}, which has no score" for name in (logs[0].unscored if logs else ())]
+    left = [*unscored, *_counted(logs, lambda content: content.left)]
+    twice = _counted(logs, lambda content: content.twice)
+    for kind, some in ((kinds.LEFT_OUT_OF_LOGS, left), (kinds.REPEATED_QUESTIONS, twice)):
+        if some:
             yield kind.warning(len(some), what=roles_of.listed(some, NAMES))
     renamed = sorted({log.system for log in logs if log.system != log.content.model})
     if renamed:
         yield kinds.SYSTEMS_OF_LOGS.note(len(renamed), systems=roles_of.listed(renamed, NAMES))
+
+
+def _counted(logs: Sequence[Log], counts: Callable[[Content], Mapping[str, int]]) -> list[str]:
+    return [f"{what} in {log.name}: {n:,}" for log in logs for what, n in counts(log.content).items() if n]
 
 
 FORMS: Sequence[Callable[[Log], str]] = (  # what a system can be called after, the first that tells its logs apart
@@ -196,6 +193,9 @@ def _systems(logs: Sequence[Log]) -> list[str]:
 # Which files are logs -------------------------------------------------------------------------------------------------
 
 
+UNREADABLE = (zipfile.BadZipFile, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError)
+
+
 def opened(path: Path, where: str) -> Log | None:
     """The log in a file, None where it holds none; raises InputError with one line for a log that cannot be read."""
     kind = next((kind for kind in KINDS if kind.holds(path)), None)
@@ -205,12 +205,11 @@ def opened(path: Path, where: str) -> Log | None:
         content = kind.read(path)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
-        raise roles_of.refused(where, "cut_log", kind=kind.name, reason=str(error)) from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except UNREADABLE as error:
         reason = f"{type(error).__name__}: {error}"[:SHORT]
         raise roles_of.refused(where, "odd_log", kind=kind.name, reason=reason) from None
-    return Log.of(path, where, content)
+    columns = (*COLUMNS, *content.groups)
+    return Log(name=where, columns=columns, content=content, system=content.model, path=path, stamp=stamp(path))
 
 
 def inside(folder: Path) -> list[Path]:
@@ -237,31 +236,27 @@ def _inspect(path: Path) -> Content:
     header, samples = _document(path) if plain(path).suffix.lower() == ".json" else _archive(path)
     scores = (header.get("results") or {}).get("scores") or []
     names = dict.fromkeys(name for sample in samples for name in sample.get("scores") or {})
-    answers = [answer for sample in samples for answer in _answers(sample, names)]
     unscored = sum(not sample.get("scores") for sample in samples)
-    asked = {f"{sample['id']}": json.dumps(sample.get("input")) for sample in samples}
-    asked = {name: text if len(text) < WHOLE else name for name, text in asked.items()}
+    asked = [(f"{sample['id']}", json.dumps(sample.get("input"))) for sample in samples]
     return Content(
         model=header["eval"]["model"],
         task=header["eval"]["task"].rpartition("/")[2],
-        answers=answers,
+        rows=[row for sample in samples for row in _scores(sample, names)],
         stated=[stated for of in scores if (stated := _stated(of, header))],
         best={_name(of): "high" for of in scores if "accuracy" in of["metrics"]},
         left={"samples without a score": unscored} if names else {},
-        texts=asked,
+        texts={name: text if len(text) < WHOLE else name for name, text in asked},
     )
 
 
-def _answers(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Answer]:
+def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
     """The scores of a sample; NaN for those that others have and it lacks."""
-    beside = sample.get("metadata") or {}
+    about = {**(sample.get("metadata") or {}), "question": f"{sample['id']}", "epoch": f"{sample.get('epoch', 1)}"}
     for name in names or ("score",):
         value = ((sample.get("scores") or {}).get(name) or {}).get("value")
         several = value if isinstance(value, dict) else {"": value}
         for key, score in several.items():
-            metric = f"{name}/{key}" if key else name
-            number = _score(score, f"{sample['id']}")
-            yield Answer(f"{sample['id']}", f"{sample.get('epoch', 1)}", metric, number, beside)
+            yield {**about, "metric": f"{name}/{key}" if key else name, "value": _score(score, about["question"])}
 
 
 def _score(value: Any, sample: str) -> float:
@@ -315,47 +310,49 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     """The content of a member, which may be compressed by zstd."""
     import pyarrow as pa
 
-    info, file = archive.getinfo(name), archive.fp
-    if info.compress_type != ZSTD or file is None:
+    info = archive.getinfo(name)
+    if info.compress_type != ZSTD:
         return archive.read(info)
-    file.seek(info.header_offset + 26)  # the lengths of the name and of the extra field, which follow the fixed header
-    lengths = file.read(4)
-    file.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), 1)
-    with pa.CompressedInputStream(pa.BufferReader(file.read(info.compress_size)), "zstd") as stream:
+    packed: Any = copy(info)
+    packed.compress_type, packed.file_size, packed.CRC = zipfile.ZIP_STORED, info.compress_size, None
+    with archive.open(packed) as member, pa.CompressedInputStream(member, "zstd") as stream:
         return bytes(stream.read())
 
 
 # lm-evaluation-harness ------------------------------------------------------------------------------------------------
 
-OF_SAMPLES = re.compile(r"samples_(?P<task>.*?)(_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?")
-NO_METRICS = {
-    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
-    *("doc_hash", "prompt_hash", "target_hash"),
-}
+DATED = re.compile(r"_\d{4}-\d\d-\d\dT[\d.:-]+$")  # how the names of files of one run end
+NO_METRICS = ("doc_id", "target")  # of the numbers of a line
 
 
 def _lm_eval(path: Path) -> Content:
-    match = OF_SAMPLES.fullmatch(plain(path).stem)
-    task, date = (match["task"], match["date"] or "") if match else (plain(path).stem, "")
-    results, filters = _results(path.parent, date), set[str]()
-    answers, texts = list[Answer](), dict[str, str]()
+    task, results, filters = _task(path), _results(path), set[str]()
+    rows, texts = list[Row](), dict[str, str]()
     for line in _lines(path):
         question, chosen = str(line["doc_id"]), line.get("filter", "none")
         filters.add(chosen)
         texts[question] = line.get("doc_hash") or question
-        beside = line["doc"] if isinstance(line["doc"], dict) else {}
+        about = {**(line["doc"] if isinstance(line["doc"], dict) else {}), "question": question, "epoch": "1"}
         for name in line.get("metrics") or [name for name in line if name not in NO_METRICS]:
             if isinstance(value := line.get(name), int | float):
-                answers.append(Answer(question, "1", _filtered(name, chosen), float(value), beside))
+                rows.append({**about, "metric": _filtered(name, chosen), "value": float(value)})
     higher = _within(results, "higher_is_better", task)
+    there = {_task(other) for other in path.parent.glob("samples_*")} | {task}
+    alone = {*results.get("n-samples", {})} - there if task == min(there) else ()  # told once of a folder
     return Content(
         model=results.get("model_name") or _within(results, "config").get("model") or path.absolute().parent.name,
         task=task,
-        answers=answers,
+        rows=rows,
         stated=list(_stated_by(results, task)),
         best={_filtered(name, of): "high" if higher[name] else "low" for name in higher for of in filters},
+        left={"tasks of the results without samples": len(alone)},
         texts=texts,
     )
+
+
+def _task(path: Path) -> str:
+    """The task of a file of samples."""
+    return DATED.sub("", plain(path).stem.removeprefix("samples_"))
 
 
 def _within(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
@@ -381,10 +378,11 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
                 raise InputError(f"line {number} is no whole JSON object; the file may have been cut") from None
 
 
-def _results(folder: Path, date: str) -> Mapping[str, Any]:
-    """The results of the same run: those of its date, or the only ones in the folder; nothing if there are none."""
-    files = sorted(path for path in folder.glob("results*") if plain(path).suffix == ".json")
-    own = [path for path in files if date and date in path.name] or files
+def _results(path: Path) -> Mapping[str, Any]:
+    """The results of the run of a file: those of its date, or the only ones of the folder; nothing without any."""
+    files, dated = sorted(path.parent.glob("results*")), DATED.search(plain(path).stem)
+    files = [file for file in files if plain(file).suffix == ".json"]
+    own = [file for file in files if dated and dated[0] in file.name] or files
     return _loaded(own[0]) if len(own) == 1 else {}
 
 
@@ -417,16 +415,17 @@ def _helm(path: Path) -> Content:
     every = [(of, stat) for of in whole for stat in of["stats"] if _is_score(stat["name"])]
     splits = dict.fromkeys(stat["name"].get("split") for _, stat in every)
     split = "test" if "test" in splits else next(iter(splits), None)
-    answers = [
-        Answer(str(of["instance_id"]), str(of["train_trial_index"]), stat["name"]["name"], float(stat["mean"]))
+    rows = [
+        {"question": str(of["instance_id"]), "epoch": str(of["train_trial_index"])}
+        | {"metric": stat["name"]["name"], "value": float(stat["mean"])}
         for of, stat in every
         if stat["name"].get("split") == split and stat.get("count")
     ]
-    others = {str(of["instance_id"]) for of, _ in every} - {answer.question for answer in answers}
+    others = {str(of["instance_id"]) for of, _ in every} - {row["question"] for row in rows}
     return Content(
         model=(spec.get("adapter_spec") or {}).get("model") or name.rpartition("model=")[2],
         task=re.sub(r",?(model|model_deployment)=[^,]*", "", name),
-        answers=answers,
+        rows=rows,
         stated=list(_stated_in(_beside(path, "stats.json", []), split)),
         left={"perturbed instances": len(instances) - len(whole), f"instances not of the split {split}": len(others)},
     )
