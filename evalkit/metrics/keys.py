@@ -169,9 +169,10 @@ def _apart(low: Ints, shift: int) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Bins of sorted codes: the place where each starts and that after the last, and the set last bits before these.
+    """Bins of sorted codes. start: the index at which each bin begins, and the number of codes at the end.
 
-    first, last: the first and the last code of each.
+    ones: the number of set flags (last bits) before each of these indices. first, last: the first and the last code of
+    each bin.
     """
 
     start: Ints
@@ -203,9 +204,10 @@ def with_ones(codes: Ints, least: int, most: int, cut: int | None) -> tuple[int,
 
 
 def _at_shift(codes: Ints, shift: int, at_cut: int, room: int) -> tuple[Bins, int, int]:
-    """The bins at a shift, not all of them where they are too many.
+    """The bins at a shift; only some of them if there are too many.
 
-    Last how many bins begin after the first, at the shift and at the next smaller one, without the cut's.
+    The two numbers are how many bins begin after the first, at this shift and at the next smaller one, without the
+    cut's.
     """
     columns = np.empty((4, min(len(codes), room + 2) + 1), np.int64)  # of which only the first `size` are touched
     size = ones = coarse = fine = 0
