@@ -32,17 +32,13 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
     widths = highs - lows
     widths = widths[np.isfinite(widths) & (widths > 1e-12 * sizes.max(initial=0.0))]
-    if not widths.size:
-        return _of_sizes(sizes.max()) if sizes.size else 0
+    if not widths.size:  # three digits of the largest number, of one up to 1 three decimals at the least
+        largest = sizes.max(initial=0.0)
+        return max(SHOWN if largest <= 1 else 0, SHOWN - 1 - math.floor(math.log10(largest))) if largest else 0
     places = max(0, 1 - math.floor(math.log10(widths.min())))
     ends = np.abs([end for end in (*lows, *highs) if end != 0 and math.isfinite(end)])
     hidden = [more for more in (0, 1) if ends.size and ends.min() < 0.5 * 10.0 ** -(places + more)]
     return places + len(hidden)
-
-
-def _of_sizes(largest: float) -> int:
-    """Three digits of the largest number, of one up to 1 three decimals at the least."""
-    return max(SHOWN if largest <= 1 else 0, SHOWN - 1 - math.floor(math.log10(largest)))
 
 
 def of_frame(frame: Any, value: str, low: str = "low", high: str = "high") -> int:

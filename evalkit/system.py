@@ -304,11 +304,6 @@ def bundled_notebooks() -> Path:
     return bundled_root() / "notebooks"
 
 
-def is_checkout() -> bool:
-    """True if evalkit runs from a checkout, where notebooks/ lies beside the package."""
-    return bundled_root() != package_folder() and bundled_notebooks().is_dir()
-
-
 def blank(notebook: Any) -> str:
     """The text of a notebook without outputs."""
     import nbformat
@@ -388,7 +383,8 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
-    paths = [str(bundled_root())] if is_checkout() else []
+    checkout = bundled_root() != package_folder() and bundled_notebooks().is_dir()  # notebooks/ beside the package
+    paths = [str(bundled_root())] if checkout else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     ours = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
     ours[REPORTING] = "1"

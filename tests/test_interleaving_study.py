@@ -13,6 +13,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.online import experiments
 from evalkit.pages import experiment_page, first_screen, interleaving_page
 from evalkit.statistics import independent, power, significance
+from evalkit.statistics.independent import mean_of, ratio_of
 from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import interleaving, planning
 
@@ -176,7 +177,7 @@ def test_means_shares_and_ratios_have_their_own_test():
     a, b = (table[table["arm"] == arm] for arm in "ab")
     assert rows.loc["orders", "p"] == pytest.approx(6 / 70)  # 3 of the 70 deals of 8 users have as large a t
     assert rows.loc["bought", "p"] == pytest.approx(two_proportions(4, 4, 3, 4).p_value)
-    ratio = independent.ratio_difference(*(Sums(arm["orders"], arm["visits"]) for arm in (b, a)))
+    ratio = independent.difference(*(ratio_of(Sums(arm["orders"], arm["visits"])) for arm in (b, a)))
     assert rows.loc["orders/visits", "p"] == pytest.approx(ratio.p_value)
     assert rows.loc["orders/visits", "difference"] == pytest.approx(11 / 12 - 4 / 9)
     assert rows["method"].tolist() == ["studentised permutation", "score", "jackknife t"]
@@ -275,10 +276,10 @@ def test_welch_equals_scipy():
 
     rng = np.random.default_rng(0)
     a, b = rng.gamma(2, 3, 40), rng.gamma(2, 2, 15)
-    got, want = independent.difference(a, b, level=0.9), ttest_ind(a, b, equal_var=False)
+    got, want = independent.difference(mean_of(a), mean_of(b), level=0.9), ttest_ind(a, b, equal_var=False)
     assert got.p_value == pytest.approx(want.pvalue)
     assert limits(got) == pytest.approx(list(want.confidence_interval(0.9)))
-    back = independent.difference(b, a, level=0.9)
+    back = independent.difference(mean_of(b), mean_of(a), level=0.9)
     assert (back.p_value, back.difference.value) == pytest.approx((got.p_value, -got.difference.value))
 
 
@@ -306,12 +307,12 @@ def small_arms(repeats, seed):
 def test_zero_lies_outside_the_lift_exactly_where_p_rejects():
     infinite = 0
     for one, two in small_arms(800, seed=11):
-        got = independent.ratio_lift(one, two)
+        got = independent.lift(ratio_of(one), ratio_of(two))
         low, high = limits(got)
         infinite += np.isinf([low, high]).any()
         assert low <= got.difference.value <= high
         assert (got.p_value < 0.05) == (not low <= 0 <= high)
-        assert got.p_value == independent.ratio_difference(one, two).p_value
+        assert got.p_value == independent.difference(ratio_of(one), ratio_of(two)).p_value
     assert 100 < infinite < 700
 
 
@@ -325,7 +326,7 @@ def test_fieller_by_brute_force():
     grid = np.linspace(0, 7, 700_001)
     inside = (a.mean() - grid * b.mean()) ** 2 <= t.ppf(0.975, freedom) ** 2 * (errors[0] + grid**2 * errors[1])
     want = [grid[inside].min() - 1, grid[inside].max() - 1]
-    assert limits(independent.lift(a, b)) == pytest.approx(want, abs=2e-5)
+    assert limits(independent.lift(mean_of(a), mean_of(b))) == pytest.approx(want, abs=2e-5)
 
 
 def test_the_jackknife_leaves_out_each_user():
@@ -339,14 +340,14 @@ def test_the_jackknife_leaves_out_each_user():
     freedom = sum(error) ** 2 / (error[0] ** 2 / (kish[0] - 1) + error[1] ** 2 / (kish[1] - 1))
     from scipy.stats import t
 
-    got = independent.ratio_difference(Sums(a, n), Sums(b, m))
+    got = independent.difference(ratio_of(Sums(a, n)), ratio_of(Sums(b, m)))
     assert got.p_value == pytest.approx(2 * t.sf(abs(got.difference.value) / np.sqrt(sum(error)), freedom))
 
 
 def test_cuped_narrows_the_interval_by_the_correlation():
     rng = np.random.default_rng(5)
     (a, _, a0), (b, _, b0) = people(rng, 4000, 1.2), people(rng, 4000)
-    plain, adjusted = independent.difference(a, b), experiments.cuped(a, b, a0, b0)
+    plain, adjusted = independent.difference(mean_of(a), mean_of(b)), experiments.cuped(a, b, a0, b0)
     width = [one.difference.high - one.difference.low for one in (adjusted, plain)]
     assert width[0] / width[1] == pytest.approx(np.sqrt(1 - np.corrcoef(b, b0)[0, 1] ** 2), rel=0.05)
     useless = experiments.cuped(a, b, np.ones(4000), np.ones(4000))
@@ -358,7 +359,7 @@ def test_one_stratum_is_none():
     rng = np.random.default_rng(6)
     a, b = rng.normal(1, 1, 50), rng.normal(0, 1, 60)
     one = experiments.stratified({"treatment": a, "control": b}, {"treatment": ["s"] * 50, "control": ["s"] * 60})
-    assert one.p_value == pytest.approx(independent.difference(a, b).p_value)
+    assert one.p_value == pytest.approx(independent.difference(mean_of(a), mean_of(b)).p_value)
 
 
 def test_sample_ratio_equals_scipy():

@@ -14,23 +14,23 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_491,
+    "catalogue": 1_486,
     "commands": 658,
     "drawing": 1_567,
     "findings": 81,
-    "metrics": 2_055,
+    "metrics": 2_051,
     "offline": 802,
-    "online": 951,
+    "online": 950,
     "page": 215,
-    "pages": 3_764,
+    "pages": 3_765,
     "parameters": 1_019,
-    "reading": 6_275,
-    "statistics": 4_197,
-    "studies": 6_332,
-    "top": 1_050,
+    "reading": 6_270,
+    "statistics": 4_182,
+    "studies": 6_292,
+    "top": 1_048,
 }
 MODULES = 171
-TESTS = 18_910
+TESTS = 18_911
 
 
 @cache

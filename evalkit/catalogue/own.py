@@ -81,10 +81,6 @@ class OwnMetric(Metric):
             raise ParameterError(f"metrics: the k of {self.name}.at(k) must be a whole number of at least 1, got {k!r}")
         return Chosen(self, int(k))
 
-    def read_from(self, file: str, sha256: str) -> OwnMetric:
-        """The metric with the file that it was read from."""
-        return replace(self, file=file, sha256=sha256, equals=f"none, an own metric of {file}")
-
 
 Declared = Callable[[Callable[..., Any]], OwnMetric]
 Declaring = TypeVar("Declaring", bound=Callable[..., Declared])
@@ -303,7 +299,8 @@ def load(file: str, name: str) -> OwnMetric:
     if name not in metrics:
         has = ", ".join(metrics) or "none; a metric is a function declared by ek.mean, ek.ratio, ek.share, ek.of_counts"
         raise ParameterError(f"metrics: {file} has no metric {name!r}; it has {has}")
-    return metrics[name].read_from(path.name, hashlib.sha256(source).hexdigest())
+    sha256, equals = hashlib.sha256(source).hexdigest(), f"none, an own metric of {path.name}"
+    return replace(metrics[name], file=path.name, sha256=sha256, equals=equals)
 
 
 @cache

@@ -217,11 +217,6 @@ INTERCEPT = _coefficient("intercept", calibration.intercept, calibration.interce
 # Forecasts ------------------------------------------------------------------------------------------------------------
 
 
-def _wape(f: Rows) -> tuple[Floats, Floats]:
-    """|actual − forecast| and |actual|, whose sums give the percentage error of the total, in which zeros count."""
-    return losses.absolute(f.actual, f.scores), np.abs(f.actual)
-
-
 def _r2_numbers(f: Rows, centre: Centre) -> tuple[Floats, Floats, Floats]:
     around = f.actual - centre[0]
     return losses.squared(f.actual, f.scores), around, around * around
@@ -260,7 +255,8 @@ FORECASTS = rows_of(
         "bias": _loss(losses.error),
         "median_absolute_error": scores.Quantile(lambda f: losses.absolute(f.actual, f.scores)),
         "mape": _loss(losses.absolute_percentage),
-        "wape": RatioOfRows(_wape),
+        # the percentage error of the total, in which zeros count
+        "wape": RatioOfRows(lambda f: (losses.absolute(f.actual, f.scores), np.abs(f.actual))),
         "smape": _loss(losses.symmetric_percentage),
         "mase": Loss(lambda f, k: losses.scaled(f.actual, f.scores, f.beside["naive_mae"])),
         "pinball": Loss(lambda f, k: losses.quantile(f.actual, f.scores, k / 100)),

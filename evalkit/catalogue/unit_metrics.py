@@ -25,10 +25,6 @@ def _gain(function: Callable[..., Any], gain: rankings.Gain) -> PerUnit:
     return PerUnit(lambda r, k, level: function(r, k, gain))
 
 
-def _binary_ndcg(r: Rankings, k: int | None, level: float) -> Floats:
-    return rankings.ndcg(r, k, rankings.binary(level))
-
-
 def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     """Per query: the probability that a relevant returned item is ranked above a non-relevant one; a tie counts ½.
 
@@ -77,7 +73,7 @@ RANKINGS = rows_of(
         "reciprocal_rank": PerUnit(rankings.reciprocal_rank),
         "ndcg": _gain(rankings.ndcg, rankings.linear),
         "ndcg_exp": _gain(rankings.ndcg, rankings.exponential),
-        "ndcg_binary": PerUnit(_binary_ndcg),
+        "ndcg_binary": PerUnit(lambda r, k, level: rankings.ndcg(r, k, rankings.binary(level))),
         "dcg": _gain(rankings.dcg, rankings.linear),
         "dcg_exp": _gain(rankings.dcg, rankings.exponential),
         "cg": _plain(rankings.cg),

@@ -294,12 +294,8 @@ def average_precision(c: Counts) -> float:
     >>> print(f"{average_precision(count([0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.3], [1, 1, 0, 0, 1, 1, 0])):.6f}")
     0.833333
     """
-    return float(ratio(sum(precision_sum(step) for step in steps(c)), c.positives))
-
-
-def precision_sum(step: Step) -> float:
-    """Sum of the precision at the scores of a step's positives."""
-    return np.dot(step.p, step.tp / (step.tp + step.fp)).item()
+    sums = (np.dot(step.p, step.tp / (step.tp + step.fp)).item() for step in steps(c))
+    return float(ratio(sum(sums), c.positives))
 
 
 def ks(c: Counts) -> float:

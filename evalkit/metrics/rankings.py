@@ -109,18 +109,13 @@ class Lists(Listed):
         return np.flatnonzero(self.grade == self.grade)
 
     @cached_property
-    def _known(self) -> Floats:
-        """Their grades."""
-        return self.grade.take(self._graded)
-
-    @cached_property
     def _hits(self) -> dict[float, Hits]:
         return {}
 
     def hits(self, level: float) -> Hits:
         """The rows at or above the level; computed once for all metrics."""
         if level not in self._hits:
-            row = self._graded[self._known >= level]
+            row = self._graded[self.grade.take(self._graded) >= level]
             same = (hits for hits in self._hits.values() if len(hits.row) == len(row))  # of two levels, one holds both
             self._hits[level] = next(same, None) or self._hits_of(row)
         return self._hits[level]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, RowError, codes, finite, minus, ratio, same_length
 from evalkit.reading.tables.table import Coded
-from evalkit.statistics.independent import arm_of, centred, mean_of, t_of_arms
+from evalkit.statistics.independent import arm_of, centred, difference, mean_of
 from evalkit.statistics.significance import Comparison
 
 Centred = tuple[float, Floats]  # a mean, and how far each value lies above it
@@ -130,8 +130,7 @@ def cuped(
 
 def of_adjusted(treatment: Floats, control: Floats, *, level: float = 0.95, unit: str = "user") -> Comparison:
     """The difference of means of values from `adjusted`."""
-    arms = [mean_of(treatment), mean_of(control)]
-    return t_of_arms(arms[0].value - arms[1].value, arms, level, unit, "CUPED")
+    return difference(mean_of(treatment), mean_of(control), level=level, unit=unit, method="CUPED")
 
 
 def adjusted(
@@ -185,7 +184,7 @@ def stratified(
         means = np.bincount(part[arm], weights=y[arm], minlength=names.size) / size
         weight = (share * y[arm].size / size)[part[arm]]
         arms.append(arm_of(float(share @ means), weight * minus(y[arm], means[part[arm]])))
-    return t_of_arms(arms[0].value - arms[1].value, arms, level, unit, "post-stratified t")
+    return difference(*arms, level=level, unit=unit, method="post-stratified t")
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> float:

@@ -190,9 +190,8 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
 def _scores(study: BinaryStudy) -> Iterator[Finding]:
     if not study.banded:
         yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
-    if areas := diagnostics.reversed_scores(study):
-        values = listed(f"{name} {number(area)}" for name, area in areas.items())
-        yield kinds.REVERSED_SCORE.warning(len(areas), values=values)
+    if turned := [f"{name} {number(area)}" for name, (area, _) in areas(study).items() if area < 0.5]:
+        yield kinds.REVERSED_SCORE.warning(len(turned), values=listed(turned))
 
 
 def _probabilities(study: BinaryStudy) -> Iterator[Finding]:

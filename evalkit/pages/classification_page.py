@@ -68,10 +68,11 @@ def estimates(study: RowStudy) -> Html:
 def _tabled(study: Any) -> list[tuple[str, Sequence[Chosen], str, str]]:
     """Of each table of metrics what they are, which, the prediction without a model below them, and a note."""
     if isinstance(study, BinaryStudy):
-        order = ("Metrics that need no threshold,", study.order_metrics, "(a constant score)", "")
+        order, decided = ([c for c in study.settings.metrics if c.decided == at] for at in (False, True))
         rule = f"Metrics at the threshold ({study.rule.text}),"
-        decided = (rule, study.decision_metrics, "(always the larger class)", "")
-        return [table for table in (order, decided) if table[1]]
+        both = [("Metrics that need no threshold,", order, "(a constant score)", "")]
+        both += [(rule, decided, "(always the larger class)", "")]
+        return [table for table in both if table[1]]
     note = SHARES if isinstance(study, LabelsStudy) else LARGEST
     if isinstance(study, LabelsStudy) and not (study.probabilities and study.measured.together):
         return [("Metrics", study.settings.metrics, "", UNKNOWN if study.probabilities else "")]

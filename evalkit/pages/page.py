@@ -194,11 +194,6 @@ def evidence(study: Study) -> str:
     return f"table-{numbers.anchor(study.differences_are)}"
 
 
-def evidence_of_best_two(study: Study) -> str:
-    """The id of the table of the two best candidates."""
-    return f"{evidence(study)}-best-two"
-
-
 def reference(study: Study, name: str, of: Callable[[Chosen], float], metrics: Sequence[Chosen]) -> list[Cell]:
     """A row below the systems: what needs no model, with the decimals of each metric."""
     cells = [number_cell(of(chosen), places(study, chosen.label)) for chosen in metrics]
@@ -293,7 +288,7 @@ def _best_two(study: Study) -> list[Html]:
         return []
     note = "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its values."
     what = f"{study.primary.label} of the two best candidates"
-    return [_comparison_table(study, best_two, what, note, evidence_of_best_two(study))]
+    return [_comparison_table(study, best_two, what, note, f"{evidence(study)}-best-two")]
 
 
 def _nothing(study: Study) -> Html:

@@ -24,7 +24,7 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Block, Bundle, Moments, Parted, Tally
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.statistics.spread import Spread, freedom_of
+from evalkit.statistics.spread import Spread
 from evalkit.statistics.statistic import Layout, OfRows, Piece
 from evalkit.statistics.summed import Formed, at_hand, formed
 
@@ -169,11 +169,8 @@ class OfCells(OfRows):
             return self.spread_of(a.each - b.each, a)
         return formed(self.group.moments, self.form, other.form, self.n, self.freedom)
 
-    def of_few(self, other: Any) -> tuple[float, float]:
-        if self.group.moments is None:
-            return super().of_few(other)
-        spread = self.spread_from(other)
-        return spread.error, spread.freedom(self.n - 1.0)
+    def spread_apart(self, other: Any) -> Spread:
+        return super().spread_apart(other) if self.group.moments is None else self.spread_from(other)
 
     @property
     def form(self) -> Floats:
@@ -287,13 +284,12 @@ class OfForm(Formed):
         there = self.strata > 0
         return self._powers(other)[: len(there)][there, 0], self.strata[there]
 
-    def of_few(self, other: OfForm) -> tuple[float, float]:
-        """The standard error of the difference, and degrees of freedom from the kurtosis of the influence values."""
+    def spread_apart(self, other: OfForm) -> Spread:
+        """The spread of the units' influence on the difference, from its powers where they are known."""
         if not self.powers:
-            spread = self.spread_from(other)
-            return spread.error, spread.freedom(self.n - 1.0)
-        square, fourth = self._powers(other).sum(axis=0).tolist()
-        return Spread(self.n, square, self.freedom + 1).error, freedom_of(square, fourth, self.n, self.n - 1.0)
+            return self.spread_from(other)
+        square, fourth = self._powers(other).sum(axis=0)
+        return Spread(self.n, float(square), self.freedom + 1, lambda power: float(ratio(fourth, square**2)))
 
     @property
     def excess(self) -> float:

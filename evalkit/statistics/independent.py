@@ -18,58 +18,49 @@ from evalkit.statistics.significance import ByT, Comparison, agree, compare, rej
 from evalkit.statistics.spread import Spread, bisect, satterthwaite
 
 
-def difference(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Mean of the treatment's users − mean of the control's, by Welch's t.
+def difference(
+    treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user", method: str = "Welch t"
+) -> Comparison:
+    """The treatment's mean or ratio of sums − the control's by t, users as units; freedom by Satterthwaite.
 
     p and limits are NaN if an arm has fewer than two users or neither arm varies.
     Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
-    >>> round(difference([1, 2, 3, 4], [0, 1, 1, 2]).p_value, 4)
+    >>> round(difference(mean_of([1, 2, 3, 4]), mean_of([0, 1, 1, 2])).p_value, 4)
     0.106
     """
-    a, b = (mean_of(finite(name, v)) for name, v in {"treatment": treatment, "control": control}.items())
-    return t_of_arms(a.value - b.value, [a, b], level, unit, "Welch t")
+    arms = [treatment, control]
+    error, n = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, sum(arm.n for arm in arms)
+    t = ByT(treatment.value - control.value, error, n, _freedom(arms), method, scale=0.0)
+    return t.compared(level=level, unit=unit)
 
 
-def lift(treatment: ArrayLike, control: ArrayLike, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Mean of the treatment / mean of the control − 1, with the interval of `ratio_lift` and the p of `difference`.
-
-    >>> round(lift([2, 4], [1, 3]).difference.value, 3)
-    0.5
-    """
-    a, b = (mean_of(finite(name, v)) for name, v in {"treatment": treatment, "control": control}.items())
-    return lift_of_arms(a, b, level, unit)
-
-
-def ratio_difference(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """Σ numerator / Σ denominator of the treatment − that of the control, users as units, by the jackknife.
-
-    Leaving out each user gives heavy users their full weight in the error. The plain delta method, which it equals for
-    many light users, rejects too often if a few users have much of the denominator. For the same reason the degrees of
-    freedom use Kish's number of users, (Σ denominator)² / Σ denominator². With a denominator of ones it equals
-    `difference`. NaN if a denominator adds up to 0 or only one user has a denominator other than 0.
-    Tukey 1958; Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
-
-    >>> from evalkit.metrics.rows import Sums
-    >>> round(ratio_difference(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
-    0.3
-    """
-    a, b = ratio_of(treatment), ratio_of(control)
-    return t_of_arms(a.value - b.value, [a, b], level, unit, "jackknife t")
-
-
-def ratio_lift(treatment: Sums, control: Sums, *, level: float = 0.95, unit: str = "user") -> Comparison:
-    """The treatment's ratio of sums / the control's − 1 with Fieller's interval; p is that of `ratio_difference`.
+def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user") -> Comparison:
+    """The treatment's mean or ratio of sums / the control's − 1 with Fieller's interval; p is that of `difference`.
 
     The lift is 0 exactly if the difference is, so that one test serves both: 0 lies outside the interval exactly if
-    p < 1 − level. A limit is infinite if the control's ratio could be 0; everything is NaN if it is 0.
+    p < 1 − level. A limit is infinite if the control's could be 0; everything is NaN if it is 0.
     Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
 
-    >>> from evalkit.metrics.rows import Sums
-    >>> round(ratio_lift(Sums([2, 1], [4, 2]), Sums([1, 0], [4, 1])).difference.value, 3)
-    1.5
+    >>> round(lift(mean_of([2, 4]), mean_of([1, 3])).difference.value, 3)
+    0.5
     """
-    return lift_of_arms(ratio_of(treatment), ratio_of(control), level, unit)
+    from scipy.special import stdtrit
+
+    a, b = treatment, control
+    value, freedom = float(ratio(a.value, b.value)) - 1, _freedom([a, b])
+    p = difference(a, b, level=level).p_value if value == value else np.nan
+
+    def interval(at: float) -> Estimate:
+        q = float(stdtrit(freedom, (1 + at) / 2))
+        reach_a, reach_b = q * np.sqrt(a.variance), q * np.sqrt(b.variance)
+        low, high = sorted(_quotients(a.value, b.value, reach_a, reach_b))
+        if abs(b.value) <= reach_b:
+            low, high = _open(value + 1, (low, high), rejected=rejected(p, at))
+        limits = (low - 1, high - 1) if p == p else (np.nan, np.nan)
+        return Estimate(value, *limits, at, a.n + b.n, "Fieller")
+
+    return compare(interval, p, level=level, unit=unit, method="Fieller")
 
 
 def share_lift(hits: int, n: int, control_hits: int, control_n: int, *, level: float = 0.95) -> Comparison:
@@ -136,15 +127,23 @@ def centred(values: Floats) -> tuple[float, Floats]:
     return value, minus(values, value)
 
 
-def mean_of(values: Floats) -> Arm:
-    """The mean of an arm."""
-    return arm_of(*centred(values))
+def mean_of(values: ArrayLike) -> Arm:
+    """The mean of an arm. Raises InputError for a value that is not finite."""
+    return arm_of(*centred(finite("values", values)))
 
 
 def ratio_of(values: Sums) -> Arm:
-    """The ratio of sums; a user's effect is (n − 1) times the drop of the ratio if the user is left out.
+    """The ratio of sums by the jackknife; a user's effect is (n − 1) times its drop if the user is left out.
 
-    The degrees of freedom are Kish's number of users, (Σ denominator)² / Σ denominator², less 1.
+    Leaving out each user gives heavy users their full weight in the error. The plain delta method, which it equals for
+    many light users, rejects too often if a few users have much of the denominator. For the same reason the degrees of
+    freedom use Kish's number of users, (Σ denominator)² / Σ denominator². With a denominator of ones it is `mean_of`.
+    NaN if the denominator adds up to 0; the error too if only one user has one other than 0.
+    Tukey 1958; Deng, Knoblich, Lu, KDD 2018, doi:10.1145/3219819.3219919.
+
+    >>> from evalkit.metrics.rows import Sums
+    >>> round(ratio_of(Sums([2, 1], [4, 2])).value, 3)
+    0.5
     """
     top, bottom = finite("numerator", values.numerator), finite("denominator", values.size)
     n, whole = same_length(numerator=top, denominator=bottom), bottom.sum()
@@ -158,31 +157,6 @@ def _freedom(arms: Sequence[Arm]) -> float:
     """Satterthwaite's degrees of freedom."""
     variance, freedom = (np.array([getattr(arm, name) for arm in arms]) for name in ("variance", "freedom"))
     return satterthwaite(variance, freedom)
-
-
-def t_of_arms(value: float, arms: Sequence[Arm], level: float, unit: str, method: str) -> Comparison:
-    """Compare two arms by t."""
-    error, n = float(np.sqrt(sum(arm.variance for arm in arms))) or np.nan, sum(arm.n for arm in arms)
-    return ByT(value, error, n, _freedom(arms), method, scale=0.0).compared(level=level, unit=unit)
-
-
-def lift_of_arms(a: Arm, b: Arm, level: float, unit: str) -> Comparison:
-    """Compare a / b − 1 with 0 by Fieller's interval and the t of the difference a − b."""
-    from scipy.special import stdtrit
-
-    value, freedom = float(ratio(a.value, b.value)) - 1, _freedom([a, b])
-    p = t_of_arms(a.value - b.value, [a, b], level, unit, "").p_value if value == value else np.nan
-
-    def interval(at: float) -> Estimate:
-        q = float(stdtrit(freedom, (1 + at) / 2))
-        reach_a, reach_b = q * np.sqrt(a.variance), q * np.sqrt(b.variance)
-        low, high = sorted(_quotients(a.value, b.value, reach_a, reach_b))
-        if abs(b.value) <= reach_b:
-            low, high = _open(value + 1, (low, high), rejected=rejected(p, at))
-        limits = (low - 1, high - 1) if p == p else (np.nan, np.nan)
-        return Estimate(value, *limits, at, a.n + b.n, "Fieller")
-
-    return compare(interval, p, level=level, unit=unit, method="Fieller")
 
 
 def _quotients(a: float, b: float, reach_a: float, reach_b: float) -> tuple[float, float]:

@@ -199,8 +199,8 @@ def of_few(a: Any, b: Any, o: Options) -> Comparison:
     variance, rows = by_stratum(a, b)
     if rows.size and rows.min() > 1:
         return significance.welch_t(a.value - b.value, variance, rows, BY_CLASS).compared(level=o.level, unit=o.unit)
-    error, freedom = a.of_few(b)
-    return by_t(a, b, o, error, freedom, a.how)
+    spread = a.spread_apart(b)
+    return by_t(a, b, o, spread.error, spread.freedom(a.n - 1.0), a.how)
 
 
 def of_few_decided(a: Any, b: Any, o: Options) -> Comparison:
@@ -309,11 +309,12 @@ def two_means(a: Any, b: Any, o: Options) -> Comparison:
     arms = a.sums.numerator, b.sums.numerator
     if independent.fits(*arms):
         return independent.studentised(*arms, rng=o.rng, level=o.level, unit=o.unit)
-    return independent.difference(*arms, level=o.level, unit=o.unit)
+    return independent.difference(*map(independent.mean_of, arms), level=o.level, unit=o.unit)
 
 
 def two_ratios(a: Any, b: Any, o: Options) -> Comparison:
-    return independent.ratio_difference(a.sums, b.sums, level=o.level, unit=o.unit)
+    arms = (independent.ratio_of(side.sums) for side in (a, b))
+    return independent.difference(*arms, level=o.level, unit=o.unit, method=JACKKNIFE)
 
 
 def two_proportions(a: Any, b: Any, o: Options) -> Comparison:
@@ -331,11 +332,11 @@ def lift_of_means(a: Any, b: Any, o: Options) -> Comparison:
     arms = a.sums.numerator, b.sums.numerator
     if independent.fits(*arms) and min(arms[0].min(), arms[1].min()) >= 0:
         return independent.permuted_lift(*arms, rng=o.rng, level=o.level)
-    return independent.lift(*arms, level=o.level)
+    return independent.lift(*map(independent.mean_of, arms), level=o.level)
 
 
 def lift_of_ratios(a: Any, b: Any, o: Options) -> Comparison:
-    return independent.ratio_lift(a.sums, b.sums, level=o.level)
+    return independent.lift(independent.ratio_of(a.sums), independent.ratio_of(b.sums), level=o.level)
 
 
 def lift_of_shares(a: Any, b: Any, o: Options) -> Comparison:

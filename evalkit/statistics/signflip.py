@@ -103,12 +103,7 @@ def summed(columns: Floats, signs: Floats) -> Floats:
 
 def random_bits(n: int, rng: np.random.Generator, draws: int) -> bytes:
     """A random bit for each of n units in each block of draws, packed into bytes, n padded to a multiple of 8."""
-    return _bytes(rng, -(-draws // _points(n)), -(-n // 8))
-
-
-@replayed(REMEMBERED)
-def _bytes(rng: np.random.Generator, rows: int, columns: int) -> bytes:
-    return rng.integers(0, 256, (rows, columns), dtype=np.uint8).tobytes()
+    return rng.integers(0, 256, (-(-draws // _points(n)), -(-n // 8)), dtype=np.uint8).tobytes()
 
 
 @lru_cache(REMEMBERED)

@@ -65,7 +65,8 @@ class Spread:
 
         The variance of Σ l², estimated from fourth powers, is that of a chi-square with 2 / (Σ l⁴ / (Σ l²)² − 1 / n).
         """
-        return freedom_of(1.0, self.power(4), self.n, most)
+        most, spread = max(most, 1.0), self.power(4) - 1 / max(self.n, 1)
+        return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)
 
 
 def standardised(moved: Floats, power: int, times: Floats | None = None) -> Any:
@@ -80,16 +81,6 @@ def standardised(moved: Floats, power: int, times: Floats | None = None) -> Any:
     z *= squared if power == 3 else squared * z
     square, whole = (x.sum(axis=-1) if times is None else x @ times for x in (squared, z))
     return np.where(square == 0, 0.0, whole / np.where(square == 0, 1.0, square) ** (power / 2))
-
-
-def freedom_of(squares: float, fourths: float, n: float, most: float) -> float:
-    """`Spread.freedom` from the sums of the squares and of the fourth powers of n influence values.
-
-    >>> round(freedom_of(20.0, 260.0, 6, 5.0), 3)
-    4.138
-    """
-    most, spread = max(most, 1.0), float(ratio(fourths, squares**2)) - 1 / max(n, 1)
-    return float(min(max(2 / spread, 1.0), most)) if spread > 0 else float(most)
 
 
 def standard_error(effect: ArrayLike) -> float:

@@ -315,11 +315,10 @@ class OfRows(Statistic):
         rows = np.bincount(of, a.rows.weight).astype(np.int64)
         return squares[rows > 0], rows[rows > 0]
 
-    def of_few(self, other: OfRows) -> tuple[float, float]:
-        """The standard error of the difference, and degrees of freedom from the kurtosis of the influence values."""
+    def spread_apart(self, other: OfRows) -> Spread:
+        """The spread of what `apart_by` has of each unit."""
         a, b, _ = self.pair(other)
-        spread = self.spread_of(a.apart_by(b), a)
-        return spread.error, spread.freedom(self.n - 1.0)
+        return self.spread_of(a.apart_by(b), a)
 
     def parts(self) -> Iterator[Piece]:
         """The metrics that this one is the mean of."""

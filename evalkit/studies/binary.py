@@ -228,16 +228,6 @@ class BinaryStudy(RowStudy):
 
     # Decisions
 
-    @property
-    def order_metrics(self) -> list[Chosen]:
-        """The metrics that need no threshold."""
-        return [chosen for chosen in self.settings.metrics if not chosen.decided]
-
-    @property
-    def decision_metrics(self) -> list[Chosen]:
-        """The metrics at the threshold."""
-        return [chosen for chosen in self.settings.metrics if chosen.decided]
-
     @frame
     def decisions(self) -> Iterator[Row]:
         """The four counts of each system at its threshold, and the mean cost."""

@@ -283,11 +283,6 @@ def miscalibrated(study: BinaryStudy) -> tuple[dict[Miscalibration, list[str]], 
     return wrong, [name for name in dict.fromkeys(rows["system"]) if name not in every]
 
 
-def reversed_scores(study: BinaryStudy) -> dict[str, float]:
-    """The AUC of each system for which it is below 0.5."""
-    return {name: area for name, (area, _) in areas(study).items() if area < 0.5}
-
-
 def within_units(study: BinaryStudy) -> Comparison | None:
     """The leader's AUC over all rows − its AUC within units (GAUC), clustered by unit.
 

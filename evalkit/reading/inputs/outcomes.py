@@ -274,7 +274,8 @@ def too_many_labels(place: str, column: str, names: Sequence[str]) -> InputError
 def two_labels(names: list[str], positive: str | None, where: str, column: str) -> tuple[str, str]:
     """The positive and the negative label, as names; the negative is "" if it never occurs."""
     chosen = _positive(names, positive, where, column)
-    return chosen, next((name for name in names if name != chosen), _opposite(chosen) if positive is None else "")
+    opposite = "false" if chosen == "true" else "0"
+    return chosen, next((name for name in names if name != chosen), opposite if positive is None else "")
 
 
 def _positive(names: list[str], wanted: str | None, where: str, column: str) -> str:
@@ -288,10 +289,6 @@ def _positive(names: list[str], wanted: str | None, where: str, column: str) -> 
             return positive
     labels = " and ".join(map(repr, names))
     raise ParameterError(f"{where}: {column} holds {labels}; say which is positive: positive={names[-1]!r}")
-
-
-def _opposite(positive: str) -> str:
-    return "false" if positive == "true" else "0"
 
 
 def _multi_class(rows: Aligned, part: Part) -> Outcomes:

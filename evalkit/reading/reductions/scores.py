@@ -251,14 +251,12 @@ def _other(t: Blocks, role: str, texts: Sequence[str], names: Sequence[str]) -> 
 # Several labels, and any of them --------------------------------------------------------------------------------------
 
 
-def _of_labels(found: Predictions, predicted: Predicted) -> Predictions:
-    return replace(found, names=tuple(role.removeprefix("p ") for role in found.table.schema.said))
-
-
 KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
     "binary": _of_two,
     "multi-class": _of_classes,
-    "multi-label": _of_labels,
+    "multi-label": lambda found, _: replace(
+        found, names=tuple(role.removeprefix("p ") for role in found.table.schema.said)
+    ),
 }
 
 

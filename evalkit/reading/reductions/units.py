@@ -318,7 +318,8 @@ def read_table(
     }
     kept = product(*([texts.index(name) for name in asked[role]] for role, texts in there.items()))
     task = [column for column in roles.rest.every if column.key in unit_columns.TASKS][:1]
-    clusters = task if long and not logged else _possible_clusters(roles.rest.every)
+    possible = [column for column in roles.rest.every if column.kind == "text" or column.identifies]
+    clusters = task if long and not logged else possible
     looked_at = clusters if cells.engine.at_hand or logged else task  # logs are held whatever their size
     shape = Shape(len(own), len(looked_at), there, tuple(kept), drawn=alone != cells.rows)
     shaped = _shaped(roles, looked_at, shape, reading.kept)
@@ -350,10 +351,6 @@ def _shaped(roles: Roles, others: Sequence[Column], shape: Shape, most: int) -> 
     numbers = {f"v{i}": column for i, column in enumerate(roles.values)}
     shaped: Shaped = cells.engine.total(cells.query(texts, numbers, ID if shape.drawn else None), shape)
     return shaped
-
-
-def _possible_clusters(rest: Sequence[Column]) -> list[Column]:
-    return [column for column in rest if column.kind == "text" or column.identifies]
 
 
 def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]) -> tuple[Finding, ...]:

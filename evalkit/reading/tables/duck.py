@@ -52,10 +52,6 @@ class Dialect:
         """True if a column of this type holds texts, which may be those of numbers."""
         return bool(self.texts.fullmatch(kind))
 
-    def holds_ids(self, kind: str) -> bool:
-        """True if a column of this type may hold ids: text or whole numbers."""
-        return not self.no_ids.fullmatch(kind)
-
     def holds_numbers(self, kind: str) -> bool:
         """True if a column of this type may hold numbers or the texts of numbers."""
         return self.is_text(kind) or bool(self.numbers.fullmatch(kind))

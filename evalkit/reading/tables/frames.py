@@ -277,12 +277,9 @@ def _column(name: str, values: Any) -> Any:
             raise InputError(f"{name} must have one value per row, got {got}")
         return several if isinstance(several, pa.Array) else pa.array(several, from_pandas=True)
     except (pa.ArrowException, TypeError, OverflowError) as error:
-        why = re.sub(r"Unsupported numpy type \d+", f"got {_type(values)}", str(error).splitlines()[0])
+        got = f"got {getattr(values, 'dtype', type(values).__name__)}"
+        why = re.sub(r"Unsupported numpy type \d+", got, str(error).splitlines()[0])
         raise InputError(f"{name} must be values of one type, one per row: {why}") from None
-
-
-def _type(values: Any) -> str:
-    return str(getattr(values, "dtype", type(values).__name__))
 
 
 def _array(values: Any) -> Any:

@@ -300,7 +300,7 @@ def _cells(
 ) -> list[str]:
     """The SQL of each role's cells; raises InputError if a type holds no ids, or no numbers."""
     for role, column in text.items():
-        if role in IDS and not dialect.holds_ids(types[column]):
+        if role in IDS and dialect.no_ids.fullmatch(types[column]):
             raise InputError(f"{where}: {column} must hold ids as text or whole numbers, got {types[column]}")
     for column in numbers.values():
         if not dialect.holds_numbers(types[column]):
