@@ -30,7 +30,7 @@ LINES = {
     "top": 1_048,
 }
 MODULES = 171
-TESTS = 18_911
+TESTS = 18_912
 
 
 @cache

@@ -181,6 +181,7 @@ def faults(page: str, results: dict[str, Any]) -> list[str]:
         found += of_rows(strip, study, [*names, f"±{(margin(results) or [0])[0]:g}"])
     for turn in screen.turns:
         weakest = [*numbers_of(results.get("weakest", {}))]
+        weakest += numbers_of(results["by_segment"]) if results["report"] == "diff" else []  # that changed most
         numbers = [
             n for study in parts for n in (*constants(results), *counts(study), *of_systems(study, study["order"]))
         ]
