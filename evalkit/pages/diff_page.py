@@ -105,8 +105,7 @@ def causes(study: Diff) -> Html:
     columns = named("kind | what w")
     columns |= {side: _facts(side) for side in ("old", "new")}
     columns[""] = each(lambda row: Cell("the same" if row["same"] else "differs", kind="text"))
-    others = len(study.changes) - len(frame)
-    note = f"The other {others} facts (parameters, definitions, unit, versions) are the same."
+    note = f"The other {study.others} facts (parameters, definitions, unit, versions) are the same."
     return tables.folded("What made the two reports", of_rows("Inputs, and what differs", frame, columns, note))
 
 

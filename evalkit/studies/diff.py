@@ -326,6 +326,11 @@ class Diff(Shown, Study):
             yield {"kind": kind, "what": what, "old": sides[0], "new": sides[1], "same": same}
 
     @property
+    def others(self) -> int:
+        """The number of facts beside the inputs that are the same in both."""
+        return int((self.changes["same"] & (self.changes["kind"] != "input")).sum())
+
+    @property
     def relabelled(self) -> int:
         """Rows of common units whose actual value is another one in the new report."""
         return max(of.relabelled for pairs in self.joined.values() for of in pairs.values())
