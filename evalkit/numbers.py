@@ -41,6 +41,15 @@ def decimals(values: Iterable[float], low: Iterable[float] = (), high: Iterable[
     return places + len(hidden)
 
 
+def rounded(value: float, places: int) -> float | str:
+    """A number with three decimals more than are printed, for a script that subtracts it; "–" for NaN.
+
+    >>> rounded(0.123456, 2), rounded(math.nan, 2)
+    (0.12346, '–')
+    """
+    return "–" if math.isnan(value) else round(value, places + 3)
+
+
 def of_frame(frame: Any, value: str, low: str = "low", high: str = "high") -> int:
     """The number of decimals for a column of a data frame with its limits."""
     return decimals(frame[value], frame[low], frame[high])

@@ -1,8 +1,7 @@
 """Single units on a page: the rows that a system misses most, folded, each open to its other columns."""
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -11,7 +10,7 @@ from evalkit import numbers
 from evalkit.arrays import Floats
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
-from evalkit.numbers import END, counted, decimals, signed
+from evalkit.numbers import END, counted, decimals, rounded, signed
 from evalkit.pages import page
 from evalkit.studies import row_study
 from evalkit.studies.row_study import By, Missed, RowStudy
@@ -42,11 +41,12 @@ HEADS = {By.LABELS: "worst label of {}"}  # of what a system says; else its name
 class Pair:
     """The columns of two systems, those that the page compares until the reader chooses others.
 
-    values: of each system that can be chosen, one a unit, the two first. heads: of each column, with {0} and {1} for
-    the systems -> whether it has the values of the first, of the second, or their differences (0, 1, 2).
+    values: of each system that can be chosen, one per unit, the two first. apart: their differences. heads: of each
+    column, with {0} and {1} for the systems -> 0 or 1 for the values of the first or the second, 2 for the differences.
     """
 
     values: Mapping[str, Floats]
+    apart: Iterable[float]
     heads: Mapping[str, int]
     places: int
 
@@ -59,13 +59,13 @@ class Pair:
         """Heads and cells."""
         first, second, *_ = self.values.values()
         cells = [[number_cell(value, self.places) for value in of] for of in (first, second)]
-        cells.append([number_cell(value, self.places, signed) for value in first - second])
+        cells.append([number_cell(value, self.places, signed) for value in self.apart])
         heads = {head.format(*self.values): which for head, which in self.heads.items()}
         return {Cell(head, markup=f"<b>{tables.breaking(head)}</b>"): cells[which] for head, which in heads.items()}
 
     def choice(self, start: int) -> Html:
         """Two boxes to choose from, where a script runs. start: the place of the first column."""
-        values = [[name, *(_rounded(value, self.places) for value in of)] for name, of in self.values.items()]
+        values = [[name, *(rounded(value, self.places) for value in of)] for name, of in self.values.items()]
         data = {"values": values, "heads": [*self.heads.items()], "start": start, "places": self.places}
         packed = escape(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
         first, second, *rest = (f"<option>{escape(name)}" for name in self.values)
@@ -73,11 +73,6 @@ class Pair:
         boxes = f'<select aria-label="first system">{"".join([first, second, *rest])}</select> and '
         boxes += f'<select aria-label="second system">{"".join([first, chosen, *rest])}</select>'
         return Html(f'<div class="tools sweep" data-pair="{packed}"><span>Compare {boxes}</span></div>')
-
-
-def _rounded(value: float, places: int) -> float | str:
-    """A number with more digits than are printed, as it is subtracted."""
-    return "–" if math.isnan(value) else round(value, places + 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +195,7 @@ def _misses(m: Missed) -> Pair:
     """The misses of the first of two systems, and how much more it misses than the second."""
     values = {name: m.misses.off[name][m.rows] for name in dict.fromkeys([*m.pair, *m.study.order][:CHOICE])}
     places = decimals(value for name in m.pair for value in values[name])
-    return Pair(values, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
+    return Pair(values, m.apart, {"miss {0}": 0, "miss {0} − {1}": 2}, places)
 
 
 def _values(values: Any) -> list[Cell | str]:

@@ -32,8 +32,8 @@ def title(o: Online) -> Html:
         n, first = o.users.users, o.users.primary.label
         asked.append(f"Which arm of {n:,} {plural(o.users.unit_name, n)} is ahead, by {first}?")
     asked.append("How many users does each design need?" if o.planning else "")
-    parts = " and ".join([*["Interleaving"] * bool(o.log), *["A/B"] * bool(o.users)])
-    return first_screen.heading(f"{parts} report", " ".join(asked).strip(), o)
+    parts = [name for name, part in (("Interleaving", o.log), ("A/B", o.users)) if part]
+    return first_screen.heading(f"{' and '.join(parts)} report", " ".join(asked).strip(), o)
 
 
 def verdict(o: Online) -> Html:
@@ -41,7 +41,7 @@ def verdict(o: Online) -> Html:
     pieces = first_screen.gate(o)
     if o.log:
         simulated = "The bundled log: its users and clicks are simulated." if o.log.simulated else ""
-        label = simulated or "Interleaving" * bool(o.users)
+        label = simulated or ("Interleaving" if o.users else "")
         pieces += [*([tables.paragraph(label)] if label else []), first_screen.verdict(o.log)]
     if o.users:
         pieces += [*([tables.paragraph("A/B test")] if o.log else []), first_screen.verdict(o.users)]

@@ -121,7 +121,7 @@ def _pair(study: Ranking, frame: pd.DataFrame) -> Pair:
     label = study.primary.label
     values = {name: study.per_query[label, name].per_unit[frame["number"]] for name in _choice(study)}
     places = decimals(value for name in study.shown for value in values[name])
-    return Pair(values, {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2}, places)
+    return Pair(values, frame["difference"], {f"{label} {{0}}": 0, f"{label} {{1}}": 1, "difference": 2}, places)
 
 
 def _opened(study: Ranking, query: int) -> str:

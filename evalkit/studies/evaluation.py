@@ -145,9 +145,9 @@ def _claim(study: Significance, covers: str, cluster: np.ndarray | None, tasks: 
     own = tasks is None and (these if study.p.claim == THESE else cluster is study.unit and not these)
     row: Row = {"claim": covers, "made": own, "system": study.leader}
     row |= _told("value", alone[study.leader], level, ends) | {"units": alone[study.leader].n}
-    if len(study.headline):
-        d, widest = mean(*study.opponents), ends[1] - ends[0]
-        row |= _told("difference", d, level, (-widest, widest)) | {"p": d.p_value}
+    d = mean(*study.opponents) if len(study.headline) else ByT(np.nan, np.nan, 0, np.inf, covers)
+    widest = ends[1] - ends[0]
+    row |= _told("difference", d, level, (-widest, widest)) | {"p": d.p_value}
     return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
 
 
