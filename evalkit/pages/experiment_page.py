@@ -107,7 +107,7 @@ def of_users(study: Experiment) -> list[Finding]:
 def design(study: Experiment) -> Iterator[Finding]:
     """What the verdict stands on: users in one arm each, the planned shares, the interim analyses."""
     if n := study.crossed:
-        severity = WARNING if n > experiment.MANY_CROSSED * study.users else NOTE
+        severity = WARNING if study.many_crossed else NOTE
         yield kinds.CROSSED.rated(severity, n, users=f"{n:,} {plural(study.unit_name, n)}")
     if study.sample_ratio is None:
         yield kinds.SAMPLE_RATIO.note(None, "unknown")

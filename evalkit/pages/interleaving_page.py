@@ -140,7 +140,7 @@ def _log(study: Interleaving) -> Iterator[Finding]:
     users, units = counted(study.users, study.unit_name), plural(study.unit_name, 2)
     yield kinds.ROWS_READ.note(study.items, "log", users=users, columns=columns_read(study.table.columns), **shown)
     if study.silent:
-        severity = WARNING if study.silent > study.users / 2 else NOTE
+        severity = WARNING if study.mostly_silent else NOTE
         yield kinds.NO_CREDIT.rated(severity, study.silent, users=counted(study.silent, study.unit_name))
     by_user, of_credit, turned = interleaving.estimands(study)
     facts = {"units": units, "unit": study.unit_name, "heavy": study.heavy, "arm": study.systems[0]}

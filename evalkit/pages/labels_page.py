@@ -123,7 +123,7 @@ def _labels(study: LabelsStudy) -> Iterator[Finding]:
 
 
 def _scores(study: LabelsStudy) -> Iterator[Finding]:
-    loss, limits = float(study.shares.mean()), {n: study.measured.ends(n) for n in study.systems}
+    loss, limits = study.loss_of_none, {n: study.measured.ends(n) for n in study.systems}
     yield kinds.THRESHOLD.note(None, "labels", threshold=study.threshold, loss=number(loss))
     yield from rounded(study.threshold, diagnostics.stored(study))
     yield from idle(dict.fromkeys(limits, study.threshold), limits)

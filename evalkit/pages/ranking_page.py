@@ -69,8 +69,7 @@ def extremes(study: Ranking) -> Html:
 def explorer(study: Ranking) -> Html:
     """Every query with the values of the two systems, and their lists side by side; of many the most moved."""
     frame, every = study.moved(MOVED), len(study.runs.query)
-    metrics = study.settings.metrics[: max(1, NUMBERS // (len(study.shown) * len(frame)))]
-    decisive, *others = [chosen.label for chosen in metrics]
+    decisive, *others = [chosen.label for chosen in study.explored(len(frame), NUMBERS)]
     pair = _pair(study, frame) if len(study.shown) > 1 else None
     columns = {} if pair else _values_of(study, frame, decisive)
     more: dict[str, Any] = _likeness(study, frame)
@@ -91,7 +90,7 @@ def _explained(study: Ranking, queries: int, every: int, opened: int) -> Iterato
     if opened:
         yield f"The first {opened} queries open to the first {TOP} items and their grades (–: not judged)."
     if len(study.likeness):
-        shared, biased = (number(float(study.likeness[name].mean()), 2) for name in ("overlap", "rbo"))
+        shared, biased = (number(mean, 2) for mean in study.mean_likeness)
         yield f"Mean overlap@{study.depth} {shared}, mean RBO {biased}."
 
 

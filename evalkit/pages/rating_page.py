@@ -104,7 +104,7 @@ def _forecasts(study: Rating) -> dict[str, Any]:
     """What the pictures of forecasts draw."""
     drawn = reliability.drawn_means(study.means)
     return {
-        "drawn": {"rows": study.rows_drawn, "stands_for": len(study.account) / study.rows_drawn},
+        "drawn": {"rows": study.rows_drawn, "stands_for": study.rows_each_stands_for},
         "actual": _cells(study.cells(study.order)),
         "leader": _cells(study.error_cells),
         "errors": study.histogram(study.order).to_dict("list"),

@@ -17,7 +17,6 @@ from evalkit.numbers import counted, interval, listed, number, p_value, percent,
 from evalkit.pages import evaluation_page, first_screen, lessons_page as lesson, page, shared_findings
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
-from evalkit.statistics import multiplicity, proportions
 from evalkit.studies import diagnostics, evaluation, lessons, paired
 from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, most_units, rank_tiers
 from evalkit.studies.paired import FOLDS, Significance
@@ -78,7 +77,7 @@ def findings_of_shares(study: Shares) -> Iterator[Finding]:
         yield kinds.FEW_UNITS.warning(len(small), "trials", few=FEW, systems=listed(small))
     if study.p.alternative == "two-sided" and (pairs := study.beyond_exact):
         exact = "Fisher's test" if study.null is None else "the exact binomial test"
-        yield kinds.SCORE_TEST.note(len(pairs), most=proportions.EXACT, exact=exact, pairs=listed(pairs))
+        yield kinds.SCORE_TEST.note(len(pairs), most=study.most_exact, exact=exact, pairs=listed(pairs))
     rows = study.two_answers.to_dict("records")
     ends = [interval(row["low"], row["high"], signed) for row in rows]
     claims = [f"{r['first']} − {r['second']} (p {p_value(r['p'])}, {e})" for r, e in zip(rows, ends, strict=True)]
@@ -108,7 +107,7 @@ def every_finding(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
-    floor = f" No exact p below {p_value(2.0 ** (1 - least))} is possible." if study.flips else ""
+    floor = f" No exact p below {p_value(diagnostics.least_p(least))} is possible." if study.flips else ""
     units = [
         *_clusters(study),
         *shared_findings.few_units(study, least, floor),
@@ -203,8 +202,7 @@ def _tests(study: Significance) -> Iterator[Finding]:
 
 def _looked(study: Significance) -> Iterator[Finding]:
     if study.p.looks > 1:
-        rate = multiplicity.false_positive_rate(study.p.looks, level=study.settings.level)
-        facts = {"alpha": alpha(study), "rate": rate, "level": beyond(study.test_level)}
+        facts = {"alpha": alpha(study), "rate": paired.false_positives(study), "level": beyond(study.test_level)}
         yield kinds.LOOKS.warning(study.p.looks, "units", looks=study.p.looks, **facts)
 
 
@@ -268,7 +266,7 @@ def ranks(study: Significance) -> Figure | Html:
     rough = f" With k · n below {diagnostics.LITTLE} both p-values are rough approximations."
     facts = {"k": k, "n": n, "units": plural(study.unit_name, n), "distance": summary["critical_difference"]}
     facts |= {"friedman": p_value(summary["friedman"]), "iman_davenport": p_value(summary["iman_davenport"])}
-    facts |= {"rough": rough if k * n < diagnostics.LITTLE else "", "more": more}
+    facts |= {"rough": rough if diagnostics.rough_ranks(k, n) else "", "more": more}
     caption = page.said("significance.ranks", study, **facts)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
     drawn["height"] = figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)

@@ -45,7 +45,7 @@ def _extent(study: Validation) -> str:
         return f"{counted(study.rows.size, 'test row')} of one holdout"
     repeats = study.examples.repeats
     if repeats > 1:
-        return f"{study.distinct:,} ids, {repeats} repeats of {folds / repeats:g} folds"
+        return f"{study.distinct:,} ids, {repeats} repeats of {study.folds_of_repeat:g} folds"
     return f"{counted(n, 'row')} in {counted(folds, 'fold')}"
 
 
@@ -259,7 +259,7 @@ def _folds(study: Validation) -> Iterator[Finding]:
         once = "" if study.settings.unit != "id" else " Each id counts once, with the mean of its repeats."
         facts = {"repeats": e.repeats, "rows": len(e), "ids": study.distinct}
         yield kinds.REPEATED_FOLDS.note(e.repeats, each=each, once=once, **facts)
-    if n := len(e) - study.rows.size:  # that no fold tests
+    if n := study.untested:
         yield kinds.UNTESTED_ROWS.note(n, rows=counted(n, "row"))
     if study.pooled_of_folds:
         rows = counted(study.distinct, study.row_name)

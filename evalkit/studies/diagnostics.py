@@ -350,7 +350,17 @@ def complete(sides: Sequence[OfUnits]) -> Floats:
     return np.column_stack([total / count for total, count in sums])
 
 
+def least_p(units: int) -> float:
+    """The smallest p-value that an exact two-sided sign-flip test on this many units can have."""
+    return 2.0 ** (1 - units)
+
+
 LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation
+
+
+def rough_ranks(systems: int, units: int) -> bool:
+    """True if the χ² approximation of Friedman's test is poor."""
+    return systems * units < LITTLE
 
 
 def other_scales(study: Study) -> list[tuple[str, str, str, float]]:

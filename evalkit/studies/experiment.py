@@ -197,6 +197,11 @@ class Experiment(Study):
         """Users seen in several arms, who are left out."""
         return self.table.assigned.crossed
 
+    @property
+    def many_crossed(self) -> bool:
+        """True if so many users were seen in several arms that the assignment is in doubt."""
+        return self.crossed > MANY_CROSSED * self.users
+
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value per user of the arm."""
         sums = self._members(chosen.sums(self.table.numbers), system, member)

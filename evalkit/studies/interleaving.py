@@ -160,6 +160,11 @@ class Interleaving(Study):
         """The number of users without credit for any arm."""
         return int((self.kept.sides[0].whole == 0).sum())
 
+    @property
+    def mostly_silent(self) -> bool:
+        """True if more than half of the users credited no arm."""
+        return self.silent > self.users / 2
+
     def sides(self, member: Member = EVERY) -> tuple[Side, ...]:
         """Each arm with one row per user, from the sessions that are members."""
         if isinstance(member, slice):

@@ -66,6 +66,11 @@ class LabelsStudy(EachStudy):
         shares: Floats = self.measured.shares
         return shares
 
+    @property
+    def loss_of_none(self) -> float:
+        """The share of labels that are wrong if no row gets any label."""
+        return float(self.shares.mean())
+
     def constant(self, chosen: Chosen) -> float:
         """The metric of scoring each label by its share of rows; NaN if combinations of labels are unknown."""
         return chosen.value(self.measured.constant(self.leader)) if self.measured.together else float("nan")

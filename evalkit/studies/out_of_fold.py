@@ -320,6 +320,16 @@ class Validation(Shown, Study):
         return not self.holdout and self.distinct < FEW_POOLED
 
     @property
+    def untested(self) -> int:
+        """The number of rows that no fold tests."""
+        return len(self.examples) - self.rows.size
+
+    @property
+    def folds_of_repeat(self) -> float:
+        """The number of folds in each repeat."""
+        return len(self.tests) / self.examples.repeats
+
+    @property
     def label_range(self) -> tuple[float, float, float]:
         """The lowest and the highest label, and the mean, if labels are numbers."""
         label = self.examples.label

@@ -533,6 +533,11 @@ def estimated_tails(study: Significance) -> int:
     return int(study.comparisons["method"].str.contains(TAIL, regex=False).sum())
 
 
+def false_positives(study: Significance) -> float:
+    """The probability that any interim analysis, each at the requested level, rejects a true null."""
+    return multiplicity.false_positive_rate(study.p.looks, level=study.settings.level)
+
+
 RANKED = ("wilcoxon", "sign")
 
 

@@ -218,6 +218,10 @@ class Ranking(Shown, Study):
         frame = pd.DataFrame({"number": order, "query": self.runs.query[order], "difference": difference[order]})
         return frame.head(most)
 
+    def explored(self, queries: int, numbers: int) -> tuple[Chosen, ...]:
+        """The first metrics, at least one, that fit into `numbers` numbers for this many queries."""
+        return self.settings.metrics[: max(1, numbers // (len(self.shown) * queries))]
+
     @property
     def shown(self) -> tuple[str, ...]:
         """The systems that are compared query by query: the headline's two, or the only one."""
@@ -242,6 +246,11 @@ class Ranking(Shown, Study):
         first, second = (self.runs.retrieved.lists[name] for name in self.shown)
         shares = {"overlap": diversity.overlap(first, second, self.depth), "rbo": diversity.rbo(first, second)}
         return pd.DataFrame({"query": self.runs.query} | shares)
+
+    @property
+    def mean_likeness(self) -> tuple[float, float]:
+        """The means over queries of overlap and RBO."""
+        return float(self.likeness["overlap"].mean()), float(self.likeness["rbo"].mean())
 
     @property
     def depth(self) -> int:

@@ -223,6 +223,11 @@ class Rating(RowStudy):
         return int(self.kept.sample.drawn.times[0].sum())
 
     @property
+    def rows_each_stands_for(self) -> float:
+        """The number of rows that each of them represents on average."""
+        return len(self.account) / self.rows_drawn
+
+    @property
     def bound(self) -> float:
         """The largest possible error of quantiles due to binning; 0 if all errors are counted exactly."""
         return max(column.bound(SHARES) for error in self.errors.values() for column in (error, error.sizes()))

@@ -226,6 +226,11 @@ class Shares(Shown, Study):
         return self.comparisons[(self.comparisons["p"] < alpha(self)) != outside]
 
     @property
+    def most_exact(self) -> int:
+        """The largest number of trials for which tests are exact."""
+        return proportions.EXACT
+
+    @property
     def beyond_exact(self) -> list[str]:
         """The comparisons with so many trials that the score test replaces the exact two-sided test."""
         many = {pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems) for pair in self.pairs}
