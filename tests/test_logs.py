@@ -48,7 +48,7 @@ def test_every_format_gives_the_same_numbers(tmp_path, kind):
     pd.testing.assert_frame_equal(study.comparisons[SAME], plain.comparisons[SAME])
     columns = ["system", "value", "low", "high", "n"]
     pd.testing.assert_frame_equal(study.estimates[columns], plain.estimates[columns])
-    assert "about such questions, adjusted p" in significance_page.PIECES[1](study).text
+    assert "about such questions (adjusted p" in significance_page.PIECES[1](study).text
     tasks = evaluation.claims(study).drop(columns=["system"])
     pd.testing.assert_frame_equal(tasks, evaluation.claims(plain).drop(columns=["system"]))
     assert len({*study.data.tasks}) == 2

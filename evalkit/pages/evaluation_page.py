@@ -23,7 +23,7 @@ page.offered(__name__)
 def verdict(study: Significance) -> Html:
     """The first screen; where several claims are possible, which one is made, and how sure it is."""
     made = [row["claim"] for row in evaluation.claims(study).to_dict("records") if row["made"]]
-    p = f", adjusted p {p_value(study.headline.iloc[0]['adjusted'])}" if len(study.headline) == 1 else ""
+    p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})" if len(study.headline) == 1 else ""
     return first_screen.verdict(study, *(page.said("evaluation.made", claim=_noun(study, name), p=p) for name in made))
 
 
