@@ -331,9 +331,9 @@ FAULTS = (
         "each slice has the test of all rows",
     ),
     Fault(
-        "studies/study.py",
-        '"better or equivalent": words.isin(["better", "equivalent"])',
-        '"better or equivalent": words != "worse"',
+        "studies/policy.py",
+        '"better or equivalent": dict(zip(VERDICTS, (PASS, PASS, CANNOT_TELL, FAIL)',
+        '"better or equivalent": dict(zip(VERDICTS, (PASS, PASS, PASS, FAIL)',
         "a gate lets cannot tell pass",
     ),
     Fault(
