@@ -116,6 +116,14 @@ def test_variation_is_that_of_one_way_analysis_of_variance(read):
         assert (row["units"], row["draws"]) == (12, pytest.approx(5))
 
 
+def test_twice_the_draws_never_gain_more_than_twice_the_units():
+    table = pd.DataFrame({"task_id": np.repeat(range(20), 4), "trial": list(range(4)) * 20})
+    right = (table["task_id"] + table["trial"]) % 2
+    study = significance.read(pd.concat([table.assign(model=name, reward=right) for name in "ab"]))
+    for row in evaluation.variation(study).to_dict("records"):
+        assert (row["between"], row["twice_draws"]) == (0, row["twice_units"])
+
+
 def test_variation_of_the_difference_has_the_draws_of_both_systems():
     first, second, both = evaluation.variation(significance.read(trials())).to_dict("records")
     assert both["within"] ** 2 == pytest.approx(first["within"] ** 2 + second["within"] ** 2)

@@ -102,6 +102,23 @@ def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
     assert "new (plain), new (thinking)" in told(study)["EK120"]
 
 
+def test_two_files_with_one_stem_are_two_systems(logs):
+    path = logs / "2026_one_new.eval"
+    with zipfile.ZipFile(path) as archive:
+        files = {part: json.loads(archive.read(part)) for part in archive.namelist()}
+    path.with_suffix(".json").write_text(json.dumps(files["header.json"] | {"samples": files["summaries.json"]}))
+    study = read([path, path.with_suffix(".json")])
+    assert study.systems == ("new (2026_one_new.eval)", "new (2026_one_new.json)")
+
+
+def test_documents_of_inspect_are_found_in_folders_below(tmp_path):
+    for folder in ("first", "second"):
+        made_logs.inspect_json(tmp_path / folder, TABLE[TABLE["model"] == "new"])
+    assert read(tmp_path).systems == ("new (first)", "new (second)")
+    made_logs.inspect_json(tmp_path, TABLE[TABLE["model"] == "old"])
+    assert read(tmp_path).systems == ("new (first)", "new (second)", "old")
+
+
 # What logs state -----------------------------------------------------------------------------------------------------
 
 
@@ -152,7 +169,7 @@ def test_why_a_log_states_another_number(tmp_path, metric, value, reducer, why):
     study = read(tmp_path)
     frame = evaluation.logged(study)
     assert frame[frame["why"] != ""][["system", "why"]].to_numpy().tolist() == [["new", why]]
-    assert "Of 2 means and standard errors that the logs state, 1 differs from" in told(study)["EK129"]
+    assert "1 of 2 means and standard errors that the logs state differs from" in told(study)["EK129"]
 
 
 def test_questions_twice_and_samples_without_a_score_are_told(logs):
@@ -216,7 +233,7 @@ def words(path):
     "spoil, says",
     [
         (cut, "this log of Inspect cannot be read, it may have been cut or have an unknown form: BadZipFile"),
-        (unfinished, "a log must be of an evaluation that ended, got one with status 'started'"),
+        (unfinished, "a log must hold samples, got one with status 'started' and none"),
         (odd, "this log of Inspect cannot be read, it may have been cut or have an unknown form: KeyError: 'eval'"),
         (words, r"a score must be a number, C, I, P or N, got 'fine' \(sample q4\)"),
     ],
@@ -235,6 +252,34 @@ def test_a_log_without_scores_is_left_out_beside_others_and_refused_alone(logs):
     assert study.estimates.set_index("system").loc["new", "n"] == 20
     with pytest.raises(InputError, match=r"2026_one_new.eval: a log must hold scores, got 20 questions without one"):
         read(logs / "2026_one_new.eval")
+
+
+def test_samples_that_were_not_run_or_scored_are_told(logs, tmp_path):
+    def stop(files):
+        files["header.json"] |= {"status": "error", "results": {"scores": [], "total_samples": 25}}
+        files["summaries.json"][3]["scores"]["match"]["value"] = None
+
+    changed(logs, stop)
+    left = told(read(logs))["EK118"]
+    assert re.search(r"samples not run \(status error\) in .*one_new.eval: 5, samples without a score in .*: 1", left)
+    changed(logs, lambda files: files["header.json"]["eval"].update(dataset={"sample_ids": list("abcd") * 6}))
+    changed(logs, lambda files: files["header.json"].update(results=None))
+    assert "one_new.eval: 4, samples without" in told(read(logs))["EK118"]
+
+    made_logs.lm_eval(tmp_path / "lm", TABLE)
+    path = tmp_path / "lm" / "new" / f"samples_one_{made_logs.DATE}.jsonl"
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | {"acc": [1, 0]}), *others]))
+    assert re.search("samples without a score in .*samples_one.*: 1", told(read(tmp_path / "lm"))["EK118"])
+
+
+def test_results_of_another_date_are_not_those_of_a_file(tmp_path):
+    made_logs.lm_eval(tmp_path, TABLE[TABLE["model"] == "new"])
+    path = next(tmp_path.glob("new/results_*"))
+    path.write_text(path.read_text().replace('"new"', '"other"'))
+    assert read(tmp_path).systems == ("other",)
+    path.rename(path.with_name("results_2024-01-01T00-00-00.000000.json"))
+    assert read(tmp_path).systems == ("new",)
 
 
 def test_cut_samples_and_documents_are_refused(tmp_path):

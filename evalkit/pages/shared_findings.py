@@ -24,10 +24,15 @@ def columns_read(columns: Mapping[str, str]) -> str:
 
 
 def assumed(study: Study, advice: str) -> list[Finding]:
-    """The metrics of which nothing says whether more is better, where systems are compared by them."""
+    """The metrics of which nothing says whether more is better, where systems are compared by them.
+
+    advice: what to do if less is, about the first of them, {name}.
+    """
     names = [chosen.label for chosen in study.directed if chosen.metric.assumed and len(study.systems) > 1]
     says = f"{plural('name', len(names))} {listed(names)} {'does' if len(names) == 1 else 'do'}"
-    return [kinds.ASSUMED_DIRECTION.warning(len(names), names=says, advice=advice)] if names else []
+    return (
+        [kinds.ASSUMED_DIRECTION.warning(len(names), names=says, advice=advice.format(name=names[0]))] if names else []
+    )
 
 
 def held(study: Study, units: int, what: str) -> list[Finding]:

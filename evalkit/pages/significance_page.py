@@ -107,7 +107,7 @@ def every_finding(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
-    floor = f" No exact p below {p_value(diagnostics.least_p(least))} is possible." if study.flips else ""
+    floor = f" No exact p below {diagnostics.least_p(least):#.2g} is possible." if study.flips else ""
     units = [
         *_clusters(study),
         *shared_findings.few_units(study, least, floor),
@@ -128,7 +128,7 @@ def _data(study: Significance) -> Iterator[Finding]:
         "metrics": counted(len(study.settings.metrics), "metric"),
     }
     yield kinds.ROWS_READ.note(rows, "units", units=many, columns=f" Columns: {columns}." if columns else "", **facts)
-    yield from assumed(study, f"set lower_is_better={study.primary.label!r}")
+    yield from assumed(study, "set lower_is_better={name!r}")
     yield from [
         *study.data.findings,
         *evaluation_page.findings(study),

@@ -71,7 +71,7 @@ def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[
         "within": float(np.sqrt(sum(of.pooled for of in draws))),
         "error": float(np.sqrt(square)),
         "twice_units": float(np.sqrt(square / 2)),
-        "twice_draws": float(np.sqrt(max(square - rest / 2, 0.0))),
+        "twice_draws": float(np.sqrt(max(square - rest / 2, square / 2))),
         "endless_draws": float(np.sqrt(max(square - rest, 0.0))),
     }
 

@@ -170,13 +170,15 @@ def findings(parts: Sequence[Part]) -> Iterator[Finding]:
 
 
 def _counted(logs: Sequence[Log], counts: Callable[[Content], Mapping[str, int]]) -> list[str]:
-    return [f"{what} in {log.name}: {n:,}" for log in logs for what, n in counts(log.content).items() if n]
+    return [f"{what} in {log.name}: {n:,}" for log in logs for what, n in counts(log.content).items() if n > 0]
 
 
 FORMS: Sequence[Callable[[Log], str]] = (  # what a system can be called after, the first that tells its logs apart
     lambda log: log.content.model,
     lambda log: f"{log.content.model} ({log.path.absolute().parent.name})",
     lambda log: f"{log.content.model} ({plain(log.path).stem})",
+    lambda log: f"{log.content.model} ({log.path.name})",
+    lambda log: f"{log.content.model} ({log.name})",
 )
 
 
@@ -213,10 +215,14 @@ def opened(path: Path, where: str) -> Log | None:
 
 
 def inside(folder: Path) -> list[Path]:
-    """The logs in a folder and in those below it, as harnesses name them; beside them Inspect's `.json`."""
+    """The logs in a folder and in those below it: files as harnesses name them, and Inspect's `.json`.
+
+    None for a folder with no other logs than its own `.json` files: all its files are then read.
+    """
     every = [path for path in folder.rglob("*") if path.is_file()]
     named = {path for path in every if any(fnmatch(plain(path).name, pattern) for pattern in NAMED)}
-    return sorted(named | {path for path in every if named and path.parent == folder and KINDS[0].holds(path)})
+    found = named | {path for path in every if KINDS[0].holds(path)}
+    return sorted(found) if any(path in named or path.parent != folder for path in found) else []
 
 
 def _loaded(path: Path) -> Any:
@@ -236,17 +242,29 @@ def _inspect(path: Path) -> Content:
     header, samples = _document(path) if plain(path).suffix.lower() == ".json" else _archive(path)
     scores = (header.get("results") or {}).get("scores") or []
     names = dict.fromkeys(name for sample in samples for name in sample.get("scores") or {})
-    unscored = sum(not sample.get("scores") for sample in samples)
+    rows = [list(_scores(sample, names)) for sample in samples]
+    unscored = sum(any(math.isnan(row["value"]) for row in own) for own in rows)
+    status = "" if header.get("status") == "success" else f" (status {header.get('status')})"
     asked = [(f"{sample['id']}", json.dumps(sample.get("input"))) for sample in samples]
     return Content(
         model=header["eval"]["model"],
         task=header["eval"]["task"].rpartition("/")[2],
-        rows=[row for sample in samples for row in _scores(sample, names)],
+        rows=[row for own in rows for row in own],
         stated=[stated for of in scores if (stated := _stated(of, header))],
         best={_name(of): "high" for of in scores if "accuracy" in of["metrics"]},
-        left={"samples without a score": unscored} if names else {},
+        left={
+            f"samples not run{status}": _planned(header) - len(samples),
+            "samples without a score": unscored * bool(names),
+        },
         texts={name: text if len(text) < WHOLE else name for name, text in asked},
     )
+
+
+def _planned(header: Mapping[str, Any]) -> int:
+    """The number of samples that a run was to have, over all epochs; 0 if it is not known."""
+    asked = _within(header, "eval", "dataset").get("sample_ids") or ()
+    epochs = _within(header, "eval", "config").get("epochs") or 1
+    return int(_within(header, "results").get("total_samples") or len(asked) * epochs)
 
 
 def _scores(sample: Mapping[str, Any], names: Iterable[str]) -> Iterator[Row]:
@@ -327,15 +345,17 @@ NO_METRICS = ("doc_id", "target")  # of the numbers of a line
 
 def _lm_eval(path: Path) -> Content:
     task, results, filters = _task(path), _results(path), set[str]()
-    rows, texts = list[Row](), dict[str, str]()
+    rows, texts, unscored = list[Row](), dict[str, str](), 0
     for line in _lines(path):
         question, chosen = str(line["doc_id"]), line.get("filter", "none")
         filters.add(chosen)
         texts[question] = line.get("doc_hash") or question
         about = {**(line["doc"] if isinstance(line["doc"], dict) else {}), "question": question, "epoch": "1"}
-        for name in line.get("metrics") or [name for name in line if name not in NO_METRICS]:
-            if isinstance(value := line.get(name), int | float):
-                rows.append({**about, "metric": _filtered(name, chosen), "value": float(value)})
+        scored = [name for name in line if name not in NO_METRICS and isinstance(line[name], int | float)]
+        named = line.get("metrics") or scored
+        unscored += any(name not in scored or math.isnan(line[name]) for name in named)
+        values = ((name, float(line[name])) for name in named if name in scored)
+        rows += [{**about, "metric": _filtered(name, chosen), "value": value} for name, value in values]
     higher = _within(results, "higher_is_better", task)
     there = {_task(other) for other in path.parent.glob("samples_*")} | {task}
     alone = {*results.get("n-samples", {})} - there if task == min(there) else ()  # told once of a folder
@@ -345,7 +365,7 @@ def _lm_eval(path: Path) -> Content:
         rows=rows,
         stated=list(_stated_by(results, task)),
         best={_filtered(name, of): "high" if higher[name] else "low" for name in higher for of in filters},
-        left={"tasks of the results without samples": len(alone)},
+        left={"tasks of the results without samples": len(alone), "samples without a score": unscored},
         texts=texts,
     )
 
@@ -379,10 +399,11 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _results(path: Path) -> Mapping[str, Any]:
-    """The results of the run of a file: those of its date, or the only ones of the folder; nothing without any."""
-    files, dated = sorted(path.parent.glob("results*")), DATED.search(plain(path).stem)
-    files = [file for file in files if plain(file).suffix == ".json"]
-    own = [file for file in files if dated and dated[0] in file.name] or files
+    """The results of the run of a file: those of its date, or the only ones of the folder without one; else nothing."""
+    dated = DATED.search(plain(path).stem)
+    files = [file for file in sorted(path.parent.glob("results*")) if plain(file).suffix == ".json"]
+    own = [file for file in files if dated and dated[0] in file.name]
+    own = own or [file for file in files if not (dated and DATED.search(plain(file).stem))]
     return _loaded(own[0]) if len(own) == 1 else {}
 
 
