@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evalkit.metrics import counts, grid, influence, keys
+from evalkit.metrics import counts, grid, influence
 from evalkit.metrics.counts import count
 from evalkit.metrics.grid import Grid
 
@@ -49,7 +49,7 @@ def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(m
     score, label = drawn(6, 100_000, ties=4)
     score = score / np.abs(score).max() * most_apart * 0.999
     found = grid.reduce(score, label, most=most, cut=cut)
-    monkeypatch.setattr(keys, "with_label", lambda score, label: None)
+    monkeypatch.setattr(grid, "with_label", lambda score, label: None)
     assert same(found, grid.reduce(score, label, most=most, cut=cut))
     assert found.positive.sum() == label.sum()
 
@@ -57,7 +57,7 @@ def test_bins_are_the_same_where_the_label_fits_beside_the_score_and_where_not(m
 @given(st.integers(0, 40), st.integers(2, 3000), st.integers(5, 300_000))
 def test_the_shift_is_the_least_that_leaves_so_few_bins(spread, most, n):
     code = np.sort(np.random.default_rng(n).integers(0, 2**spread + 1, n))
-    shift = keys.shift(code, 0, most, None)
+    shift, *_ = grid.bins(code, 0, most, None)
     assert len(np.unique(code >> shift)) <= most
     assert shift == 0 or len(np.unique(code >> (shift - 1))) > most
 
@@ -83,17 +83,17 @@ def clustered(rng, n):
 @pytest.mark.parametrize("cut", [None, 0, 17, 2**50, 2**62])
 @pytest.mark.parametrize("most", [40, 5_000, 2**20])
 @pytest.mark.parametrize("n", [0, 1, 2, 400_001])
-def test_bins_in_one_pass_are_those_of_a_pass_for_each(codes_of, cut, most, n):
+def test_bins_begin_where_more_than_the_last_bits_differ(codes_of, cut, most, n):
     codes = np.sort(codes_of(np.random.default_rng(7), n))
-    shift = keys.shift(codes, 1, most, cut)
-    start = keys.starts(codes, shift, cut)
-    ends = np.append(start, n)
-    found, bins = keys.with_ones(codes, 1, most, cut)
+    apart = (codes[1:] ^ codes[:-1]).view(np.uint64)
+    room = most - 1 - (cut is not None)
+    shift = next(shift for shift in range(1, 64) if np.count_nonzero(apart >> shift) <= room)
+    begins = np.append(True, apart >> shift > 0)[:n]
+    begins[np.searchsorted(codes, np.inf if cut is None else cut) :][:1] = True
+    found, start, size = grid.bins(codes, 1, most, cut)
     assert found == shift
-    np.testing.assert_array_equal(bins.start, ends)
-    np.testing.assert_array_equal(bins.ones, np.append(0, np.cumsum(codes & 1))[ends])
-    np.testing.assert_array_equal(bins.first, codes[start])
-    np.testing.assert_array_equal(bins.last, codes[ends[1:] - 1])
+    np.testing.assert_array_equal(start, np.flatnonzero(begins))
+    np.testing.assert_array_equal(size, np.diff(np.flatnonzero(begins), append=n))
 
 
 def test_few_distinct_scores_are_counted_exactly():

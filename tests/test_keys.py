@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from samples import ANY_TIME
 
 from evalkit.arrays import InputError
-from evalkit.metrics import keys
+from evalkit.metrics import counts
 from evalkit.metrics.counts import count
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import opened
@@ -24,7 +24,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 @given(st.lists(finite, min_size=2, max_size=30))
 def test_keys_rank_as_scores(values):
     score, label = np.array(values), np.arange(len(values)) % 2
-    key = keys.with_label(score, label, keys.exponent(score))
+    key = counts.with_label(score, label, counts.exponent(score))
     if key is not None:
         np.testing.assert_array_equal(key & 1, label)
         np.testing.assert_array_equal((key >> 1)[:, None] < key >> 1, score[:, None] < score)
@@ -34,8 +34,8 @@ def test_keys_rank_as_scores(values):
 @given(st.lists(st.floats(-1.999, 1.999), max_size=30))
 def test_scores_below_two_come_back(values):
     score = np.array(values, dtype=np.float64)
-    assert keys.exponent(score) == 0
-    np.testing.assert_array_equal(keys.ordered(keys.with_label(score, score > 0) >> 1).view(np.float64), score)
+    assert counts.exponent(score) == 0
+    np.testing.assert_array_equal(counts.ordered(counts.with_label(score, score > 0) >> 1).view(np.float64), score)
 
 
 def test_largest_double_comes_back():
@@ -44,13 +44,13 @@ def test_largest_double_comes_back():
 
 
 def test_labels_are_checked():
-    assert keys.zero_one("label", [True, False]).tolist() == [1, 0]
-    assert keys.zero_one("label", [1.0, 0.0]).tolist() == [1, 0]
+    assert counts.zero_one("label", [True, False]).tolist() == [1, 0]
+    assert counts.zero_one("label", [1.0, 0.0]).tolist() == [1, 0]
     for wrong, message in (([0, -1], "got -1"), ([0.5], "got 0.5"), ([np.nan], "got nan"), (["1"], "got 1")):
         with pytest.raises(InputError, match=message):
-            keys.zero_one("label", wrong)
+            counts.zero_one("label", wrong)
     with pytest.raises(InputError, match="one dimension"):
-        keys.zero_one("label", [[1]])
+        counts.zero_one("label", [[1]])
 
 
 KEYS = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**40, 2**40 + 40)), max_size=50)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
-from evalkit.metrics import influence, keys
-from evalkit.metrics.counts import Counts, Weights, base_rate
+from evalkit.metrics import influence
+from evalkit.metrics.counts import Counts, Weights, base_rate, run_ends
 from evalkit.metrics.losses import EPSILON
 from evalkit.metrics.rows import Rows
 
@@ -392,7 +392,7 @@ def means(rows: Rows) -> Means:
     """
     order = np.argsort(rows.scores)
     forecast = rows.scores[order]
-    last = keys.run_ends(forecast)
+    last = run_ends(forecast)
     size = np.diff(last, prepend=-1)
     starts = last + 1 - size
     actual, weight = rows.actual[order], None if rows.weight is None else rows.weight[order]

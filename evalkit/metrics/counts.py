@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from evalkit import numbers
 from evalkit.arrays import Floats, InputError, Ints, codes, finite, ratio, same_length
-from evalkit.metrics import keys
 
 Weights = NDArray[Any]  # int64, or float64 if a weight is not a whole number
 
@@ -94,7 +93,7 @@ def count(score: ArrayLike, positive: ArrayLike, negative: ArrayLike | None = No
     """
     score = finite("score", score)
     if negative is None:
-        label = keys.zero_one("label", positive)
+        label = zero_one("label", positive)
         same_length(score=score, label=label)
         return _count_rows(score, label)
     positive, negative = _weights("positive", positive), _weights("negative", negative)
@@ -119,26 +118,26 @@ def at(c: Counts, threshold: ArrayLike) -> Counts:
 
 def _count_rows(score: Floats, label: NDArray[np.int8]) -> Counts:
     """Counts of labelled rows by one plain sort of keys that hold score and label: no argsort, no gathering."""
-    exponent = keys.exponent(score)
-    key = keys.with_label(score, label, exponent)
+    power = exponent(score)
+    key = with_label(score, label, power)
     if key is None:
         return _count_weights(score, label.astype(np.int64), 1 - label.astype(np.int64))
     key.sort()
     key = key[::-1].copy()
     tp = np.cumsum(key & 1)
     key >>= 1
-    last = keys.run_ends(key)
+    last = run_ends(key)
     if len(last) < len(key):
         tp, key = tp[last], key[last]
-    score = keys.ordered(key).view(np.float64)
-    return Counts.of(score * 2.0**exponent if exponent else score, tp, last + 1 - tp)
+    score = ordered(key).view(np.float64)
+    return Counts.of(score * 2.0**power if power else score, tp, last + 1 - tp)
 
 
 def _count_weights(score: Floats, positive: Weights, negative: Weights) -> Counts:
     order = np.argsort(score)[::-1]
     order = order[(positive + negative)[order] > 0]
     score = score[order] + 0.0  # -0.0 becomes 0.0
-    last = keys.run_ends(score)
+    last = run_ends(score)
     return Counts.of(score[last], np.cumsum(positive[order])[last], np.cumsum(negative[order])[last])
 
 
@@ -148,6 +147,72 @@ def _weights(name: str, values: ArrayLike) -> Weights:
     if wrong.size:
         raise InputError(f"{name} must hold weights of 0 or more, got {weight[wrong[0]]} (row {wrong[0]})")
     return weight.astype(np.int64) if np.all(weight == np.rint(weight)) else weight
+
+
+# Scores as whole numbers of 63 bits, of which one plain sort orders the rows --------------------------------
+
+ROWS = 2**15  # processed at once: they stay in the cache
+BELOW = 2.0  # the bits of doubles below it in size have one to spare
+
+
+def exponent(score: Floats) -> int:
+    """The power of two that scales finite scores below 2 in absolute value; 0 if they are already."""
+    size = max(score.max(initial=0), -score.min(initial=0))
+    return max(0, int(np.frexp(size)[1]) - 1)
+
+
+def with_label(score: Floats, label: np.ndarray, exponent: int = 0) -> Ints | None:
+    """Whole numbers in the order of finite scores (-0.0 is 0.0), with the label as last bit: one sort orders both.
+
+    exponent: scores are first divided by this power of two. None if a score is then not below 2 in absolute value, or
+    if the division cannot be undone exactly.
+
+    >>> with_label(np.array([0.5, 0.5, -0.0]), np.array([1, 0, 1], np.int8)).argsort()
+    array([2, 1, 0])
+    """
+    key = np.empty(len(score), np.int64)
+    for start in range(0, len(key), ROWS):
+        block = slice(start, start + ROWS)
+        here = score[block] * 2.0**-exponent if exponent else score[block]
+        low = here.min()
+        if not (low > -BELOW and here.max() < BELOW) or (exponent and np.any(here * 2.0**exponent != score[block])):
+            return None
+        bits = here.view(np.int64) if low > 0 else ordered((here + 0.0).view(np.int64))  # above 0 they are in order
+        np.left_shift(bits, 1, out=key[block])
+        np.bitwise_or(key[block], label[block], out=key[block])
+    return key
+
+
+def run_ends(values: NDArray) -> Ints:
+    """The last index of each run of equal values.
+
+    >>> run_ends(np.array([7, 7, 5]))
+    array([1, 2])
+    """
+    end = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=end[:-1])
+    return np.flatnonzero(end)
+
+
+def zero_one(name: str, label: ArrayLike) -> NDArray[np.int8]:
+    """Labels as int8. Raises InputError for a label that is neither 0 nor 1.
+
+    >>> zero_one("label", [1, 2])
+    Traceback (most recent call last):
+    evalkit.arrays.InputError: label must hold only 0 and 1, got 2 (row 1)
+    """
+    label = np.asarray(label)
+    if label.ndim != 1:
+        raise InputError(f"{name} must have one dimension, got shape {label.shape}")
+    wrong = np.empty(0) if label.dtype == bool else np.flatnonzero((label != 0) & (label != 1))
+    if wrong.size:
+        raise InputError(f"{name} must hold only 0 and 1, got {label[wrong[0]]} (row {wrong[0]})")
+    return label.astype(np.int8)
+
+
+def ordered(bits: Ints) -> Ints:
+    """The bits of doubles, inverted for negative ones, in the order of the doubles; its own inverse."""
+    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max) if bits.min(initial=0) < 0 else bits
 
 
 # Metrics of a threshold ------------------------------------------------------------------------------------
@@ -345,7 +410,7 @@ def auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike) -> Groupe
     (array([0.75, 0.5 ]), array([4, 3]))
     """
     score = finite("score", score) + 0.0
-    label, group = keys.zero_one("label", label), np.asarray(group)
+    label, group = zero_one("label", label), np.asarray(group)
     same_length(label=label, score=score, group=group)
     (unit, names), (rank, distinct) = codes(group), codes(score)
     bits = len(distinct).bit_length() + 1
@@ -369,7 +434,7 @@ def weighted_auc_by_group(label: ArrayLike, score: ArrayLike, group: ArrayLike, 
     >>> g.auc, g.impressions
     (array([0.75]), array([5.]))
     """
-    label, weight = keys.zero_one("label", label), np.asarray(weight, dtype=np.float64)
+    label, weight = zero_one("label", label), np.asarray(weight, dtype=np.float64)
     (unit, names), (rank, distinct) = codes(group), codes(score)
     place, cell = codes(unit * len(distinct) + rank)
     owner = cell // len(distinct)

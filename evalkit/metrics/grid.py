@@ -8,6 +8,7 @@ score.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,8 +17,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.limits import USUAL
-from evalkit.metrics import keys
-from evalkit.metrics.counts import Counts, Step, Weights, steps
+from evalkit.metrics.counts import Counts, Step, Weights, ordered, steps, with_label
 
 MOST = USUAL.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
@@ -60,7 +60,7 @@ def codes(score: Floats) -> Ints:
     >>> codes(np.array([-0.0, 0.0, -1.5, 2.0])).argsort(kind="stable")
     array([2, 0, 1, 3])
     """
-    return keys.ordered((score + 0.0).view(np.int64))
+    return ordered((score + 0.0).view(np.int64))
 
 
 def scores(code: Ints) -> Floats:
@@ -69,7 +69,7 @@ def scores(code: Ints) -> Floats:
     >>> scores(codes(np.array([-1.5, 0.0, 2.0])))
     array([-1.5,  0. ,  2. ])
     """
-    return keys.ordered(code).view(np.float64)
+    return ordered(code).view(np.float64)
 
 
 def reduce(
@@ -84,17 +84,14 @@ def reduce(
     cut_code = None if cut is None else int(codes(np.array([cut]))[0])
     if weight is not None:
         return _weighted(codes(score), label, weight, most, cut_code)
-    if abs(cut_code or 0) < ROOM and (both := keys.with_label(score, label)) is not None:
+    if abs(cut_code or 0) < ROOM and (both := with_label(score, label)) is not None:
         return _labelled(both, most, cut_code)
     code = codes(score)
     hits = np.sort(code[label])
     code.sort()
-    shift = keys.shift(code, 0, most, cut_code)
-    start = keys.starts(code, shift, cut_code)
-    rows = np.diff(start, append=len(code))
-    low, high = code[start], code[start + rows - 1]
-    positive = np.diff(np.searchsorted(hits, low), append=len(hits))
-    return Grid(shift, low, high, (positive, rows - positive), cut_code)
+    shift, start, rows = bins(code, 0, most, cut_code)
+    positive = np.diff(np.searchsorted(hits, code[start]), append=len(hits))
+    return Grid(shift, code[start], code[start + rows - 1], (positive, rows - positive), cut_code)
 
 
 def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Grid:
@@ -112,29 +109,16 @@ def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Gr
         code = code[order]
         return pooled(Grid(0, code, code, (np.ones(len(code), np.int64), weight[order])), most)
     code.sort()
-    shift = keys.shift(code, 0, most, None)
-    start = keys.starts(code, shift, None)
-    rows = np.diff(start, append=len(code))
+    shift, start, rows = bins(code, 0, most, None)
     return Grid(shift, code[start], code[start + rows - 1], (rows, rows))
 
 
 def _labelled(both: Ints, most: int, cut: int | None) -> Grid:
     """The bins of codes whose last bit is the label."""
     both.sort()
-    shift, bins = keys.with_ones(both, 1, most, None if cut is None else cut << 1)
-    for column in (bins.first, bins.last):
-        np.right_shift(column, 1, out=column)
-    positive, rows = (_each(totals) for totals in (bins.ones, bins.start))
-    rows -= positive
-    return Grid(shift - 1, bins.first, bins.last, (positive, rows), cut)
-
-
-def _each(totals: Ints) -> Ints:
-    """Differences of running totals, in their place: new memory takes longer than the numbers."""
-    for start in range(0, len(totals) - 1, STEP):
-        some = totals[start : start + STEP + 1]
-        some[:-1] = some[1:] - some[:-1]
-    return totals[:-1]
+    shift, start, rows = bins(both, 1, most, None if cut is None else cut << 1)
+    positive = np.add.reduceat(both.astype(np.uint8) & 1, start, dtype=np.int64)
+    return Grid(shift - 1, both[start] >> 1, both[start + rows - 1] >> 1, (positive, rows - positive), cut)
 
 
 def _weighted(code: Ints, label: Bools, weight: Ints, most: int, cut: int | None) -> Grid:
@@ -159,12 +143,64 @@ def merge(parts: Sequence[Grid], most: int = MOST) -> Grid:
 
 def pooled(g: Grid, most: int) -> Grid:
     """Pool neighbouring bins at the smallest shift, not below that of `g`, that leaves at most `most` bins."""
-    shift = keys.shift(g.low, g.shift, most, g.cut)
-    start = keys.starts(g.low, shift, g.cut)
+    shift, start, _ = bins(g.low, g.shift, most, g.cut)
     if len(start) == len(g.low):
         return replace(g, shift=shift)
     high, sums = np.maximum.reduceat(g.high, start), tuple(np.add.reduceat(column, start) for column in g.sums)
     return Grid(shift, g.low[start], high, sums, g.cut)
+
+
+# Bins of sorted codes -----------------------------------------------------------------------------------------------
+
+STRETCHES, LENGTH = 64, 1024  # number and length of the runs of sorted codes from which the shift is guessed
+
+
+def bins(low: Ints, least: int, most: int, cut: int | None) -> tuple[int, Ints, Ints]:
+    """The smallest shift, not below `least`, that leaves at most `most` bins of sorted codes; their starts and sizes.
+
+    cut: a code at which a bin begins in any case. The shift is estimated from a sample of the codes and then corrected
+    step by step, because counting bins reads all codes.
+
+    >>> bins(np.array([0, 1, 2, 3, 8, 9]), 0, 4, cut=3)
+    (1, array([0, 2, 3, 4]), array([2, 1, 1, 2]))
+    """
+    room = most - 1 - (cut is not None)  # for bins that begin after the first, not at the cut
+    shift = least
+    if len(low) > room:
+        shift = _guess(low, least, room)
+        while np.count_nonzero(_apart(low, shift)) - 1 > room:
+            shift += 1
+        while shift > least and np.count_nonzero(_apart(low, shift - 1)) - 1 <= room:
+            shift -= 1
+    begins = _apart(low, shift)
+    if cut is not None and (at_cut := int(np.searchsorted(low, cut))) < len(low):
+        begins[at_cut] = True
+    start = np.flatnonzero(begins)
+    return shift, start, np.diff(start, append=len(low))
+
+
+def _guess(low: Ints, least: int, room: int) -> int:
+    """The smallest shift, not below `least`, that leaves about `room` bins in a sample of sorted codes."""
+    sample = low
+    if len(low) > 2 * STRETCHES * LENGTH:
+        sample = np.concatenate([low[i : i + LENGTH] for i in range(0, len(low), len(low) // STRETCHES)])
+    share, apart = room * len(sample) / len(low), (sample[1:] ^ sample[:-1]).view(np.uint64)
+
+    def few(shift: int) -> bool:
+        return int(np.count_nonzero(apart >= np.uint64(1 << shift))) <= share
+
+    return least + bisect_left(range(least, 63), x=True, key=few)
+
+
+def _apart(low: Ints, shift: int) -> Bools:
+    """True for the first code and for each that differs from the one before in more than its last bits."""
+    bits = low.view(np.uint64)
+    begins = np.ones(len(bits), bool)
+    apart = begins[1:]
+    for start in range(0, len(apart), STEP):
+        end = min(start + STEP, len(apart))
+        np.greater_equal(bits[start + 1 : end + 1] ^ bits[start:end], np.uint64(1 << shift), out=apart[start:end])
+    return begins
 
 
 # Counts and metrics of the bins ---------------------------------------------------------------------------------
