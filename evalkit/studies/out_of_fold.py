@@ -19,8 +19,7 @@ from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, ordered
 from evalkit.metrics.rows import Rows
 from evalkit.numbers import plural
 from evalkit.offline import leakage
-from evalkit.offline.splits import Folds
-from evalkit.offline.ways import ONE_OUT
+from evalkit.offline.splits import ONE_OUT, Folds
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference

@@ -15,8 +15,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting
 from evalkit.offline.fitting import Fit, Job, Learner
-from evalkit.offline.splits import Folds
-from evalkit.offline.ways import OUT_OF_BAG, Setting, Unfitted, Way
+from evalkit.offline.splits import OUT_OF_BAG, Folds, Setting, Unfitted, Way
 from evalkit.studies.study import Row, framed
 
 SHARES = (0.1, 0.2, 0.4, 0.7)

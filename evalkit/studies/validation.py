@@ -18,7 +18,7 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Learner
-from evalkit.offline.ways import Setting
+from evalkit.offline.splits import Setting
 from evalkit.reading.inputs import folds
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables import columns, rules, sources
