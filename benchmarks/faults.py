@@ -96,9 +96,9 @@ FAULTS = (
         "_discounted(r.ideal, None, gain))",
         "NDCG@k over the ideal of the whole list",
     ),
-    Fault("catalogue/row_metrics.py", "= importance(g)", "= 1.0", "GAUC without weights"),
+    Fault("catalogue/tables.py", "= importance(g)", "= 1.0", "GAUC without weights"),
     Fault(
-        "catalogue/row_metrics.py",
+        "catalogue/tables.py",
         "np.flatnonzero(labels.occurs(labels.one_vs_rest(rows.confusion)))",
         "np.flatnonzero(labels.one_vs_rest(rows.confusion).positives > 0)",
         "macro leaves out classes only predicted",

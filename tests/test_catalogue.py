@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.catalogue.metric import TEXTS
-from evalkit.catalogue.unit_metrics import auc
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
 from evalkit.reading.inputs import runs
@@ -69,11 +68,11 @@ def test_gauc_weights_on_which_the_tools_differ(name, expected):
     assert value(name, users(labels, scores)) == pytest.approx(expected)
     with_one_class = users([*labels, [1, 1, 1]], [*scores, [3.0, 2, 1]])
     assert value(name, with_one_class) == pytest.approx(expected)
-    assert np.isnan(auc(with_one_class)[2])
+    assert np.isnan(rankings.auc(with_one_class)[2])
 
 
 def test_a_tied_pair_counts_half_whatever_the_ids():
-    assert auc(users([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]])).tolist() == [0.5, 0.5]
+    assert rankings.auc(users([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]])).tolist() == [0.5, 0.5]
 
 
 # ---- invariants -----------------------------------------------------------------------------------------------------

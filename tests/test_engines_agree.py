@@ -22,7 +22,7 @@ from own_metric_samples import own_alarms, own_brier, own_errors, own_gap, own_m
 from samples import examples
 
 import evalkit as ek
-from evalkit.catalogue.row_metrics import LABELS
+from evalkit.catalogue.tables import LABELS
 from evalkit.limits import Limits, Reading
 from evalkit.studies import units
 

@@ -10,7 +10,7 @@ from samples import ANY_TIME, compare, estimate, limits, rng
 from scipy import stats
 from scipy.optimize import minimize_scalar
 
-from evalkit.catalogue import lookup, row_metrics
+from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.kinds import Loss, Ratio
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Calibration, Depth, Gap
@@ -391,8 +391,8 @@ def test_further_numbers_of_the_page_lie_in_their_range(data):
     a, _, label = (np.array(column) for column in zip(*data, strict=True))
     plain = Rows(label.astype(np.int64), a / 8, 0.5)
     weights = 1.0 + np.arange(len(label)) % 7
-    metrics = [row_metrics.lift_at(depth) for depth in DEPTHS]
-    metrics += [of(rate) for _, of in row_metrics.MOVED for rate in (0.05, 0.5)]
+    metrics = [tables.lift_at(depth) for depth in DEPTHS]
+    metrics += [of(rate) for _, of in tables.MOVED for rate in (0.05, 0.5)]
     for metric, sample in product(metrics, (plain, replace(plain, weight=weights))):
         e = estimate(Chosen(metric), sample)
         if np.isfinite(e.low + e.value):
@@ -415,7 +415,7 @@ def test_the_effects_of_a_depth_are_those_of_a_weight():
     label = (rng.random(400) < 0.3).astype(np.int64)
     sample = Rows(label, np.round(rng.normal(0, 1, 400) + label, 1), 0.5)
     for depth in DEPTHS:
-        moved = Depth(row_metrics.lift_at(depth).kind.of, depth=depth).effects(sample, None).rows
+        moved = Depth(tables.lift_at(depth).kind.of, depth=depth).effects(sample, None).rows
         assert moved.sum() == pytest.approx(0, abs=1e-9)
 
 

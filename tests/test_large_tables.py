@@ -17,7 +17,7 @@ from units_again import written
 
 import evalkit as ek
 from evalkit.arrays import InputError
-from evalkit.catalogue import lookup, row_metrics
+from evalkit.catalogue import lookup, tables
 from evalkit.drawing import shown
 from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
@@ -104,7 +104,7 @@ UNBOUNDED = {"pr_auc_trapezoid", "ece_10", "miscalibration"}
 
 def test_every_metric_of_order_of_two_classes_is_within_its_bound():
     data = binary(20_000, ties=12)
-    names = [name for name in row_metrics.COUNTS if not name.startswith(("gauc", "fbeta"))]
+    names = [name for name in tables.COUNTS if not name.startswith(("gauc", "fbeta"))]
     metrics = ",".join(f"{name}500" if name.endswith("@") else name for name in names)
     kept = classified(data, LESS, metrics=metrics, threshold=0.4)
     reduced = classified(data, replace(LESS, bins=2_000, reading=Reading(rows=100)), metrics=metrics, threshold=0.4)

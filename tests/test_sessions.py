@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evalkit.arrays import ParameterError, codes
-from evalkit.catalogue import unit_metrics
-from evalkit.metrics.rows import Sums
+from evalkit.metrics.rows import Sums, session_wins, user_share
 from evalkit.online import interleaving, sessions, simulation
 from evalkit.reading.tables.table import Coded
 from evalkit.statistics import independent, interval_methods
@@ -72,7 +71,7 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, outcom
 
 def test_a_unit_without_credit_has_no_share():
     (side, _) = sessions.sides(["u", "v"], np.array([[0.0, 0], [1, 0]]))
-    assert unit_metrics.user_share(side).tolist() == pytest.approx([np.nan, 1], nan_ok=True)
+    assert user_share(side).tolist() == pytest.approx([np.nan, 1], nan_ok=True)
 
 
 def test_the_real_rankings_with_simulated_clicks():
@@ -94,7 +93,7 @@ def test_the_real_rankings_with_simulated_clicks():
         got = {
             "clicks_A": first.sum(),
             "clicks_B": second.sum(),
-            "delta_AB_chapelle": unit_metrics.session_wins(kept.sides[0]).value - 0.5,
+            "delta_AB_chapelle": session_wins(kept.sides[0]).value - 0.5,
             "outcome_wins_over_wins_plus_losses": wins / (wins + losses),
             "sessions": len(first),
             "sessions_with_click": len(first) - silent,

@@ -19,7 +19,7 @@ from validation_tables import noise
 import evalkit as ek
 from evalkit import __main__ as command, system
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import row_metrics
+from evalkit.catalogue import tables
 from evalkit.limits import Limits, Reading
 from evalkit.parameters import Ranking
 from evalkit.studies import (
@@ -153,7 +153,7 @@ def test_a_file_of_many_rows_is_written_in_pieces(tmp_path, monkeypatch):
 
 
 def test_a_metric_that_ranks_within_units_has_no_terms_of_its_own():
-    assert not row_metrics.GAUC.kind.termed
+    assert not tables.GAUC.kind.termed
 
 
 # Whether it is written ------------------------------------------------------------------------------------------------

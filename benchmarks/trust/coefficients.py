@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.row_metrics import INTERCEPT, SLOPE
+from evalkit.catalogue.tables import INTERCEPT, SLOPE
 from evalkit.limits import USUAL
 from evalkit.metrics.calibration import expit
 from evalkit.metrics.rows import Rows

@@ -16,8 +16,7 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.metric import TEXTS, Chosen as Chosen, Metric as Metric
 from evalkit.catalogue.own import INPUTS, OwnMetric, load
-from evalkit.catalogue.row_metrics import CLASSES, COUNTS, FORECASTS, LABELS
-from evalkit.catalogue.unit_metrics import DRAWS, INTERLEAVING, RANKINGS
+from evalkit.catalogue.tables import CLASSES, COUNTS, DRAWS, FORECASTS, INTERLEAVING, LABELS, RANKINGS
 from evalkit.parameters.kinds import NUMBER, did_you_mean
 
 TABLES: dict[str, dict[str, Metric]] = {

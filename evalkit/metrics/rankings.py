@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ratio
+from evalkit.metrics.counts import GroupedCounts, auc_by_group
 from evalkit.metrics.rows import Sums
 
 
@@ -346,6 +347,35 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     most = bound[hit.owner]
     share = np.divide(above, most, out=np.zeros(len(most)), where=most > 0)
     return ratio(hit.total(1 - share), wanted)
+
+
+def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
+    """Per query: the probability that a relevant returned item is ranked above a non-relevant one; a tie counts ½.
+
+    >>> auc(from_grades([[1, 0, 1, 0], [1, 1]]))
+    array([0.75,  nan])
+    """
+    g = _by_query(r, level)
+    return _spread(r, g, g.auc)
+
+
+def gauc(r: Rankings, importance: Callable[[GroupedCounts], Floats | Ints], level: float = 1) -> Sums:
+    """The mean of `auc` over the queries that have one, weighted by what each counts."""
+    g = _by_query(r, level)
+    weight = np.where(np.isnan(g.auc), np.nan, importance(g))
+    return Sums(_spread(r, g, weight * g.auc), _spread(r, g, weight))
+
+
+def _by_query(r: Rankings, level: float) -> GroupedCounts:
+    step = -np.cumsum(~r.retrieved.tied).astype(float)
+    return auc_by_group(r.retrieved.grade >= level, step, r.retrieved.owner)
+
+
+def _spread(r: Rankings, g: GroupedCounts, values: Floats) -> Floats:
+    """Values of the queries that have rows as one value per query, NaN for the others."""
+    every = np.full(len(r), np.nan)
+    every[g.group] = values
+    return every
 
 
 def judged(r: Rankings, k: int | None = None) -> Floats:

@@ -1,4 +1,4 @@
-"""`Rows`, actual values and the predictions of one system; and `Sums`, numerators and denominators per unit."""
+"""`Rows`, actual values and the predictions of one system; `Sums`, terms per unit; `Side`, one arm of interleaving."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -233,3 +233,51 @@ class Misses:
     says: Mapping[str, np.ndarray]
     off: Mapping[str, Floats]
     by: By
+
+
+# Interleaved sessions -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Side:
+    """One arm, one row per unit, from `evalkit.online.sessions.sides`.
+
+    `credit` is the arm's credit, `whole` that of all arms; `beaten` is the share of the other arms with less credit
+    from the unit, ties counting half, and `won` its sum over the unit's `sessions`.
+    """
+
+    credit: Floats
+    whole: Floats
+    beaten: Floats
+    won: Floats
+    sessions: Floats
+
+
+def user_share(side: Side) -> Floats:
+    """The arm's share of the user's credit. NaN if the user gave none.
+
+    >>> user_share(Side(np.array([2.0, 0]), np.array([3.0, 0]), *np.zeros((3, 2)))).round(3)
+    array([0.667,   nan])
+    """
+    return ratio(side.credit, side.whole)
+
+
+def user_preference(side: Side) -> Floats:
+    """1 if the user gave the arm more credit than the other, ½ if the same, 0 if less; NaN if none.
+
+    With several other arms, the mean over them.
+
+    >>> user_preference(Side(np.ones(2), np.array([1.0, 0]), np.array([0.75, 0.5]), *np.zeros((2, 2))))
+    array([0.75,  nan])
+    """
+    return np.where(side.whole > 0, side.beaten, np.nan)
+
+
+def session_wins(side: Side) -> Sums:
+    """(wins + ties / 2) / sessions of all users: Δ_AB + ½."""
+    return Sums(side.won, side.sessions)
+
+
+def credit_share(side: Side) -> Sums:
+    """The arm's share of all credit: users count in proportion to their use."""
+    return Sums(side.credit, side.whole)

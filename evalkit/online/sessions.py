@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, RowError, codes, ratio
-from evalkit.catalogue.unit_metrics import Side
+from evalkit.metrics.rows import Side
 from evalkit.reading.tables import table
 from evalkit.reading.tables.table import Coded
 from evalkit.statistics import interval_methods

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from evalkit.catalogue.metric import Metric
-from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, ROC_AUC
+from evalkit.catalogue.tables import AVERAGE_PRECISION, ROC_AUC
 from evalkit.drawing import curve_plots, figures, notes, plots, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.exports import Results

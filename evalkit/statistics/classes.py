@@ -18,7 +18,7 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, ParameterError
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Metric, Weighted
-from evalkit.catalogue.row_metrics import against_rest
+from evalkit.catalogue.tables import against_rest
 from evalkit.metrics import grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Moments

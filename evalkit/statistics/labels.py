@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, ratio
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import Chosen, Combined, Metric, Weighted
-from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, LABELS, ROC_AUC, of_label
+from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, LABELS, ROC_AUC, of_label
 from evalkit.metrics import curves, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block

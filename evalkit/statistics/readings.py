@@ -19,8 +19,8 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.row_metrics import AVERAGE_PRECISION
 from evalkit.catalogue.score_kinds import Curve
+from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
 from evalkit.metrics import calibration, grid, influence, kept
 from evalkit.metrics.counts import Counts

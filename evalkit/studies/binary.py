@@ -15,8 +15,8 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.catalogue.row_metrics import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
 from evalkit.catalogue.score_kinds import Tables
+from evalkit.catalogue.tables import BASE_RATE, INTERCEPT, MOVED, SLOPE, lift_at
 from evalkit.metrics import calibration, counts, curves, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block

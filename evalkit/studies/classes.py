@@ -16,7 +16,7 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
+from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, influence, labels
 from evalkit.metrics.counts import Counts

@@ -16,10 +16,10 @@ import pandas as pd
 
 from evalkit import parameters
 from evalkit.arrays import ParameterError
-from evalkit.catalogue import lookup, row_metrics
+from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.metric import Chosen
-from evalkit.catalogue.row_metrics import GAUC, ROC_AUC
 from evalkit.catalogue.score_kinds import Curve
+from evalkit.catalogue.tables import GAUC, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.metrics.counts import Counts
@@ -50,7 +50,7 @@ from evalkit.studies.study import Row, Settings, framed
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
 NOTHING = counts.count([], [])
-WITHIN = [Chosen(metric) for metric in row_metrics.COUNTS.values() if metric.needs == row_metrics.OF_UNITS]
+WITHIN = [Chosen(metric) for metric in tables.COUNTS.values() if metric.needs == tables.OF_UNITS]
 
 
 @dataclass(frozen=True, eq=False)

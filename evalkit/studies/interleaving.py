@@ -14,9 +14,9 @@ from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
-from evalkit.catalogue.unit_metrics import Side
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
+from evalkit.metrics.rows import Side
 from evalkit.numbers import unit_noun
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio

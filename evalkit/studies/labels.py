@@ -16,7 +16,7 @@ from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Share
 from evalkit.catalogue.metric import Chosen, Combined
-from evalkit.catalogue.row_metrics import AVERAGE_PRECISION, F1, ROC_AUC
+from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import counts, curves
 from evalkit.metrics.counts import Counts

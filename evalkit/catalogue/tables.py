@@ -1,4 +1,7 @@
-"""Metrics of rows: two classes, also within units or at another base rate, forecasts, several classes, and labels."""
+"""The tables of metrics, each name with its kind: of ranked lists, draws and interleaved sessions, and of rows.
+
+Rows have two classes, also within units or at another base rate, forecasts, several classes, or several labels.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,16 +11,84 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
 from evalkit.catalogue import score_kinds as scores
-from evalkit.catalogue.kinds import Agreement, Centre, Effects, Loss, Ratio, RatioOfRows, Share, Transformed
+from evalkit.catalogue.kinds import Agreement, Centre, Effects, Loss, PerUnit, Ratio, RatioOfRows, Share, Transformed
 from evalkit.catalogue.metric import Combined, Harmonic, Metric, Part, Weighted, described, numbered, rows_of
-from evalkit.metrics import calibration, counts, curves, influence, labels, losses
+from evalkit.metrics import calibration, counts, curves, draws, influence, labels, losses, rankings
 from evalkit.metrics.counts import Counts, GroupedCounts
 from evalkit.metrics.labels import Confusion
-from evalkit.metrics.rows import Rows, Sums
+from evalkit.metrics.rows import Rows, Sums, credit_share, session_wins, user_preference, user_share
 
 Rule = Callable[[Bools, Bools], tuple[Bools, Bools]]
 Importance = Callable[[GroupedCounts], Floats | Ints]
 OF_UNITS = "scores of units"
+
+
+# Units: ranked lists, repeated draws, interleaved sessions ------------------------------------------------------------
+
+
+def _plain(function: Callable[..., Any]) -> PerUnit:
+    """The mean of a metric of the grades alone, which the relevance level does not move."""
+    return PerUnit(lambda r, k, level: function(r, k))
+
+
+def _gain(function: Callable[..., Any], gain: rankings.Gain) -> PerUnit:
+    return PerUnit(lambda r, k, level: function(r, k, gain))
+
+
+def _gauc(importance: Importance) -> Ratio:
+    return Ratio(lambda r, k, level: rankings.gauc(r, importance, level))
+
+
+RANKINGS = rows_of(
+    "rankings",
+    {
+        "precision": PerUnit(rankings.precision),
+        "recall": PerUnit(rankings.recall),
+        "r_precision": PerUnit(rankings.r_precision),
+        "hit_rate": PerUnit(rankings.hit_rate),
+        "hit_ratio": Ratio(rankings.hit_ratio),
+        "hit_ratio_k": Ratio(rankings.hit_ratio_k),
+        "average_precision": PerUnit(rankings.average_precision),
+        "average_precision_min": PerUnit(rankings.average_precision_min),
+        "average_precision_hits": PerUnit(rankings.average_precision_hits),
+        "average_precision_interpolated": PerUnit(rankings.average_precision_interpolated),
+        "reciprocal_rank": PerUnit(rankings.reciprocal_rank),
+        "ndcg": _gain(rankings.ndcg, rankings.linear),
+        "ndcg_exp": _gain(rankings.ndcg, rankings.exponential),
+        "ndcg_binary": PerUnit(lambda r, k, level: rankings.ndcg(r, k, rankings.binary(level))),
+        "dcg": _gain(rankings.dcg, rankings.linear),
+        "dcg_exp": _gain(rankings.dcg, rankings.exponential),
+        "cg": _plain(rankings.cg),
+        "rbp": PerUnit(rankings.rbp),
+        "err": _plain(rankings.err),
+        "bpref": PerUnit(rankings.bpref),
+        "judged": _plain(rankings.judged),
+        "auc": PerUnit(rankings.auc),
+        "gauc": _gauc(lambda g: g.impressions),
+        "gauc_positives": _gauc(lambda g: g.positives),
+    },
+)
+
+
+# Repeated draws -------------------------------------------------------------------------------------------------------
+
+DRAWS = rows_of(
+    "draws",
+    {
+        "pass": PerUnit(lambda drawn, k, level: draws.any_passes(drawn, k)),
+        "pass^": PerUnit(lambda drawn, k, level: draws.all_pass(drawn, k)),
+    },
+)
+
+INTERLEAVING = rows_of(
+    "interleaving",
+    {
+        "user_share": PerUnit(lambda side, k, level: user_share(side)),
+        "user_preference": PerUnit(lambda side, k, level: user_preference(side)),
+        "session_wins": Ratio(lambda side, k, level: session_wins(side)),
+        "credit_share": Ratio(lambda side, k, level: credit_share(side)),
+    },
+)
 
 
 # Two classes ----------------------------------------------------------------------------------------------------------
