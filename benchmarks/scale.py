@@ -147,7 +147,7 @@ def rows_read(report: str, **given: str) -> Callable[[str], Any]:
 def users_read(path: str) -> Any:
     """The estimates of a table of users, of which more than 50,000 are read as large tables are."""
     from evalkit.limits import Limits, Reading
-    from evalkit.parameters import Interleaving
+    from evalkit.parameters.reports import Interleaving
     from evalkit.studies import interleaving
 
     given = {"metrics": "spent,spent/orders", "before": "before", "strata": "device", "segments": "device"}
@@ -161,7 +161,7 @@ def users_read(path: str) -> Any:
 def sessions_read(path: str) -> Any:
     """The estimates of a log of sessions, of which more than 50,000 rows are read as large logs are."""
     from evalkit.limits import Limits, Reading
-    from evalkit.parameters import Interleaving
+    from evalkit.parameters.reports import Interleaving
     from evalkit.studies import interleaving
 
     p = Interleaving.of({"log": path, "memory": MEMORY, "world": "none", "segments": "device"})

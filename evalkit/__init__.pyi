@@ -1,5 +1,5 @@
 # Made by make outputs from evalkit/__init__.py and the parameters of reports, for type checkers and editors.
-from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, Wholes
+from evalkit.parameters.kinds import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, Wholes
 from evalkit.arrays import InputError as InputError
 from evalkit.arrays import ParameterError as ParameterError
 from evalkit.catalogue import lookup as lookup

@@ -21,7 +21,8 @@ import evalkit as ek
 from evalkit import page as terms
 from evalkit.catalogue import lookup
 from evalkit.findings import kinds
-from evalkit.parameters import NOTEBOOKS, cells
+from evalkit.parameters import cells
+from evalkit.parameters.reports import NOTEBOOKS
 
 TOP = Path(__file__).resolve().parents[1]
 PARAMETERS, FINDINGS = TOP / "docs" / "parameters.md", TOP / "docs" / "findings.md"
@@ -67,7 +68,7 @@ The terms that pages link to; each page carries those that it uses.
 """
 STUBS = TOP / "evalkit" / "__init__.pyi"
 STUB = """# Made by make outputs from evalkit/__init__.py and the parameters of reports, for type checkers and editors.
-from evalkit.parameters import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, Wholes
+from evalkit.parameters.kinds import Columns, ColumnsOfEach, Metrics, Named, Names, Tables, Wholes
 {}
 
 __version__: str

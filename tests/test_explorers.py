@@ -9,7 +9,7 @@ import pytest
 from evalkit.limits import Limits, Reading
 from evalkit.metrics.rows import By
 from evalkit.pages import classification_page, explorer, ranking_page
-from evalkit.parameters import Classification
+from evalkit.parameters.reports import Classification
 from evalkit.reading.inputs import lists as listed
 from evalkit.studies import classification, ranking, rating, row_study
 

@@ -20,7 +20,7 @@ from evalkit.drawing import notes
 from evalkit.findings import kinds
 from evalkit.findings.kinds import ASSUMED_DIRECTION, NOTE, SEVERE, WARNING, Finding, Kind, measured, ordered
 from evalkit.pages import experiment_page, page, significance_page
-from evalkit.parameters import REPORTS
+from evalkit.parameters.reports import REPORTS
 from evalkit.studies import interleaving, significance
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"

@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 from evalkit.limits import Limits, Reading
 from evalkit.metrics import counts, curves
 from evalkit.pages import threshold_page
-from evalkit.parameters import Classification
 from evalkit.parameters.kinds import Costs
+from evalkit.parameters.reports import Classification
 from evalkit.statistics import intervals
 from evalkit.statistics.class_cells import MovingCut
 from evalkit.statistics.closed_forms import ranged_t

@@ -12,7 +12,7 @@ from made_once import ROOT
 from stored_outputs import RESULTS
 
 from evalkit.pages import classification_page, page
-from evalkit.parameters import REPORTS
+from evalkit.parameters.reports import REPORTS
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -19,7 +19,7 @@ from samples import examples
 import evalkit as ek
 from evalkit import __main__ as command, parameters, report, running
 from evalkit.arrays import InputError, ParameterError
-from evalkit.parameters import REPORTS, cells, kinds
+from evalkit.parameters import cells, kinds, reports
 from evalkit.parameters.cells import declared, typed
 from evalkit.parameters.kinds import CUT, DATA, INTEGERS, SHARES, UNKNOWN, VALUE, WRITTEN, Parameter, refuse_unknown
 from evalkit.reading.inputs import folds
@@ -159,12 +159,12 @@ def test_an_unknown_name_that_was_injected_is_refused(monkeypatch, ran):
 
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORT = {name: getattr(ek, name) for name in REPORTS}
-each = pytest.mark.parametrize("name", sorted(REPORTS))
+REPORT = {name: getattr(ek, name) for name in reports.REPORTS}
+each = pytest.mark.parametrize("name", sorted(reports.REPORTS))
 
 
 def options(name):
-    return {entry.name: (entry, entry.default) for entry in REPORTS[name].options().values()}
+    return {entry.name: (entry, entry.default) for entry in reports.REPORTS[name].options().values()}
 
 
 def source_of(name):
@@ -182,11 +182,11 @@ def cell_of(name):
 
 @each
 def test_signature_and_parameters_cell_are_those_of_the_class(name):
-    assert source_of(name) == cells.source(REPORTS[name]), "run make outputs"
+    assert source_of(name) == cells.source(reports.REPORTS[name]), "run make outputs"
     wanted = {key: (option.help, default) for key, (option, default) in options(name).items()}
     assert {key: (p.help, p.default) for key, p in cell_of(name).items()} == wanted
     arguments = inspect.signature(REPORT[name]).parameters
-    assert list(arguments) == [*wanted, *REPORTS[name].arguments()]
+    assert list(arguments) == [*wanted, *reports.REPORTS[name].arguments()]
     for key, (option, default) in options(name).items():
         assert arguments[key].default == default
         assert arguments[key].annotation == option.kind.accepts + (" | None" if default is None else "")
@@ -194,7 +194,7 @@ def test_signature_and_parameters_cell_are_those_of_the_class(name):
 
 @each
 def test_defaults_are_read_and_nothing_counts_as_given(name):
-    read = REPORTS[name].of({key: default for key, (_, default) in options(name).items()})
+    read = reports.REPORTS[name].of({key: default for key, (_, default) in options(name).items()})
     assert read.given == {}
     for key, (option, default) in options(name).items():
         assert default is None or getattr(read, key) == default
@@ -218,10 +218,10 @@ def test_choices_are_those_that_the_studies_know():
     def allowed(report, name):
         return tuple(report.options()[name].kind.schema["enum"])
 
-    assert allowed(parameters.Significance, "alternative") == tuple(methods.AGAINST_KNOWN)
-    assert allowed(parameters.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
-    assert allowed(parameters.Validation, "task") == (folds.CLASSES, folds.NUMBER)
-    least = parameters.Interleaving.options()["simulated_users"].kind.schema["minimum"]
+    assert allowed(reports.Significance, "alternative") == tuple(methods.AGAINST_KNOWN)
+    assert allowed(reports.Interleaving, "world") == (*planning.WORLDS, planning.NONE)
+    assert allowed(reports.Validation, "task") == (folds.CLASSES, folds.NUMBER)
+    least = reports.Interleaving.options()["simulated_users"].kind.schema["minimum"]
     assert least == planning.LEAST_USERS
 
 
@@ -232,7 +232,7 @@ def test_choices_are_those_that_the_studies_know():
 def test_help_and_parameters_are_made_from_the_class_without_reading_the_notebook(name, capsys, monkeypatch):
     monkeypatch.setattr(report, "read", lambda *_: pytest.fail("the notebook was read"))
     assert command.main(["parameters", name]) == 0
-    assert capsys.readouterr().out == cells.Listing(name, REPORTS[name].options().values()).lines() + "\n"
+    assert capsys.readouterr().out == cells.Listing(name, reports.REPORTS[name].options().values()).lines() + "\n"
     with pytest.raises(SystemExit, match="0"):
         command.main(["report", name, "--help"])
     out = capsys.readouterr().out
@@ -287,7 +287,7 @@ def run_cells(name, *sources):
 @pytest.mark.parametrize("source", ["", "study, level = 2, 0.9", "del seed, level\ncity = 'Ghent'"])
 def test_values_are_those_of_the_cell_whatever_else_is_called(name, source):
     wanted = {key: default for key, (_, default) in options(name).items()}
-    others = [key for other in REPORTS for key in options(other) if key not in wanted][:4]
+    others = [key for other in reports.REPORTS for key in options(other) if key not in wanted][:4]
     wanted |= {"level": 0.9} if "0.9" in source else {}
     wanted = {key: value for key, value in wanted.items() if "del" not in source or key not in ("seed", "level")}
     assert run_cells(name, "\n".join(f"{key} = 1" for key in others), source) == wanted
@@ -297,14 +297,14 @@ def test_values_are_those_of_the_cell_whatever_else_is_called(name, source):
 
 
 def data_options():
-    return [(name, key) for name in REPORTS for key, (o, _) in options(name).items() if o.kind is DATA]
+    return [(name, key) for name in reports.REPORTS for key, (o, _) in options(name).items() if o.kind is DATA]
 
 
 @pytest.mark.parametrize("name, key", data_options())
 @pytest.mark.parametrize("value", ["no1.csv,no2.csv", "[no1.csv, no2.csv]", ["no1.csv", "no2.csv"]])
 def test_a_list_of_files_means_the_same_in_every_report(name, key, value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert getattr(REPORTS[name].of({key: value}), key) == ["no1.csv", "no2.csv"]
+    assert getattr(reports.REPORTS[name].of({key: value}), key) == ["no1.csv", "no2.csv"]
     more = {"preds": str(ROOT / "data/digits_retrieval/runs")} if key in ("qrels", "queries") else {}
     with pytest.raises(InputError, match=r"no1\.csv") as error:
         REPORT[name](**more | {key: value})
@@ -317,24 +317,24 @@ def test_an_existing_path_with_a_comma_is_one_path(name, key, value, tmp_path, m
     monkeypatch.chdir(tmp_path)
     for file in ("a,b.csv", "[a, b].csv"):
         (tmp_path / file).write_text("x\n1\n", encoding="utf-8")
-    assert getattr(REPORTS[name].of({key: value}), key) == value
+    assert getattr(reports.REPORTS[name].of({key: value}), key) == value
 
 
 def test_given_are_the_values_that_differ_from_their_default_as_they_were_given():
-    p = parameters.Ranking.of({"level": 0.95, "seed": 0, "ks": "1,5", "segments": [], "header": None})
+    p = reports.Ranking.of({"level": 0.95, "seed": 0, "ks": "1,5", "segments": [], "header": None})
     assert p.given == {"ks": "1,5", "segments": []}
     assert (p.ks, p.segments, p.level) == ((1, 5), (), 0.95)
 
 
 def test_filled_gives_a_value_only_where_none_was_given():
-    p = parameters.Ranking.of({"segments": [], "ks": "7"}).filled({"segments": ["digit"], "ks": "1", "qrels": "q.txt"})
+    p = reports.Ranking.of({"segments": [], "ks": "7"}).filled({"segments": ["digit"], "ks": "1", "qrels": "q.txt"})
     assert (p.segments, p.ks, p.qrels) == ((), (7,), "q.txt")
     assert "qrels" not in p.given
 
 
 def test_all_bad_values_are_told_at_once():
     with pytest.raises(ParameterError) as error:
-        parameters.Ranking.of({"level": 3, "margin": -1, "seed": None})
+        reports.Ranking.of({"level": 3, "margin": -1, "seed": None})
     assert str(error.value) == (
         "margin must be a number above 0, got -1; level must be a number between 0.5 and 1, got 3; "
         "seed must have a value, got None"
@@ -355,4 +355,4 @@ def test_all_bad_values_are_told_at_once():
 )
 def test_bounds_are_refused(report, given, message):
     with pytest.raises(ParameterError, match=message):
-        REPORTS[report].of(given)
+        reports.REPORTS[report].of(given)

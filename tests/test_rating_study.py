@@ -7,7 +7,7 @@ from samples import forecasts
 
 from evalkit.limits import Limits, Reading
 from evalkit.pages import binary_page, first_screen, page, rating_page, shared_findings, significance_page
-from evalkit.parameters import Rating
+from evalkit.parameters.reports import Rating
 from evalkit.reading.tables.rules import DOUBLE, SINGLE
 from evalkit.studies import classification, diagnostics, rating, significance
 

@@ -26,7 +26,7 @@ from whole_pages import told
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL
-from evalkit.parameters import REPORTS
+from evalkit.parameters.reports import REPORTS
 from evalkit.studies import inspection
 from evalkit.studies.paired import Significance
 

@@ -9,7 +9,7 @@ import pytest
 
 from evalkit.catalogue import lookup
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import Ranking
+from evalkit.parameters.reports import Ranking
 from evalkit.reading.engines import backends as engine
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import Ranked

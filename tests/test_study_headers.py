@@ -11,7 +11,7 @@ from bad_inputs.readers import READERS, Reader
 
 from evalkit import __main__ as command, running
 from evalkit.arrays import InputError
-from evalkit.parameters import REPORTS
+from evalkit.parameters.reports import REPORTS
 from evalkit.studies import inspection
 
 TABLES = [reader for reader in READERS if "csv" in reader.formats]

@@ -14,7 +14,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import find
 from evalkit.metrics import diversity
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import REPORTS
+from evalkit.parameters.reports import REPORTS
 from evalkit.statistics import closed_forms, inference, intervals, multiplicity, proportions, significance as sig
 from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfRows

@@ -21,7 +21,7 @@ from evalkit import __main__ as command, system
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import tables
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import Ranking
+from evalkit.parameters.reports import Ranking
 from evalkit.studies import (
     classification,
     interleaving,

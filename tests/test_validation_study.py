@@ -24,7 +24,7 @@ from evalkit.arrays import InputError
 from evalkit.limits import Limits, Reading
 from evalkit.offline import fitting, splits
 from evalkit.pages import validation_page
-from evalkit.parameters import Validation
+from evalkit.parameters.reports import Validation
 from evalkit.reading.inputs import folds
 from evalkit.reading.tables import sources
 from evalkit.statistics.significance import holm

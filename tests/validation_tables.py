@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evalkit.limits import Limits
-from evalkit.parameters import Validation
+from evalkit.parameters.reports import Validation
 from evalkit.studies import validation
 
 ROOT = Path(__file__).resolve().parents[1]

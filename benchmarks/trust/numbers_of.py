@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from world import Inputs, World
 
-from evalkit import parameters
+from evalkit.parameters import reports
 from evalkit.studies import (
     beyond_relevance,
     classification,
@@ -28,12 +28,12 @@ from evalkit.studies import (
 )
 
 READ = {
-    "classification": (parameters.Classification, classification.study_of),
-    "interleaving": (parameters.Interleaving, interleaving.study_of),
-    "ranking": (parameters.Ranking, ranking.study_of),
-    "rating": (parameters.Rating, rating.study_of),
-    "significance": (parameters.Significance, significance.study_of),
-    "validation": (parameters.Validation, validation.study_of),
+    "classification": (reports.Classification, classification.study_of),
+    "interleaving": (reports.Interleaving, interleaving.study_of),
+    "ranking": (reports.Ranking, ranking.study_of),
+    "rating": (reports.Rating, rating.study_of),
+    "significance": (reports.Significance, significance.study_of),
+    "validation": (reports.Validation, validation.study_of),
 }
 FIRST, SECOND = "a", "b"
 
@@ -80,7 +80,7 @@ def _of_days(world: World, inputs: Inputs) -> Any:
         paths = {day: Path(folder) / f"{day}.units.parquet" for day in inputs}
         for day, path in paths.items():
             study_of(asked.of({"preds": inputs[day], **world.parameters}), world.limits).write_units(path)
-        return diff.study_of(parameters.Diff.of(paths), world.limits)
+        return diff.study_of(reports.Diff.of(paths), world.limits)
 
 
 def numbers(of: Any, frames: Iterable[str]) -> Iterator[Number]:

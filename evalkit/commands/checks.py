@@ -113,7 +113,7 @@ CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (_python, _packages, _kernel
 def inspect(options: Any) -> int:
     """Print the contents of files and how each report reads them; return 2 if the named report rejects them."""
     from evalkit.arrays import InputError
-    from evalkit.parameters import REPORTS
+    from evalkit.parameters.reports import REPORTS
 
     with requests.one_line():
         print(_table(options.files))
@@ -150,8 +150,8 @@ def _table(files: list[str]) -> str:
 
 def _fits(name: str, options: Any) -> str:
     """What a report makes of the files, in one line."""
-    from evalkit.parameters import REPORTS
     from evalkit.parameters.kinds import WRITTEN
+    from evalkit.parameters.reports import REPORTS
     from evalkit.reading.tables import sources
     from evalkit.studies import inspection
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from evalkit import report, system
 
 if TYPE_CHECKING:
-    from evalkit.parameters import Parameters
     from evalkit.parameters.cells import Listing
+    from evalkit.parameters.reports import Parameters
 
 LARGEST = 10**6  # bytes of a file of settings
 
@@ -98,7 +98,7 @@ def listing(path: Path) -> Listing:
 
 def report_of(path: Path) -> type[Parameters] | None:
     """The parameters of a bundled notebook, None for any other."""
-    from evalkit.parameters import NOTEBOOKS
+    from evalkit.parameters.reports import NOTEBOOKS
 
     return NOTEBOOKS.get(path.stem) if path.resolve().parent == system.bundled_notebooks() else None
 
@@ -160,7 +160,7 @@ def parameters(pairs: Sequence[Sequence[str]], file: Settings, known: Mapping[st
 
 def refuse_values(values: Mapping[str, Any], path: Path) -> None:
     """Reject values, and inputs by their columns, that a bundled notebook would reject, before a kernel starts."""
-    from evalkit.parameters import REPORTS
+    from evalkit.parameters.reports import REPORTS
 
     if parameters := report_of(path):
         with one_line():

@@ -22,7 +22,7 @@ from evalkit.metrics import calibration, influence, labels
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Classification
+from evalkit.parameters.reports import Classification
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.statistics import bootstrap, inference

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.metric import Chosen
@@ -24,8 +23,8 @@ from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, counts, curves, grid
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
-from evalkit.parameters import Classification, attributes
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
+from evalkit.parameters.reports import Classification, attributes, reader
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Outcomes, Predicted
 from evalkit.reading.reductions import scores
@@ -238,7 +237,7 @@ def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
     return kind.of_rows(predicted.read(), p, limits)
 
 
-read = parameters.reader(parameters.Classification)(study_of)
+read = reader(Classification)(study_of)
 
 
 # What findings are measured by ----------------------------------------------------------------------------------------

@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from evalkit import parameters, report, system
+from evalkit import report, system
 from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
+from evalkit.parameters import reports
 from evalkit.parameters.kinds import DATA, choice
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
@@ -34,7 +35,7 @@ UNHASHED = "unknown"  # what is not a file
 UNREAD = ("title", "note", "data_date", "gate", "units")  # parameters of a report that change no number of its units
 
 
-def study_of(p: parameters.Diff, limits: Limits = USUAL) -> Diff:
+def study_of(p: reports.Diff, limits: Limits = USUAL) -> Diff:
     """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
 
     Each is read from its file of units. A difference is new − old. Without `old` and `new`, the bundled sample is read.
@@ -52,7 +53,7 @@ def study_of(p: parameters.Diff, limits: Limits = USUAL) -> Diff:
     return Diff.of(*unit_files.read(paths), p, limits)
 
 
-read = parameters.reader(parameters.Diff)(study_of)
+read = reports.reader(reports.Diff)(study_of)
 
 
 def located(given: Any) -> Path:
@@ -89,7 +90,7 @@ class Diff(Shown, Study):
     joined: Mapping[str, Mapping[tuple[str, str], Joined]]
 
     @classmethod
-    def of(cls, files: Sequence[UnitFile], names: pa.Array, p: parameters.Diff, limits: Limits) -> Diff:
+    def of(cls, files: Sequence[UnitFile], names: pa.Array, p: reports.Diff, limits: Limits) -> Diff:
         """The study of files; raises InputError where they have no metric of a system in common."""
         old, new = files[-2:]
         for file in files:
@@ -378,7 +379,7 @@ def _split(of: Joined, part: Joined) -> dict[str, float]:
 def _facts(file: UnitFile) -> dict[tuple[str, str], str]:
     """What a report says of itself: (kind, what) -> text."""
     about, given = file.about, file.about.get("parameters", {})
-    tables = [name for name, entry in parameters.REPORTS[about["report"]].options().items() if entry.kind is DATA]
+    tables = [name for name, entry in reports.REPORTS[about["report"]].options().items() if entry.kind is DATA]
     facts = {("unit", "unit"): ", ".join(about["unit"].values())}
     for source in about.get("inputs", []):
         own = PurePath(source["name"]).name

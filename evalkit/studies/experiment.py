@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalkit import parameters
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
@@ -18,6 +17,7 @@ from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
 from evalkit.online.logs import Users
+from evalkit.parameters import reports
 from evalkit.parameters.kinds import UNKNOWN
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
@@ -316,7 +316,7 @@ def only_without_looks(study: Experiment) -> bool:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def read(data: list[Part], shared: Settings, o: parameters.Interleaving, budget: Budget) -> Experiment:
+def read(data: list[Part], shared: Settings, o: reports.Interleaving, budget: Budget) -> Experiment:
     """The study of a table of users."""
     o = replace(o, metrics=tuple(dict.fromkeys(o.metrics)))
     check_metrics(data, o)
@@ -334,20 +334,20 @@ def read(data: list[Part], shared: Settings, o: parameters.Interleaving, budget:
     return Experiment(settings, arms, table.attributes, o, read, table, logs.holds(read, SAMPLE))
 
 
-def check_metrics(data: list[Part], o: parameters.Interleaving) -> None:
+def check_metrics(data: list[Part], o: reports.Interleaving) -> None:
     """Raise ParameterError if no metrics of users are named, or one is of a column that is not there."""
     if not o.metrics:
         raise ParameterError("metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'")
     study.check_columns(o.metrics, data)
 
 
-def _numbers(o: parameters.Interleaving) -> list[str]:
+def _numbers(o: reports.Interleaving) -> list[str]:
     """The columns of numbers that are read."""
     return logs.distinct(logs.numbers_of(filter(lookup.of_catalogue, o.metrics), o.before), lookup.columns(o.metrics))
 
 
 def users(
-    data: list[Part], o: parameters.Interleaving, segments: Collection[str], most: int, engine: Engine | None = None
+    data: list[Part], o: reports.Interleaving, segments: Collection[str], most: int, engine: Engine | None = None
 ) -> Users:
     """The users of the arms. segments: columns for segments, of this table or of another. most: rows to hold."""
     there = logs.column_names(data)
@@ -359,7 +359,7 @@ def users(
     return table
 
 
-def _metrics(o: parameters.Interleaving, binary: Collection[str]) -> tuple[Chosen, ...]:
+def _metrics(o: reports.Interleaving, binary: Collection[str]) -> tuple[Chosen, ...]:
     """The metrics of columns, and own ones of the table. binary: columns of zeros and ones alone."""
     columns = {name: Chosen(_metric(name, o.best, binary)) for name in filter(lookup.of_catalogue, o.metrics)}
     return lookup.apart(tuple(columns.get(name) or lookup.find(name, "users") for name in o.metrics))

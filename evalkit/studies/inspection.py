@@ -17,8 +17,7 @@ from evalkit.numbers import counted
 from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.online.logs import distinct
-from evalkit.parameters import Classification, Interleaving, Parameters, Ranking, Rating, Significance, Validation
-from evalkit.parameters.reports import attributes
+from evalkit.parameters import reports
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.inputs.outcomes import Predicted
@@ -49,23 +48,23 @@ class Inspection:
 
 
 @sources.naming_files
-def check_headers(p: Parameters) -> None:
+def check_headers(p: reports.Parameters) -> None:
     """Raise InputError for all columns that are missing or ambiguous, ParameterError for those that parameters name."""
     KINDS[type(p)](p, sources.headers)
 
 
 @sources.naming_files
-def inspect(p: Parameters) -> Inspection:
+def inspect(p: reports.Parameters) -> Inspection:
     """How the report reads its input. Raises InputError if it rejects it."""
     return KINDS[type(p)](p, sources.parts)
 
 
-def parameter_of(p: Parameters, columns: Sequence[str]) -> str:
+def parameter_of(p: reports.Parameters, columns: Sequence[str]) -> str:
     """The parameter that takes a table with these columns: preds; for interleaving log or users.
 
     It is users if the table has arms and no teams, or if metrics of users are named.
     """
-    if not isinstance(p, Interleaving):
+    if not isinstance(p, reports.Interleaving):
         return "preds"
     roles = {*p.columns, *roles_of.match(columns, ("team", "arm"), {}, "").resolved()}
     return "users" if p.metrics or ("arm" in roles and "team" not in roles) else "log"
@@ -90,7 +89,7 @@ def _read(of: Opened, parts: Sequence[Part]) -> bool:
     return of is sources.parts and small(parts)
 
 
-def _ranking(p: Ranking, of: Opened) -> Inspection:
+def _ranking(p: reports.Ranking, of: Opened) -> Inspection:
     items, run, judged, queries = _opened(p, of, "items", "preds", "qrels", "queries")
     for part in items:
         lists.plan_stock(part, p.columns)
@@ -106,19 +105,21 @@ def _ranking(p: Ranking, of: Opened) -> Inspection:
     return Inspection("ranked lists", first.printed, named or rows.names(run))
 
 
-def _classification(p: Classification, of: Opened) -> Inspection:
+def _classification(p: reports.Classification, of: Opened) -> Inspection:
     if not (parts := _opened(p, of, "preds")[0]):
         return Inspection()
     asked: dict[str, Any] = {"asked": p.kind, "positive": p.positive, "columns": p.columns, "systems": p.systems}
-    predicted = Predicted(parts, **asked, attributes=attributes(p.segments, p.unit))
+    predicted = Predicted(parts, **asked, attributes=reports.attributes(p.segments, p.unit))
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
 
 
-def _rating(p: Rating, of: Opened) -> Inspection:
+def _rating(p: reports.Rating, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
-    given = Given(parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=attributes(p.segments, p.unit))
+    given = Given(
+        parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=reports.attributes(p.segments, p.unit)
+    )
     what, layout = "actual values and forecasts", given.layouts[0]
     return _of_rows(what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None)
 
@@ -130,7 +131,7 @@ def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
     return Inspection(what, columns, [name for name in layout.own if name is not None])
 
 
-def _significance(p: Significance, of: Opened) -> Inspection:
+def _significance(p: reports.Significance, of: Opened) -> Inspection:
     parts, judged = _opened(p, of, "preds", "qrels")
     if not parts:
         return Inspection()
@@ -157,7 +158,7 @@ def _significance(p: Significance, of: Opened) -> Inspection:
     return Inspection(given.kind.what, values.columns, values.systems, counted(len(values), "unit"))
 
 
-def _validation(p: Validation, of: Opened) -> Inspection:
+def _validation(p: reports.Validation, of: Opened) -> Inspection:
     features, parts = _opened(p, of, "features", "preds")
     if features:
         folds.columns_of(features, p)
@@ -172,7 +173,7 @@ def _validation(p: Validation, of: Opened) -> Inspection:
     return Inspection("out-of-fold predictions", read.columns, list(read.score), counted(len(read), "row"))
 
 
-def _interleaving(p: Interleaving, of: Opened) -> Inspection:
+def _interleaving(p: reports.Interleaving, of: Opened) -> Inspection:
     sessions, users = _opened(p, of, "log", "users")
     if (sessions or p.log is None) and (users or p.users is None) and (sessions or users):
         logs.check_segments(p.segments, logs.column_names([*sessions, *users]))
@@ -190,7 +191,7 @@ def _interleaving(p: Interleaving, of: Opened) -> Inspection:
     return Inspection("interleaved sessions", read.columns, read.kept.arms, items)
 
 
-def _users(p: Interleaving, parts: list[Part]) -> Inspection:
+def _users(p: reports.Interleaving, parts: list[Part]) -> Inspection:
     from evalkit.studies import experiment
 
     what = "a table of users (users=)"
@@ -206,11 +207,11 @@ def _users(p: Interleaving, parts: list[Part]) -> Inspection:
     return Inspection(what, table.columns, table.assigned.arms, counted(len(table.assigned.arm), "user"))
 
 
-KINDS: Mapping[type[Parameters], Callable[[Any, Opened], Inspection]] = {
-    Classification: _classification,
-    Interleaving: _interleaving,
-    Ranking: _ranking,
-    Rating: _rating,
-    Significance: _significance,
-    Validation: _validation,
+KINDS: Mapping[type[reports.Parameters], Callable[[Any, Opened], Inspection]] = {
+    reports.Classification: _classification,
+    reports.Interleaving: _interleaving,
+    reports.Ranking: _ranking,
+    reports.Rating: _rating,
+    reports.Significance: _significance,
+    reports.Validation: _validation,
 }

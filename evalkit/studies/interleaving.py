@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
@@ -22,6 +21,7 @@ from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
 from evalkit.online.logs import SessionLog
 from evalkit.online.sessions import Sessions
+from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import Budget
 from evalkit.reading.tables import columns, sources
@@ -236,7 +236,7 @@ class Online(Shown):
     log: Interleaving | None
     users: Experiment | None
     planning: Planning | None
-    p: parameters.Interleaving
+    p: reports.Interleaving
 
     def __repr__(self) -> str:
         """One line: the studies that were given."""
@@ -315,7 +315,7 @@ class Online(Shown):
 
 
 @sources.naming_files
-def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
+def study_of(p: reports.Interleaving, limits: Limits = USUAL) -> Online:
     """Read a log of interleaved sessions or the users of an A/B test, and measure which system users prefer.
 
     Without `log` and `users`, the bundled log is read. Raises ParameterError for an invalid parameter and
@@ -344,10 +344,10 @@ def study_of(p: parameters.Interleaving, limits: Limits = USUAL) -> Online:
     return online
 
 
-read = parameters.reader(parameters.Interleaving)(study_of)
+read = reports.reader(reports.Interleaving)(study_of)
 
 
-def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
+def _check_meant(asked: list[str], p: reports.Interleaving) -> None:
     """Raise ParameterError for a parameter of an input that is missing, and for arms that are ambiguous."""
     for of, names in OWN.items():
         for name in names if of not in asked else ():
@@ -360,7 +360,7 @@ def _check_meant(asked: list[str], p: parameters.Interleaving) -> None:
         raise ParameterError(f"neutral must not be one of the arms, got {p.neutral!r}")
 
 
-def _read_log(data: list[Part] | None, shared: Settings, p: parameters.Interleaving, budget: Budget) -> Interleaving:
+def _read_log(data: list[Part] | None, shared: Settings, p: reports.Interleaving, budget: Budget) -> Interleaving:
     """The study of a log of sessions; of the bundled one if there is none."""
     if data is None:
         data, p = sources.parts(SAMPLE["log"]), replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing import claim_plots
@@ -18,7 +17,7 @@ from evalkit.limits import Limits
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.rows import Sums, both
 from evalkit.numbers import plural, unit_noun
-from evalkit.parameters.reports import THESE
+from evalkit.parameters import reports
 from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import intervals, methods, multiplicity, power, proportions, signflip, significance
@@ -59,7 +58,7 @@ class Significance(Shown, Study):
 
     @classmethod
     def of(
-        cls, data: UnitValues, chosen: tuple[Chosen, ...], p: parameters.Significance, limits: Limits
+        cls, data: UnitValues, chosen: tuple[Chosen, ...], p: reports.Significance, limits: Limits
     ) -> "Significance":
         """The study of values. Metrics without a named direction are taken as higher is better."""
         for name in p.lower_is_better:
@@ -73,8 +72,8 @@ class Significance(Shown, Study):
         check_systems(shared, data.systems)
         if p.test_to_train and unit:
             raise ParameterError(SEVERAL)
-        if p.claim == THESE and not any(of.several for of in data.draws.values()):
-            raise ParameterError(f"claim: {THESE!r} needs several draws of each, the input has one")
+        if p.claim == reports.THESE and not any(of.several for of in data.draws.values()):
+            raise ParameterError(f"claim: {reports.THESE!r} needs several draws of each, the input has one")
         return cls(shared, data.systems, {}, p, data.sources, data)
 
     # What the values tell
@@ -92,7 +91,7 @@ class Significance(Shown, Study):
     @property
     def vary(self) -> bool:
         """True if units are a sample: not folds, which share training rows, and not the fixed questions of a claim."""
-        return not self.p.test_to_train and self.p.claim != THESE
+        return not self.p.test_to_train and self.p.claim != reports.THESE
 
     @property
     def many(self) -> bool:
@@ -102,7 +101,7 @@ class Significance(Shown, Study):
     def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value per row."""
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
-        if self.p.claim == THESE:
+        if self.p.claim == reports.THESE:
             return OfDraws(
                 chosen, sums, noise=self.data.noise(chosen, system)[member], freedom=self.data.freedom(system)
             )

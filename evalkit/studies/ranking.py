@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters
 from evalkit.arrays import InputError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
@@ -19,6 +18,7 @@ from evalkit.metrics import diversity, rankings
 from evalkit.metrics.diversity import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
+from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import lists as listed, rows
 from evalkit.reading.inputs.lists import DEEPEST, Stock
@@ -51,7 +51,7 @@ UNJUDGED = 10  # ranks looked at for rows without a judgement, where the primary
 
 
 @sources.naming_files
-def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
+def study_of(p: reports.Ranking, limits: Limits = USUAL) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
     Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
@@ -80,7 +80,7 @@ def study_of(p: parameters.Ranking, limits: Limits = USUAL) -> "Ranking":
     return _check_defined(ranking)
 
 
-read = parameters.reader(parameters.Ranking)(study_of)
+read = reports.reader(reports.Ranking)(study_of)
 
 
 def _asks(settings: study.Settings, cuts: Sequence[int], level: float) -> list[Ask]:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters
 from evalkit.arrays import Floats, codes, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Loss
@@ -25,6 +24,7 @@ from evalkit.metrics.calibration import Means
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.kept import Block, Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.rows import Rows
+from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import Given
@@ -55,7 +55,7 @@ MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
 @sources.naming_files
-def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
+def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
     Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
@@ -82,7 +82,7 @@ def study_of(p: parameters.Rating, limits: Limits = USUAL) -> "Rating":
     return _of_rows(data, settings, p)
 
 
-read = parameters.reader(parameters.Rating)(study_of)
+read = reports.reader(reports.Rating)(study_of)
 
 
 # What is kept of a block ----------------------------------------------------------------------------------------------
@@ -438,7 +438,7 @@ def edges(columns: Sequence[Counted], bins: int) -> Floats:
 # From rows at hand, and from blocks -----------------------------------------------------------------------------------
 
 
-def _of_rows(data: Outcomes, settings: Settings, p: parameters.Rating) -> Rating:
+def _of_rows(data: Outcomes, settings: Settings, p: reports.Rating) -> Rating:
     """The study of a table that fits, which is one block."""
     rows, limits, n = data.rows, settings.limits, len(data.rows)
     fields, shared = row_study.of_rows(data, settings, p)
@@ -461,7 +461,7 @@ def _of_rows(data: Outcomes, settings: Settings, p: parameters.Rating) -> Rating
     return Rating(**fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block))
 
 
-def _of_blocks(t: Blocks, settings: Settings, p: parameters.Rating) -> Rating:
+def _of_blocks(t: Blocks, settings: Settings, p: reports.Rating) -> Rating:
     """The study of a table that is read once. Raises ParameterError for a metric that needs the rows themselves."""
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters
 from evalkit.arrays import InputError
 from evalkit.catalogue.kinds import Loss, PerUnit, Proportion, Ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.numbers import estimate as printed, unpacked
-from evalkit.parameters import Compared
+from evalkit.parameters import reports
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Layout, OfRows, OfUnits
@@ -46,7 +45,7 @@ def of_report(path: Path) -> tuple[list[Study], list[dict[str, Any]]]:
         raise InputError(f"{file}: must be the results of a report (NAME.json)") from None
     if results["report"] == "diff":
         given = {name: value for name, value in results["parameters"].items() if name != "gate"}
-        return [diff.study_of(parameters.Diff.of(given))], findings
+        return [diff.study_of(reports.Diff.of(given))], findings
     units_file = unit_files.read([diff.located(file)])[0][0]
     if units_file.about.get("inputs") != results["inputs"]:
         raise InputError(f"{units_file.path}: must be the units of {file.name}, got those of other inputs")
@@ -69,7 +68,7 @@ class Recomputed(Study):
         part = results[table] if table else results
         systems = tuple(dict.fromkeys(row["system"] for row in part["estimates"]))
         given |= {"baseline": None} if given.get("baseline") not in systems else {}
-        p = Compared.of(given)
+        p = reports.Compared.of(given)
         settings = study.settings(p, map(unit_files.chosen, own))
         return cls(settings, systems, {}, p, (), file, {"word": results.get("verdict", {}), **part}, table)
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters
 from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Proportion
@@ -15,6 +14,7 @@ from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import plural
+from evalkit.parameters import reports
 from evalkit.reading.reductions import unit_kinds, units as reading_units
 from evalkit.reading.reductions.units import Trials, UnitValues
 from evalkit.reading.tables import sources
@@ -40,7 +40,7 @@ SAMPLE: dict[str, Any] = {
 
 
 @sources.naming_files
-def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significance | Shares":
+def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
@@ -59,13 +59,13 @@ def study_of(p: parameters.Significance, limits: Limits = USUAL) -> "Significanc
     return Shares.of(data, p) if isinstance(data, Trials) else Significance.of(data, metrics, p, limits)
 
 
-read = parameters.reader(parameters.Significance)(study_of)
+read = reports.reader(reports.Significance)(study_of)
 
 
 # Kinds of input -------------------------------------------------------------------------------------------------------
 
 
-def of_lists(parts: Sequence[Part], p: parameters.Significance) -> tuple[UnitValues, tuple[Chosen, ...]]:
+def of_lists(parts: Sequence[Part], p: reports.Significance) -> tuple[UnitValues, tuple[Chosen, ...]]:
     """The values per query of ranked lists, and their metrics."""
     asked = ("columns", "systems", "metrics", "unit", "ranks", "header", "memory", "threads", "spill")
     lists = ranking.read(list(parts), p.qrels, **{name: getattr(p, name) for name in asked})
@@ -113,7 +113,7 @@ class Shares(Shown, Study):
     value_is: ClassVar[str] = "Share"
 
     @classmethod
-    def of(cls, data: Trials, p: parameters.Significance) -> "Shares":
+    def of(cls, data: Trials, p: reports.Significance) -> "Shares":
         """The study of a table. Raises ParameterError for parameters that do not go together, or an unknown metric."""
         null = p.null
         if null is None and p.alternative != "two-sided":

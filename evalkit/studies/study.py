@@ -19,8 +19,8 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.numbers import counted, plural
-from evalkit.parameters import Compared, attributes
 from evalkit.parameters.policy import PASS, Against, Policy
+from evalkit.parameters.reports import Compared, attributes
 from evalkit.reading.inputs.aligned import NONE
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import Part, Source

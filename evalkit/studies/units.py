@@ -23,7 +23,7 @@ import pyarrow as pa
 from evalkit.arrays import Floats, InputError, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.parameters import Resources
+from evalkit.parameters.reports import Resources
 from evalkit.reading.tables.table import Slice
 from evalkit.studies import provenance
 from evalkit.system import UNITS

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from evalkit import parameters
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import Chosen
@@ -19,6 +18,7 @@ from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
 from evalkit.offline.fitting import Learner
 from evalkit.offline.splits import Setting
+from evalkit.parameters import reports
 from evalkit.reading.inputs import folds
 from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables import columns, rules, sources
@@ -39,7 +39,7 @@ METRICS = {
 
 
 @sources.naming_files
-def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
+def study_of(p: reports.Validation, limits: Limits = USUAL) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the evaluation is sound.
 
     With `features`, the estimators are fitted on the folds at once. They are fitted on other splits, for at most
@@ -63,7 +63,7 @@ def study_of(p: parameters.Validation, limits: Limits = USUAL) -> Validation:
     return _given(e, shared, p) if p.features is None else _fitted(e, shared, p)
 
 
-read = parameters.reader(parameters.Validation)(study_of)
+read = reports.reader(reports.Validation)(study_of)
 
 
 def _refuse_idle(asked: Mapping[str, Any]) -> None:
@@ -80,7 +80,7 @@ def _refuse_idle(asked: Mapping[str, Any]) -> None:
 # Two ways in
 
 
-def _given(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
+def _given(e: Examples, shared: Settings, p: reports.Validation) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
     split = splits.read(e.fold, e.repeat)
@@ -111,7 +111,7 @@ def _free(name: str, systems: Mapping[str, Any]) -> str:
     return name if name not in systems else _free(f"{name} (baseline)", systems)
 
 
-def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validation:
+def _fitted(e: Examples, shared: Settings, p: reports.Validation) -> Validation:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
     setting = Setting(e, p.k, p.gap or 0.0, p.seed, shared.limits)
@@ -145,7 +145,7 @@ def _fitted(e: Examples, shared: Settings, p: parameters.Validation) -> Validati
     )
 
 
-def _estimators(e: Examples, p: parameters.Validation) -> dict[str, Any]:
+def _estimators(e: Examples, p: reports.Validation) -> dict[str, Any]:
     """The estimator in question by its name, then the one to hold it against."""
     first, second = p.estimator, p.against
     model = fitting.usual(e.kind) if first is None else fitting.load(first, "estimator", e.kind)

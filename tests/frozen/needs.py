@@ -24,7 +24,7 @@ import pandas as pd
 import pytest
 
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import REPORTS
+from evalkit.parameters.reports import REPORTS
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS, SPARK = "small limits", "spark"

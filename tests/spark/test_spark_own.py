@@ -11,7 +11,7 @@ from test_sharded import table
 import evalkit as ek
 from evalkit.arrays import ParameterError
 from evalkit.limits import Limits, Reading
-from evalkit.parameters import Ranking
+from evalkit.parameters.reports import Ranking
 from evalkit.studies import ranking
 
 # Every table is large and falls into shards; no sign flips, which order units that tie by the last bit of sums.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalkit import parameters
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Kind
 from evalkit.limits import USUAL, Reading
+from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import aligned, outcomes, unit_columns
 from evalkit.reading.inputs.aligned import Aligned, Layout
@@ -159,7 +159,7 @@ class Examples:
 # Out-of-fold predictions
 
 
-def predictions(parts: Sequence[Part], p: parameters.Validation, reading: Reading = USUAL.reading) -> Examples:
+def predictions(parts: Sequence[Part], p: reports.Validation, reading: Reading = USUAL.reading) -> Examples:
     """Rows of label, score and fold, with id, group, time and system if there are such columns.
 
     Raises InputError for more rows than can be held in memory, a missing column, or invalid values.
@@ -291,7 +291,7 @@ class _Columns:
         return text | {f"feature {name}": Field(name, rules.ANY) for name in self.features}
 
 
-def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
+def table(parts: Sequence[Part], p: reports.Validation) -> Examples:
     """Features and a target, sampled if there are many rows.
 
     A column whose values are all numbers is numeric, else text. Empty cells are missing. Columns named id, group, time
@@ -320,7 +320,7 @@ def table(parts: Sequence[Part], p: parameters.Validation) -> Examples:
     return e.sample(p.most_rows, p.seed)
 
 
-def columns_of(parts: Sequence[Part], p: parameters.Validation) -> list[_Columns]:
+def columns_of(parts: Sequence[Part], p: reports.Validation) -> list[_Columns]:
     """The columns of each part. Raises InputError for a part without target or features, or with other columns."""
     if p.target is not None and (label := p.columns.get("label", p.target)) != p.target:
         raise ParameterError(f"target and columns: must name one column, got {p.target!r} and {label!r}")
@@ -329,7 +329,7 @@ def columns_of(parts: Sequence[Part], p: parameters.Validation) -> list[_Columns
     return columns
 
 
-def _columns(part: Part, p: parameters.Validation) -> _Columns:
+def _columns(part: Part, p: reports.Validation) -> _Columns:
     """The columns of one part; raises InputError if it has no target or no feature."""
     chosen = dict(p.columns)
     if p.target is not None:

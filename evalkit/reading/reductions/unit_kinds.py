@@ -12,8 +12,7 @@ from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import PerUnit
 from evalkit.catalogue.lookup import Chosen, Metric
 from evalkit.limits import Reading
-from evalkit.parameters import Significance
-from evalkit.parameters.reports import TASKS
+from evalkit.parameters.reports import TASKS, Significance
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import unit_columns

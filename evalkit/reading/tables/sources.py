@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from evalkit import system
 from evalkit.arrays import InputError, ParameterError
 from evalkit.limits import USUAL, Reading
-from evalkit.parameters import Parameters
+from evalkit.parameters.reports import Parameters
 from evalkit.reading.tables import formats, frames, logs, spark_tables
 from evalkit.reading.tables.columns import listed, refused
 from evalkit.reading.tables.formats import PARTITION, shown
