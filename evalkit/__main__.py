@@ -230,10 +230,10 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from evalkit.commands import diffs
+    from evalkit.commands import batch
 
     requests.quiet()
-    return diffs.main(options)
+    return batch.diff(options)
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 import copy
 import errno
 import json
+import math
 import os
 import re
 import shutil
@@ -54,6 +55,32 @@ def stem(path: Path) -> str:
 def shown(path: Path) -> str:
     """The name of the report with its folder, which may contain the date."""
     return "/".join([*path.parts[-2:-1], stem(path)])
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the last cell publishes: every number of the page, unrounded, for `evalkit report` to write as JSON."""
+
+    results: Mapping[str, Any]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {RESULTS: plain(self.results), "text/plain": ""}
+
+
+PLAIN = (str, int, bool, type(None))  # what JSON has as it is: most of what many comparisons hold
+
+
+def plain(value: Any) -> Any:
+    """The value for JSON: without numpy types, and with null for NaN and infinity, which JSON lacks."""
+    if type(value) in PLAIN:
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "tolist"):  # an array or a number of numpy
+        return plain(value.tolist())
+    return (value if math.isfinite(value) else None) if isinstance(value, float) else str(value)
 
 
 # Notebooks ----------------------------------------------------------------------------------------------------

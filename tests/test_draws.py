@@ -10,7 +10,7 @@ from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.draws import Draws, all_pass, any_passes
-from evalkit.studies import evaluation, significance
+from evalkit.studies import significance
 
 METRICS = "pass@1,pass@3,pass^2,pass^4"
 
@@ -104,7 +104,7 @@ def test_of_several_metrics_the_one_that_passes_is_named():
 def test_variation_is_that_of_one_way_analysis_of_variance(read):
     table = trials(draws=5)
     study = read(table)
-    for row in evaluation.variation(study).head(2).to_dict("records"):
+    for row in significance.variation(study).head(2).to_dict("records"):
         groups = table[table["model"] == row["what"]].groupby("task_id")["reward"]
         within, means = groups.var().mean(), groups.mean()
         assert row["within"] == pytest.approx(within**0.5)
@@ -125,6 +125,6 @@ def test_twice_the_draws_never_gain_more_than_twice_the_units():
 
 
 def test_variation_of_the_difference_has_the_draws_of_both_systems():
-    first, second, both = evaluation.variation(significance.read(trials())).to_dict("records")
+    first, second, both = significance.variation(significance.read(trials())).to_dict("records")
     assert both["within"] ** 2 == pytest.approx(first["within"] ** 2 + second["within"] ** 2)
-    assert evaluation.variation(significance.read(trials(draws=1))).empty
+    assert significance.variation(significance.read(trials(draws=1))).empty

@@ -16,7 +16,7 @@ from online_samples import SMALL, users
 
 import evalkit as ek
 from evalkit.catalogue import lookup
-from evalkit.drawing import notes
+from evalkit.drawing.shown import findings
 from evalkit.findings import kinds
 from evalkit.findings.kinds import ASSUMED_DIRECTION, NOTE, SEVERE, WARNING, Finding, Kind, measured, ordered
 from evalkit.pages import experiment_page, page, significance_page
@@ -96,7 +96,7 @@ def test_the_record_is_what_the_json_has():
 
 
 def test_the_page_says_what_to_do_where_it_matters():
-    shown = notes.findings([KIND.warning(fact="Look <here>."), KIND.rated(NOTE, None, "other")])
+    shown = findings([KIND.warning(fact="Look <here>."), KIND.rated(NOTE, None, "other")])
     code = '<span class="muted" title="name: What to do.">EK999</span>'
     assert f'<li id="EK999" class="warn">Look &lt;here&gt;. What to do. {code}</li>' in shown.html
     assert f"<li>Fine. {code}</li>" in shown.html
@@ -109,7 +109,7 @@ def test_two_warnings_that_touch_the_answer_stand_on_top_and_others_where_they_b
         kind.warning(fact=fact) for kind, fact in ((of_slices, "a"), (touching, "b"), (touching, "c"), (touching, "d"))
     ]
     several.append(touching.note(fact="e"))
-    marked = re.findall(r"<!--at (\w+)-->(.*?)<!--/at-->", notes.findings(several).html)
+    marked = re.findall(r"<!--at (\w+)-->(.*?)<!--/at-->", findings(several).html)
     assert [(place, re.findall(r"<li[^>]*>(\w) ?", markup)) for place, markup in marked] == [
         ("verdict", ["b", "c"]),
         ("slices", ["a"]),

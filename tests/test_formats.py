@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evalkit.arrays import InputError
-from evalkit.drawing import notes, tables
-from evalkit.drawing.exports import plain
+from evalkit.drawing import tables
+from evalkit.drawing.shown import findings
 from evalkit.drawing.tables import Cell
 from evalkit.findings.kinds import Kind
 from evalkit.numbers import decimals, number
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.tables.formats import FORMATS, shown
 from evalkit.reading.tables.parts import File, stamp
+from evalkit.report import plain
 
 RATED = pd.DataFrame({"id": ["a", "b", "c"], "actual": [1.0, 2.0, 4.0], "forecast": [1.5, 2.5, 3.0]})
 
@@ -65,7 +66,7 @@ def test_text_from_the_data_is_escaped_everywhere():
     bad = "<script>alert(1)</script>"
     pieces = [
         tables.heading(bad, bad),
-        notes.findings([Kind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
+        findings([Kind("EK1", bad, bad, bad, {"": "{fact}"}).warning(fact=bad)]),
         tables.paragraph(bad),
         tables.table(bad, [bad], [[Cell(bad)]], bad),
         tables.definitions([(bad, bad)]),

@@ -13,7 +13,7 @@ from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.pages import significance_page
-from evalkit.studies import evaluation, significance
+from evalkit.studies import significance
 
 SAME = ["first", "second", "difference", "low", "high", "p", "adjusted", "n", "verdict"]
 TABLE = made_logs.answers()
@@ -49,11 +49,11 @@ def test_every_format_gives_the_same_numbers(tmp_path, kind):
     columns = ["system", "value", "low", "high", "n"]
     pd.testing.assert_frame_equal(study.estimates[columns], plain.estimates[columns])
     assert "about such questions (adjusted p" in significance_page.PIECES[1](study).text
-    tasks = evaluation.claims(study).drop(columns=["system"])
-    pd.testing.assert_frame_equal(tasks, evaluation.claims(plain).drop(columns=["system"]))
+    tasks = significance.claims(study).drop(columns=["system"])
+    pd.testing.assert_frame_equal(tasks, significance.claims(plain).drop(columns=["system"]))
     assert len({*study.data.tasks}) == 2
     assert study.by_segment["difference"].is_monotonic_decreasing
-    assert (evaluation.logged(study)["why"] == "").all()
+    assert (significance.logged(study)["why"] == "").all()
     assert "equal those computed from their rows" in told(study)["EK129"]
 
 
@@ -72,7 +72,7 @@ def test_packed_logs_are_read_as_plain_ones(tmp_path, kind):
         path.unlink()
     packed = read(tmp_path)
     pd.testing.assert_frame_equal(packed.comparisons, plain.comparisons)
-    pd.testing.assert_frame_equal(evaluation.logged(packed), evaluation.logged(plain))
+    pd.testing.assert_frame_equal(significance.logged(packed), significance.logged(plain))
 
 
 def test_epochs_are_draws(tmp_path):
@@ -84,8 +84,8 @@ def test_epochs_are_draws(tmp_path):
     )
     pd.testing.assert_frame_equal(study.comparisons[SAME], plain.comparisons[SAME])
     columns = ["units", "draws", "between", "within", "error"]
-    pd.testing.assert_frame_equal(evaluation.variation(study)[columns], evaluation.variation(plain)[columns])
-    assert evaluation.logged(study)["why"].eq("").all()
+    pd.testing.assert_frame_equal(significance.variation(study)[columns], significance.variation(plain)[columns])
+    assert significance.logged(study)["why"].eq("").all()
 
 
 def test_metadata_can_name_the_clusters(logs):
@@ -139,7 +139,7 @@ def test_a_file_of_samples_that_was_cut_short_is_told(tmp_path):
     assert "new on one: 5 of 20" in told(study)["EK128"]
     path.with_name(path.name.replace("_one_", "_two_")).unlink()
     assert re.search("tasks of the results without samples in .*samples_one.*: 1", told(read(path.parent))["EK118"])
-    row = evaluation.logged(study).set_index(["system", "task"]).loc[("new", "one")]
+    row = significance.logged(study).set_index(["system", "task"]).loc[("new", "one")]
     assert row["why"] == "the rows are of 5 of 20 questions"
     assert "15" in told(study)["EK231"]
 
@@ -167,7 +167,7 @@ def test_why_a_log_states_another_number(tmp_path, metric, value, reducer, why):
 
     changed(tmp_path, change)
     study = read(tmp_path)
-    frame = evaluation.logged(study)
+    frame = significance.logged(study)
     assert frame[frame["why"] != ""][["system", "why"]].to_numpy().tolist() == [["new", why]]
     assert "1 of 2 means and standard errors that the logs state differs from" in told(study)["EK129"]
 
@@ -322,7 +322,7 @@ def test_standard_errors_are_cluster_robust(covers, macro):
     task = np.repeat(np.arange(7), [3, 9, 4, 12, 2, 6, 5])
     values = rng.normal(0, 1, len(task)) + rng.normal(0, 1, 7)[task]
     cluster = task if covers == "such tasks" else None
-    mean = evaluation.mean_by(values, cluster=cluster, tasks=task if macro else None)
+    mean = significance.mean_by(values, cluster=cluster, tasks=task if macro else None)
     means = np.array([values[task == t].mean() for t in range(7)])
     n, groups = len(task), 7 if cluster is not None else len(task)
     if macro and cluster is not None:
@@ -346,7 +346,7 @@ def test_of_these_questions_only_draws_vary(tmp_path):
     error = variance.sum() ** 0.5
     row = study.comparisons.iloc[0]
     assert row["high"] - row["low"] == pytest.approx(2 * stats.t.ppf(0.975, 2 * 40 * 3) * error)
-    assert evaluation.claims(study).set_index(["mean", "claim"]).loc[("pooled", "these questions"), "made"]
+    assert significance.claims(study).set_index(["mean", "claim"]).loc[("pooled", "these questions"), "made"]
     assert study.unit_name == "question"
     assert all(piece(study) is not None for piece in significance_page.PIECES)
 

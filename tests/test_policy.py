@@ -15,12 +15,12 @@ from made_once import ROOT
 import evalkit as ek
 from evalkit import __main__ as command
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing.exports import plain
+from evalkit.commands import gates
 from evalkit.drawing.shown import page
 from evalkit.pages import first_screen
 from evalkit.parameters import policy
 from evalkit.parameters.policy import Against, Bound, NoFinding, WrongRule, claim
-from evalkit.studies import recomputed
+from evalkit.report import plain
 
 WORDS = [
     "auc.low",
@@ -292,7 +292,7 @@ def test_check_writes_junit_and_ends_with_its_status(tmp_path, capsys):
     ek.rating(forecasts(100), metrics="mae").save(tmp_path / "other.units.parquet")
     (tmp_path / "rating.units.parquet").write_bytes((tmp_path / "other.units.parquet").read_bytes())
     with pytest.raises(InputError, match="got those of other inputs"):
-        recomputed.of_report(file)
+        gates.of_report(file)
 
 
 def test_the_page_shows_each_rule_with_both_limits(tmp_path):

@@ -12,8 +12,8 @@ import pytest
 
 from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing.exports import plain
 from evalkit.pages import first_screen, page, ranking_page
+from evalkit.report import plain
 from evalkit.studies import provenance, ranking
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from significance_tables import rng, told, wide
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.drawing import claim_plots, plots
+from evalkit.drawing import plots
 from evalkit.metrics.grid import Counted
 from evalkit.pages import first_screen, lessons_page, page, ranking_page, significance_page
 from evalkit.statistics import methods, multiplicity, significance as tests
@@ -131,24 +131,24 @@ def axes(draw, monkeypatch, *data, **options):
 
 def test_the_pictures_hold_their_data(sample, monkeypatch):
     frame = paired.power_curve(sample)
-    ax = axes(claim_plots.power, monkeypatch, frame, observed=0.0086, margin=0.05, xlabel="true difference")
+    ax = axes(plots.power, monkeypatch, frame, observed=0.0086, margin=0.05, xlabel="true difference")
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
     assert {"n = 25", "n = 100", "n = 400"} <= set(lines)
     assert lines["n = 100"].tolist() == frame[frame["units"] == 100]["power"].tolist()
     draws = sample.null_draws()
-    ax = axes(claim_plots.null_distribution, monkeypatch, draws, observed=0.0086, xlabel="x", ylabel="y")
+    ax = axes(plots.null_distribution, monkeypatch, draws, observed=0.0086, xlabel="x", ylabel="y")
     heights = np.array([[bar.get_height() for bar in part] for part in ax.containers])
     assert heights.sum() == pytest.approx(1)
     assert heights[1].sum() == pytest.approx(sample.headline.iloc[0]["p"], abs=0.03)
     d = sample.differences().to_numpy()
-    ax = axes(claim_plots.histogram, monkeypatch, Counted.of(d), xlabel="x", ylabel="y")
+    ax = axes(plots.histogram, monkeypatch, Counted.of(d), xlabel="x", ylabel="y")
     assert sum(bar.get_height() for bar in ax.patches) == 100
 
 
 @pytest.mark.parametrize("less_is_better", [False, True])
 def test_differences_that_are_better_are_green(monkeypatch, less_is_better):
     d = np.array([-0.4, -0.3, -0.2, 0.1])
-    ax = axes(claim_plots.histogram, monkeypatch, Counted.of(d), xlabel="x", ylabel="y", less_is_better=less_is_better)
+    ax = axes(plots.histogram, monkeypatch, Counted.of(d), xlabel="x", ylabel="y", less_is_better=less_is_better)
     green = [bar for part in ax.containers for bar in part if to_hex(bar.get_facecolor()) == plots.COLOURS[2].lower()]
     assert sum(bar.get_height() for bar in green) == (3 if less_is_better else 1)
 

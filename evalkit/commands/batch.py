@@ -1,6 +1,7 @@
-"""Several reports by one command: a list of notebooks, or one report for each file."""
+"""Several reports by one command: a list of notebooks, one report for each file, or the diffs of two folders."""
 
 import glob
+import json
 import re
 import signal
 import sys
@@ -12,7 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from evalkit import system
+from evalkit import report, system
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Job, Outcome, Refused
 
@@ -251,3 +252,65 @@ def main(options: Any) -> int:
         index.write(options.folder)
     print(f"\n{table(planned, outcomes)}", file=sys.stderr)
     return status(outcomes)
+
+
+# Diffs of two reports, or of every report that two folders share ----------------------------------------------
+
+
+def diff(options: Any) -> int:
+    """Make the diffs and print the table of each on stderr; return the exit status."""
+    every = diffs(options)
+    outcomes = run(every, options.workers)
+    for outcome in outcomes:
+        if outcome.results is not None:
+            print(f"\n{account(outcome.results)}", file=sys.stderr)
+    if len(every) > 1:
+        print(f"\n{table(every, outcomes)}", file=sys.stderr)
+    return status(outcomes)
+
+
+def diffs(options: Any) -> list[Planned]:
+    """All diffs that are asked for. Raises Refused for fewer than two reports, and for folders that share none."""
+    given = [Path(path) for path in options.reports]
+    if len(given) < 2:
+        raise Refused("diff needs two reports, OLD and NEW, got one")
+    every = {"diff": given}
+    if all(path.is_dir() for path in given[-2:]):
+        names = shared(*given[-2:])
+        if options.name is not None and len(names) > 1:
+            raise Refused(f"--name names one report, got {len(names)}")
+        every = {f"diff-{name}": [path / f"{name}{report.UNITS}" for path in given] for name in names}
+    path, settings = requests.find("diff", options.folder_of_notebooks), requests.settings(options.file)
+    return [planned(options.name or name, path, of_diff(paths), options, settings) for name, paths in every.items()]
+
+
+def of_diff(reports: Sequence[Path]) -> dict[str, str]:
+    """The parameters of a diff as text; of earlier folders those that have the report."""
+    *earlier, old, new = map(str, reports)
+    there = [path for path in earlier if Path(path).exists() or not path.endswith(report.UNITS)]
+    return {"old": old, "new": new} | ({"earlier": json.dumps(there)} if there else {})
+
+
+def shared(old: Path, new: Path) -> list[str]:
+    """The reports of both folders; says which are only in one. Raises Refused where there are none."""
+    names = [{report.stem(file) for file in path.glob(f"*{report.UNITS}")} for path in (old, new)]
+    both, alone = sorted(names[0] & names[1]), ", ".join(sorted(names[0] ^ names[1]))
+    if not both:
+        have = f"have {alone}" if alone else "have none"
+        raise Refused(f"{old} and {new} must share a report with units (NAME{report.UNITS}); they {have}")
+    if alone:
+        print(f"evalkit: note: only in one of the folders: {alone}", file=sys.stderr)
+    return both
+
+
+def account(results: Mapping[str, Any]) -> str:
+    """The change of each metric of each system and its terms, for a terminal."""
+    import pandas as pd
+
+    from evalkit.pages import diff_page
+
+    if results["same"]:
+        return "no difference: the same units with the same values"
+    frame = pd.DataFrame(results["account"]).fillna(float("nan"))
+    changed = diff_page.most_changed(frame["metric"][0], results["most_changed"])
+    return "\n".join([diff_page.account_table(frame).text, *changed])

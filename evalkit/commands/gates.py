@@ -1,34 +1,59 @@
 """`evalkit check REPORT POLICY`: whether a report that was made keeps a policy, for people and for machines."""
 
+import json
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from evalkit import report
+from evalkit.arrays import InputError
 from evalkit.commands import requests
 from evalkit.commands.requests import DONE, GATE, Refused
-from evalkit.drawing.exports import plain
 from evalkit.pages import first_screen
+from evalkit.parameters import reports
 from evalkit.parameters.kinds import required
 from evalkit.parameters.policy import CANNOT_TELL, gate
-from evalkit.studies import policy, recomputed
+from evalkit.studies import diff, policy, unit_files
 from evalkit.studies.policy import Judged
+from evalkit.studies.study import Study
 
 
 def main(options: Any) -> int:
     """Judge the report, print the rules as Markdown, write the files that are asked for; return the exit status."""
     with requests.one_line():
         asked = required("POLICY", gate("POLICY", options.policy))
-        studies, findings = recomputed.of_report(options.report)
+        studies, findings = of_report(options.report)
         judged = policy.judge(asked, studies, lambda: findings)
     print(markdown(judged, options.report))
     for path, text in (
-        (options.json, f"{report.lines(plain(judged.record()))}\n"),
+        (options.json, f"{report.lines(report.plain(judged.record()))}\n"),
         (options.junit, junit(judged, options.report)),
     ):
         if path is not None:
             _write(path, text)
     return DONE if judged.passed else GATE
+
+
+def of_report(path: Path) -> tuple[list[Study], list[dict[str, Any]]]:
+    """The studies of a report, one for each of its tables, and its findings. path: of any of its files.
+
+    Raises InputError where the JSON or the units are missing, or are not of one run.
+    """
+    file = path if path.suffix == ".json" else diff.located(path).with_suffix("").with_suffix(".json")
+    try:
+        results = json.loads(file.read_text(encoding="utf-8"))
+        findings = results["findings"]
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except (ValueError, LookupError, TypeError):
+        raise InputError(f"{file}: must be the results of a report (NAME.json)") from None
+    if results["report"] == "diff":
+        given = {name: value for name, value in results["parameters"].items() if name != "gate"}
+        return [diff.study_of(reports.Diff.of(given))], findings
+    units_file = unit_files.read([diff.located(file)])[0][0]
+    if units_file.about.get("inputs") != results["inputs"]:
+        raise InputError(f"{units_file.path}: must be the units of {file.name}, got those of other inputs")
+    return [unit_files.Recomputed.of(units_file, results, table) for table in units_file.about["unit"]], findings
 
 
 def _write(path: Path, text: str) -> None:

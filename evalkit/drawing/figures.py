@@ -21,8 +21,7 @@ import numpy as np
 
 from evalkit import system
 from evalkit.arrays import Bools, ParameterError
-from evalkit.drawing.exports import writable
-from evalkit.drawing.tables import Html, escape, folded
+from evalkit.drawing.tables import Html, escape, folded, writable
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",

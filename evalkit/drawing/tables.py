@@ -7,23 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol
 
 import pandas as pd
 
-from evalkit.drawing.exports import writable, written
-from evalkit.numbers import (
-    END,
-    Show,
-    decimals,
-    definition,
-    interval,
-    number,
-    p_value,
-    printed,
-    signed,
-    thousands,
-)
+from evalkit.arrays import ParameterError
+from evalkit.numbers import END, Show, decimals, definition, interval, number, p_value, printed, signed, thousands
 
 LIMITED = ("", " low", " high")  # the columns of a number with its limits
 BREAKS = re.compile(r"[\r\n\t]+")
@@ -163,18 +153,14 @@ def latex(table: Table) -> str:
     <BLANKLINE>
     """
     heads = " & ".join(_escaped(column.whole) for column in table.columns)
-    rows = [rf"{_no_option(' & '.join(map(_latex_cell, row)))} \\" for row in table.rows]
+    lines = [" & ".join(map(_latex_cell, row)) for row in table.rows]
+    rows = [rf"{'{}' if line.startswith(('[', '*')) else ''}{line} \\" for line in lines]  # else an option of \\
     below = " ".join(text for text in (table.note, table.marks) if text)
     note = [rf"\par\footnotesize {_escaped(below)}"] if below else []
     body = [rf"{heads} \\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", *note]
     layout = "l" + "r" * (len(table.columns) - 1)
     head = [r"\begin{table}", rf"\caption{{{_escaped(table.caption)}}}", rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
     return "\n".join([*head, *body, r"\end{table}", ""])
-
-
-def _no_option(line: str) -> str:
-    """The line of a table, whose first letter the command above it would take for an option."""
-    return f"{{}}{line}" if line.startswith(("[", "*")) else line
 
 
 def _latex_cell(cell: Cell) -> str:
@@ -238,6 +224,28 @@ def workbook(frames: Sequence[pd.DataFrame], path: str | PathLike[str]) -> None:
     with pd.ExcelWriter(writable(path), engine="openpyxl") as writer:
         for number, table in enumerate(frames, start=1):
             spreadsheet(table).to_excel(writer, sheet_name=f"table {number}", index=False)
+
+
+def written(text: str, path: str | PathLike[str] | None) -> str:
+    """Return the text, after writing it to the path if there is one."""
+    if path is not None:
+        writable(path).write_text(text, encoding="utf-8", newline="\n")
+    return text
+
+
+def writable(path: str | PathLike[str]) -> Path:
+    """The path of a file to write; a missing folder is created.
+
+    Raises ParameterError for a path without a name, and if the folder cannot be created.
+    """
+    file = Path(path)
+    if not file.name:
+        raise ParameterError(f"path must name a file, such as 'figure.pdf' or 'table.csv', got {str(path)!r}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"path: cannot write to {file.parent}: {error.strerror}") from None
+    return file
 
 
 # Pieces of the page -------------------------------------------------------------------------------------------

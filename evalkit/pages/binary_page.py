@@ -9,9 +9,8 @@ import pandas as pd
 
 from evalkit.catalogue.metric import Metric
 from evalkit.catalogue.tables import AVERAGE_PRECISION, ROC_AUC
-from evalkit.drawing import curve_plots, figures, notes, plots, tables
+from evalkit.drawing import curve_plots, figures, plots, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
-from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, by_system, count, escape, limits, of_rows, text, value, with_interval
 from evalkit.findings import kinds
@@ -21,6 +20,7 @@ from evalkit.pages import first_screen, page, shared_findings
 from evalkit.pages.explorer import recorded
 from evalkit.pages.shared_findings import beaten, counts, idle, nonzero, of_sample, power, rounded, rows_read, weights
 from evalkit.pages.threshold_page import both_classes
+from evalkit.report import Results
 from evalkit.studies import classification as diagnostics, score_curves, score_curves as net_benefit
 from evalkit.studies.binary import FITTED, BinaryStudy
 from evalkit.studies.classes import ClassesStudy
@@ -59,11 +59,6 @@ def title(study: BinaryStudy) -> Html:
     return first_screen.title("two", study, rows, f"{study.account.columns['label']} = {study.positive}")
 
 
-def findings(study: BinaryStudy) -> Html:
-    """What to know of the data before the numbers."""
-    return notes.findings(every_finding(study))
-
-
 @both_classes
 def top(study: BinaryStudy) -> Html:
     """Lift and recall among the highest scores."""
@@ -96,9 +91,6 @@ def definitions(study: BinaryStudy) -> Html:
     items += [("positive", f"the label {study.positive}; predicted if score ≥ threshold, {compared}")]
     items += [("intervals", study.intervals_are), *page.test_definitions(study), ("bands", study.bands_are)]
     return tables.definitions(items)
-
-
-origin = page.origin
 
 
 def results(study: BinaryStudy) -> Results:

@@ -6,9 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import curve_plots, figures, notes, tables
+from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
-from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, by_system, count, each, limits, named, of_rows, value
 from evalkit.findings import kinds
@@ -18,6 +17,7 @@ from evalkit.pages import explorer, first_screen, page
 from evalkit.pages.binary_page import DRAWN, NO_LIMITS, if_perfect, reliability
 from evalkit.pages.shared_findings import beaten, binned, counts, few_clusters, few_rows, of_sample, rows_read, weights
 from evalkit.pages.threshold_page import THRESHOLD
+from evalkit.report import Results
 from evalkit.studies import classes, classification as diagnostics, score_curves, score_curves as net_benefit
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.classification import DOMINANT, drawn_together, worst_mistake
@@ -37,11 +37,6 @@ def title(study: ClassesStudy) -> Html:
     """The title and what was asked."""
     rows = f"{counted(len(study.account), 'row')} of {counted(len(study.names), 'class')}"
     return first_screen.title("several", study, rows, study.account.columns["label"])
-
-
-def findings(study: ClassesStudy) -> Html:
-    """What to know of the data before the numbers."""
-    return notes.findings(every_finding(study))
 
 
 @scored
@@ -142,9 +137,6 @@ def definitions(study: ClassesStudy) -> Html:
     of = f"{TENTHS} equal bins [a, b) of the probability of the predicted class"
     ece = f"mean |mean probability − share right| of {of}"
     return defined(study, [("top-label ECE", ece)])
-
-
-origin = page.origin
 
 
 def results(study: ClassesStudy) -> Results:

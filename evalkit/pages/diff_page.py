@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import figures, notes, plots, tables
-from evalkit.drawing.exports import Results
+from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, decimals, estimate, listed, p_value, percent, plural, signed
 from evalkit.pages import explorer, first_screen, page
+from evalkit.report import Results
 from evalkit.studies.diff import Diff, date_of, shown
 
 page.offered(__name__)
@@ -45,11 +45,6 @@ def most_changed(label: str, row: Mapping[str, Any] | None) -> list[str]:
     by = estimate(row["difference"], row["difference_low"], row["difference_high"], signed)
     where = f"{label} of {row['system']} changed most in {row['segment']} {row['slice']}"
     return [f"{where}: {by}, adjusted p {p_value(row['adjusted'])}."]
-
-
-def findings(study: Diff) -> Html:
-    """What to know before any number."""
-    return notes.findings(every_finding(study))
 
 
 def every_finding(study: Diff) -> list[Finding]:
@@ -189,7 +184,7 @@ def definitions(study: Diff) -> Html:
     return tables.definitions([*page.metric_definitions(study), *page.meanings("diff")])
 
 
-origin = page.origin
+findings, origin = page.findings, page.origin
 
 
 def results(study: Diff) -> Results:

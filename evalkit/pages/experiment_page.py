@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from evalkit.drawing import figures, notes, plots, tables
+from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
@@ -22,7 +22,7 @@ page.offered(__name__)
 @page.of_a_part
 def findings(study: Experiment) -> Html:
     """What to know of the table before the numbers."""
-    return notes.findings(of_users(study), "users-")
+    return shown.findings(of_users(study), "users-")
 
 
 @page.of_a_part

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from typing import Any
 
-from evalkit.drawing import claim_plots, figures, notes, plots, tables
-from evalkit.drawing.exports import Results
+from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, count, each, escape, named, of_rows, text
 from evalkit.findings import kinds
@@ -13,6 +12,7 @@ from evalkit.findings.kinds import NOTE, WARNING, Finding
 from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
 from evalkit.pages import experiment_page, first_screen, page
 from evalkit.pages.shared_findings import columns_read, held, of_sample
+from evalkit.report import Results
 from evalkit.studies import experiment, interleaving, units
 from evalkit.studies.interleaving import Interleaving, Online, less_even
 from evalkit.studies.planning import BAIT, CANDIDATE, FEWEST_GROUPS, KINDS, PRODUCTION, Planning, as_record
@@ -51,7 +51,7 @@ def verdict(o: Online) -> Html:
 @page.of_a_part
 def findings(study: Interleaving) -> Html:
     """What to know of the log before the numbers."""
-    return notes.findings(of_log(study), "log-")
+    return shown.findings(of_log(study), "log-")
 
 
 @page.of_a_part
@@ -217,7 +217,7 @@ def answer(study: Planning) -> Html:
 def _assumed(study: Planning) -> Html:
     """What the simulations assume, where their numbers begin."""
     several = of_planning(study)
-    return Html(notes.notes(several, "planning-"), "\n".join(map(str, several)))
+    return Html(shown.notes(several, "planning-"), "\n".join(map(str, several)))
 
 
 def _about(users: float) -> str:
@@ -314,7 +314,7 @@ def errors(study: Planning) -> Figure | Html:
     caption = page.said("interleaving.errors", fewest=FEWEST_GROUPS, assumptions=assumptions(study), **facts)
     reached = [f"{name} reaches 5% at {need[name]:,.0f} users" for name in dict.fromkeys(study.curves["system"])]
     data, says = (study.curves, study.groups), f"{'; '.join(reached)}."
-    return figures.picture(claim_plots.draw_errors, *data, caption=caption, says=says, height=3.2)
+    return figures.picture(plots.draw_errors, *data, caption=caption, says=says, height=3.2)
 
 
 @page.of_a_part
@@ -325,7 +325,7 @@ def agreement(study: Planning) -> Figure | Html:
     titles = [f"{HOW[how]}, r = {r[how]:.2f}" for how in HOW]
     data = [study.candidates[["share", f"plays_{how}"]].to_numpy() for how in HOW]
     says = f"{'; '.join(titles)}."
-    return figures.row(claim_plots.draw_agreement, data, titles, caption=caption, says=says, panels=3)
+    return figures.row(plots.draw_agreement, data, titles, caption=caption, says=says, panels=3)
 
 
 @page.of_a_part
@@ -338,7 +338,7 @@ def families(study: Planning) -> Figure | Html:
         f"hours {signed_percent(row.hours)}"
         for row in rankers.itertuples(index=False)
     )
-    drawn = figures.row(claim_plots.draw_families, rankers, caption=caption, says=f"{listed}.", panels=2)
+    drawn = figures.row(plots.draw_families, rankers, caption=caption, says=f"{listed}.", panels=2)
     return drawn.folded("Rankers that a preference misjudges (click-bait and diverse lists)")
 
 

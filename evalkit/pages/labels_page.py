@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from evalkit.drawing import curve_plots, figures, notes
+from evalkit.drawing import curve_plots, figures
 from evalkit.drawing.curve_plots import Panel
-from evalkit.drawing.exports import Results
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, of_rows
 from evalkit.findings import kinds
@@ -13,6 +12,7 @@ from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, listed, number, percent
 from evalkit.pages import classes_page, explorer, first_screen, page, shared_findings
 from evalkit.pages.shared_findings import beaten, binned, few_rows, idle, of_sample, rounded, rows_read, weights
+from evalkit.report import Results
 from evalkit.studies import classification, classification as diagnostics
 from evalkit.studies.labels import SWEPT, LabelsStudy
 
@@ -28,11 +28,6 @@ def title(study: LabelsStudy) -> Html:
     """The title and what was asked."""
     rows = f"{counted(len(study.account), 'row')} with {counted(len(study.names), 'label')}"
     return first_screen.title("several", study, rows, "the labels")
-
-
-def findings(study: LabelsStudy) -> Html:
-    """What to know of the data before the numbers."""
-    return notes.findings(every_finding(study))
 
 
 def curve_plot(study: LabelsStudy) -> Figure | Html:
@@ -86,9 +81,6 @@ def definitions(study: LabelsStudy) -> Html:
     compared = shared_findings.compared(classification.stored(study))
     decided = f"a label is predicted if its score is at least {study.threshold:.12g}, {compared}"
     return classes_page.defined(study, [("predicted", decided)])
-
-
-origin = page.origin
 
 
 def results(study: LabelsStudy) -> Results:

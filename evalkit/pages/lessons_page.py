@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from evalkit.drawing import claim_plots, figures, tables
+from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, each, named, of_rows, text
 from evalkit.numbers import number
@@ -18,7 +18,7 @@ def hundred() -> Figure:
     facts = {"few": lessons.FEW, "mean": lessons.MEAN, "sigma": lessons.SIGMA, "samples": lessons.SAMPLES}
     caption = page.said("lessons.hundred", missed_t=missed["t"], missed_z=missed["z with s"], **facts)
     drawn: dict[str, Any] = {"truth": lessons.MEAN, "label": "height (cm)"}
-    return figures.row(claim_plots.hundred, frame, caption=caption, height=2.9, panels=2, **drawn)
+    return figures.row(plots.hundred, frame, caption=caption, height=2.9, panels=2, **drawn)
 
 
 def coin() -> Figure:
@@ -27,7 +27,7 @@ def coin() -> Figure:
     caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."
     k, chance = frame["heads"].to_numpy(float), frame["chance"].to_numpy(float)
     drawn: dict[str, Any] = {"seen": 8, "counted": k >= 8, "xlabel": f"heads of {flips} flips"}
-    return figures.picture(claim_plots.null_shares, k, chance, caption=caption, height=2.4, **drawn)
+    return figures.picture(plots.null_shares, k, chance, caption=caption, height=2.4, **drawn)
 
 
 def on_coin() -> Html:

@@ -17,14 +17,15 @@ import pandas as pd
 
 from evalkit import numbers
 from evalkit.catalogue.metric import Chosen, Metric
-from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.exports import Results
+from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
+from evalkit.drawing.shown import Shown
 from evalkit.drawing.tables import Cell, Html, count, number_cell, p_cell, text, value, with_interval
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, signed, signed_percent
 from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
+from evalkit.report import Results
 from evalkit.studies import diagnostics, provenance, units
 from evalkit.studies.diagnostics import rank_tiers
 from evalkit.studies.row_study import Account
@@ -512,6 +513,11 @@ def _two_digits(units: float) -> str:
     if units > MANY_UNITS:
         return f"> {MANY_UNITS:,}"
     return "–" if math.isnan(units) else f"{float(f'{units:.2g}'):,.0f}"
+
+
+def findings(study: Shown) -> Html:
+    """What to know of the data before the numbers."""
+    return shown.findings(shown.page(study.report).every_finding(study))
 
 
 def origin(study: Any) -> Html:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import figures, notes, plots, tables
-from evalkit.drawing.exports import Results
+from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, Rows, escape, number_cell, of_rows, paragraph, stack, text, value
 from evalkit.findings import kinds
@@ -18,6 +17,7 @@ from evalkit.pages.explorer import CHOICE, Explored, Pair, listing
 from evalkit.pages.shared_findings import columns_read, counts, few_units, gaps, of_sample, unshared
 from evalkit.parameters.reports import RENUMBER
 from evalkit.reading.inputs.lists import DEEPEST, SHALLOWEST, Stock
+from evalkit.report import Results
 from evalkit.studies import beyond_relevance, diagnostics, ranking
 from evalkit.studies.diagnostics import VISIBLE, rank_tiers
 from evalkit.studies.ranking import PERSISTENCE, Ranking, total
@@ -35,11 +35,6 @@ TOP = 10
 def title(study: Ranking) -> Html:
     """The title and what was asked."""
     return first_screen.title("ranking", study, counted(len(study.runs.query), "judged query"))
-
-
-def findings(study: Ranking) -> Html:
-    """What to know of the data before the numbers."""
-    return notes.findings(every_finding(study))
 
 
 def estimates(study: Ranking) -> Html:
@@ -151,7 +146,7 @@ def definitions(study: Ranking) -> Html:
     return tables.definitions([*items, *compared])
 
 
-origin = page.origin
+findings, origin = page.findings, page.origin
 
 
 def results(study: Ranking) -> Results:

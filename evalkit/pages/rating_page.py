@@ -5,8 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import curve_plots, figures, notes, tables
-from evalkit.drawing.exports import Results
+from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, of_rows, text, value
 from evalkit.findings import kinds
@@ -16,6 +15,7 @@ from evalkit.pages import first_screen, page
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, recorded
 from evalkit.pages.shared_findings import beaten, few_units, of_sample, power, rows_read, weights
+from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, HEAVY, Rating, bin_widths
 
@@ -28,11 +28,6 @@ SURE = 0.05  # by how much a half-width may be off
 def title(study: Rating) -> Html:
     """The title and what was asked."""
     return first_screen.title("rating", study, counted(len(study.account), "row"))
-
-
-def findings(study: Rating) -> Html:
-    """What to know of the data, and of what the numbers stand on."""
-    return notes.findings(every_finding(study))
 
 
 def estimates(study: Rating) -> Html:
@@ -90,7 +85,7 @@ def definitions(study: Rating) -> Html:
     return tables.definitions([*page.metric_definitions(study), ("intervals", study.intervals_are), *compared])
 
 
-origin = page.origin
+findings, origin = page.findings, page.origin
 
 
 def results(study: Rating) -> Results:

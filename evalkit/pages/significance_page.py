@@ -1,4 +1,4 @@
-"""The words, tables and figures of the significance page, of values by unit and of successes and trials."""
+"""The words, tables and figures of the significance page: values by unit, evaluations, successes and trials."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -7,17 +7,18 @@ from typing import Any
 import pandas as pd
 
 from evalkit import numbers
-from evalkit.drawing import claim_plots, figures, notes, tables
-from evalkit.drawing.exports import Results
+from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, of_rows, pair, value, words
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, interval, listed, number, p_value, percent, plural, signed, signed_percent
-from evalkit.pages import evaluation_page, first_screen, lessons_page as lesson, page, shared_findings
+from evalkit.pages import first_screen, lessons_page as lesson, page, shared_findings
 from evalkit.pages.page import also
 from evalkit.pages.shared_findings import assumed, columns_read, contrary, counts, gaps, picked, skewed, unshared
-from evalkit.studies import diagnostics, evaluation, lessons, paired
+from evalkit.parameters.reports import SUCH, THESE
+from evalkit.report import Results
+from evalkit.studies import diagnostics, lessons, paired, significance
 from evalkit.studies.diagnostics import FEW, alpha, beyond, equivalence_level, most_units, rank_tiers
 from evalkit.studies.paired import FOLDS, Significance
 from evalkit.studies.significance import Shares
@@ -66,7 +67,7 @@ def null_of_shares(study: Shares) -> Figure | Html:
     caption = page.said("significance.null_of_shares", alternative=study.p.alternative, p=p_value(p), few=few, **facts)
     drawn: dict[str, Any] = {"seen": shares.seen, "counted": shares.added, "xlabel": f"successes of {trials}"}
     data = shares.k, shares.probability
-    return figures.picture(claim_plots.null_shares, *data, caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(plots.null_shares, *data, caption=caption, height=HEIGHT, **drawn)
 
 
 def findings_of_shares(study: Shares) -> Iterator[Finding]:
@@ -131,7 +132,7 @@ def _data(study: Significance) -> Iterator[Finding]:
     yield from assumed(study, "set lower_is_better={name!r}")
     yield from [
         *study.data.findings,
-        *evaluation_page.findings(study),
+        *_of_logs(study),
         *shared_findings.unmatched(study.data.alone),
         *unshared(study.data.accounts),
         *gaps(study.data.accounts),
@@ -218,7 +219,7 @@ def differences(study: Either) -> Figure | Html:
     margin, level = study.settings.margin, percent(study.settings.level)
     facts = {"colours": page.colours_of(study), "band": f"; band: the margin ±{margin:g}" if margin else ""}
     return page.forest(
-        study, claim_plots.forest, page.said("significance.differences", study, level=level, **facts), margin=margin
+        study, plots.forest, page.said("significance.differences", study, level=level, **facts), margin=margin
     )
 
 
@@ -231,7 +232,7 @@ def distribution(study: Significance) -> Figure | Html:
     caption = page.said("significance.distribution", study, n=n, sizes=sizes, units=units)
     drawn: dict[str, Any] = {"xlabel": f"difference in {study.primary.label}", "ylabel": units}
     drawn["less_is_better"] = study.primary.metric.best == "low"
-    return figures.picture(claim_plots.histogram, study.distribution(), caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(plots.histogram, study.distribution(), caption=caption, height=HEIGHT, **drawn)
 
 
 @also(Shares, null_of_shares)
@@ -241,7 +242,7 @@ def null_distribution(study: Significance) -> Figure | Html:
     row, draws = study.headline.iloc[0], study.null_draws()
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
-    far = "Red: at least" if claim_plots.far(draws, row["difference"]).any() else "None is"
+    far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
     facts = {"n": row["n"], "far": far, "observed": signed(row["difference"]), "p": _p(study)}
     caption = page.said("significance.null_distribution", study, how=how, **facts)
     drawn: dict[str, Any] = {
@@ -249,7 +250,7 @@ def null_distribution(study: Significance) -> Figure | Html:
         "xlabel": f"mean difference in {study.primary.label} under the null",
         "ylabel": f"share of {'draws' if study.many else 'sign vectors'}",
     }
-    return figures.picture(claim_plots.null_distribution, draws, caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(plots.null_distribution, draws, caption=caption, height=HEIGHT, **drawn)
 
 
 @also(Shares, page.nothing)
@@ -270,7 +271,7 @@ def ranks(study: Significance) -> Figure | Html:
     caption = page.said("significance.ranks", study, **facts)
     drawn: dict[str, Any] = {"distance": summary["critical_difference"], "label": "mean rank, best left"}
     drawn["height"] = figures.tall(figures.grid(len(means), across=2)[0], head=1.9, each=0.34)
-    return figures.picture(claim_plots.critical_difference, means, caption=caption, says=listed, **drawn)
+    return figures.picture(plots.critical_difference, means, caption=caption, says=listed, **drawn)
 
 
 @also(Shares, page.nothing)
@@ -286,7 +287,7 @@ def power(study: Significance) -> Figure | Html:
         "margin": study.settings.margin,
         "xlabel": f"true difference in {study.primary.label}",
     }
-    return figures.picture(claim_plots.power, frame, caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(plots.power, frame, caption=caption, height=HEIGHT, **drawn)
 
 
 @also(Shares, page.nothing)
@@ -304,7 +305,7 @@ def duality(study: Significance) -> Figure | Html:
         "limits": tuple(limit for limit in (row["low"], row["high"]) if abs(limit) < float("inf")),
         "label": f"mean difference in {study.primary.label} under the null",
     }
-    return figures.picture(claim_plots.duality, study.p_curve(), caption=caption, height=HEIGHT, **drawn)
+    return figures.picture(plots.duality, study.p_curve(), caption=caption, height=HEIGHT, **drawn)
 
 
 JOINT = "joint sign flips of the whole family"
@@ -320,11 +321,6 @@ def title(study: Significance) -> Html:
     n = counted(most_units(study), study.unit_name)
     asked = f"What can be claimed about {who} on {study.primary.label}, from {n}?"
     return first_screen.heading("Significance report", asked, study)
-
-
-def findings(study: Either) -> Html:
-    """The assumptions, measured."""
-    return notes.findings(every_finding(study))
 
 
 def estimates(study: Either) -> Html:
@@ -446,7 +442,7 @@ def definitions(study: Significance) -> Html:
     return tables.definitions([*page.metric_definitions(study), *methods])
 
 
-origin = page.origin
+findings, origin = page.findings, page.origin
 
 
 @also(Shares, results_of_shares)
@@ -464,14 +460,108 @@ def results(study: Significance) -> Results:
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    more |= page.records(draws=evaluation.variation(study), claims=evaluation.claims(study))
-    return published(study, every_finding(study), more | page.records(logs=evaluation.logged(study)))
+    more |= page.records(draws=significance.variation(study), claims=significance.claims(study))
+    return published(study, every_finding(study), more | page.records(logs=significance.logged(study)))
 
 
-SUMMARY = (evaluation_page.verdict, page.comparisons, estimates)
+# Evaluations: repeated draws, tasks, and what logs say of themselves --------------------------------------------------
+
+
+@also(Shares, first_screen.verdict)
+def verdict(study: Significance) -> Html:
+    """The first screen; where several claims are possible, which one is made, and how sure it is."""
+    made = [row["claim"] for row in significance.claims(study).to_dict("records") if row["made"]]
+    p = f" (adjusted p {p_value(study.headline.iloc[0]['adjusted'])})" if len(study.headline) == 1 else ""
+    return first_screen.verdict(
+        study, *(page.said("significance.made", claim=_noun(study, name), p=p) for name in made)
+    )
+
+
+def _noun(study: Significance, claim: str) -> str:
+    """A claim, or a sentence of several, about what the input calls its questions."""
+    return claim.replace("questions", plural(significance.question(study), 2))
+
+
+@also(Shares, page.nothing)
+def draws(study: Significance) -> Html:
+    """What varies between units and within them, and what more of both would buy."""
+    if not len(frame := significance.variation(study)):
+        return Html("")
+    units = plural(significance.question(study), 2)
+    many = "" if study.unit is None else f" Errors are clustered by {study.unit_name}."
+    caption = page.said("significance.draws", metric=significance.drawn(study), units=units)
+    columns = (
+        f"system=what w | {units}=units n | draws # | between # | within # | standard error=error # | "
+        f"twice the {units}=twice_units # | twice the draws=twice_draws # | endless draws=endless_draws #"
+    )
+    return of_rows(caption, frame, columns, page.said("significance.draws_note", units=units, many=many))
+
+
+@also(Shares, page.nothing)
+def claims(study: Significance) -> Html:
+    """What the claim covers, and what the other ones would give."""
+    if not len(frame := significance.claims(study)):
+        return Html("")
+    questions, several = plural(significance.question(study), 2), study.data.tasks is not None
+    mark = {True: " (this page)", False: ""}
+    columns = {"claim": each(lambda row: Cell(_noun(study, row["claim"]) + mark[row["made"]]))}
+    columns |= named("mean w") if several else {}
+    columns |= named("value [_] | its standard error=value_error #")
+    meant = {THESE: "only their draws vary", SUCH: "a new sample of them"}
+    whole = "a new sample of these, each with its questions"
+    every = [f"{covers.capitalize()}: {meant.get(covers, whole)}." for covers in significance.coverage(study)]
+    every += ["Pooled: the mean over all; macro: the mean of the means of tasks."] if several else []
+    note = page.said("significance.claims_note", every=_noun(study, " ".join(every)))
+    if len(study.headline):
+        columns |= named("difference [_] | standard error=difference_error # | p p")
+    if len(study.pairs) > 1:
+        columns["pairs that differ"] = each(lambda row: Cell(f"{row['apart']:,} of {row['pairs']:,}"))
+        columns |= named("unpaired n")
+        note += page.said("significance.pairs_note", questions=questions, alpha=alpha(study))
+    of = f"{study.leader}, and {' − '.join(study.opponents)}" if len(study.headline) else study.leader
+    return of_rows(page.said("significance.claims", study, of=of), frame, columns, note)
+
+
+@also(Shares, page.nothing)
+def logged(study: Significance) -> Html:
+    """What the logs state, beside what their rows give, where the two differ."""
+    if not len(frame := _differing(study)):
+        return Html("")
+    columns = (
+        "system w | task w | metric w | the log's mean=stated # | mean of its rows=mean # | "
+        "the log's standard error=stated_error # | of its rows=error # | why w"
+    )
+    return of_rows(page.said("significance.logged"), frame, columns, page.said("significance.logged_note"))
+
+
+def _differing(study: Significance) -> pd.DataFrame:
+    frame = significance.logged(study)
+    return frame[frame["why"] != ""] if len(frame) else frame
+
+
+def _of_logs(study: Significance) -> Iterator[Finding]:
+    """Whether the logs' own numbers are those of their rows, and which logs hold fewer rows than they count."""
+    frame, differing = significance.logged(study), _differing(study)
+    if not len(frame):
+        return
+    if n := len(differing):
+        verb = "differs" if n == 1 else "differ"
+        yield kinds.NUMBERS_OF_LOGS.warning(n, "differ", n=n, verb=verb, of=len(frame))
+    else:
+        yield kinds.NUMBERS_OF_LOGS.note(len(frame), "same", of=len(frame))
+    short = frame[frame["stated_questions"] > frame["questions"]].drop_duplicates(["system", "task"])
+    rows = [
+        f"{r['system']} on {r['task']}: {r['questions']:,} of {r['stated_questions']:,}"
+        for r in short.to_dict("records")
+    ]
+    if rows:
+        yield kinds.SHORT_LOGS.warning(len(rows), what=listed(rows))
+
+
+SUMMARY = (verdict, page.comparisons, estimates)
 PIECES = (
-    *(title, evaluation_page.verdict, findings, differences, page.comparisons, other_tests, estimates),
-    *(page.segment_plot, page.segments, evaluation_page.claims, evaluation_page.logged, effects),
-    *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, evaluation_page.draws),
+    *(title, verdict, findings, differences, page.comparisons, other_tests, estimates),
+    *(page.segment_plot, page.segments, claims, logged, effects),
+    *(equivalence, distribution, null_distribution, ranks, page.tiers, power, needed, draws),
     *(teaching, duality, definitions, origin),
 )

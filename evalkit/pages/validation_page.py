@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit.drawing import curve_plots, figures, notes, plots, strips, tables
-from evalkit.drawing.exports import Results
+from evalkit.drawing import curve_plots, figures, plots, shown, strips, tables
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.plots import COLOURS, GREY
 from evalkit.drawing.strips import Result
@@ -20,6 +19,7 @@ from evalkit.pages import first_screen, page
 from evalkit.pages.first_screen import link
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.tables import rules
+from evalkit.report import Results
 from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, ONE_OUT, OUTSIDE, Validation
@@ -52,7 +52,7 @@ def _extent(study: Validation) -> str:
 def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.folds.rule}.")]
-    lines += [joined(f"{finding.message} ", Cell("", markup=notes.code(finding))) for finding in unchecked(study)]
+    lines += [joined(f"{finding.message} ", Cell("", markup=shown.code(finding))) for finding in unchecked(study)]
     findings = (" (", link("evidence", LEAKS), ")") if study.audited else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
     pieces = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
@@ -137,7 +137,7 @@ def _baseline(study: Validation) -> list[Cell]:
 
 def findings(study: Validation) -> Html:
     """What to know of the data and of the fits before the numbers."""
-    return notes.findings(of_data(study))
+    return shown.findings(of_data(study))
 
 
 def leakage(study: Validation) -> Html:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError
 from evalkit.catalogue.lookup import Chosen
-from evalkit.drawing import claim_plots
+from evalkit.drawing import plots
 from evalkit.drawing.shown import Shown
 from evalkit.limits import Limits
 from evalkit.metrics.grid import Counted
@@ -499,7 +499,7 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
     if not study.flips:
         return {}
     draws = study.null_draws()
-    edges = claim_plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
+    edges = plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
     return {"low": edges[:-1], "high": edges[1:], "share": np.histogram(draws, edges)[0] / draws.size}
 
 

@@ -1,33 +1,45 @@
-"""The significance study: reads values of several systems on the same units, or successes and trials."""
+"""The significance study: reads values of several systems on the same units, or successes and trials.
 
-from collections.abc import Sequence
+Of evaluations with repeated draws, tasks and logs also what varies, and what the logs themselves say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from evalkit.arrays import Bools, Floats, ParameterError
+from evalkit.arrays import Bools, Floats, ParameterError, codes, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import Proportion
 from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
-from evalkit.numbers import plural
+from evalkit.metrics.draws import Draws
+from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
+from evalkit.parameters.reports import SUCH, TASKS, THESE
 from evalkit.reading.reductions import unit_kinds, units as reading_units
 from evalkit.reading.reductions.units import Trials, UnitValues
 from evalkit.reading.tables import sources
+from evalkit.reading.tables.logs import Stated
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import proportions
-from evalkit.statistics.intervals import Estimate
+from evalkit.statistics.inference import BY_DRAWS
+from evalkit.statistics.intervals import Estimate, normal_quantile
 from evalkit.statistics.methods import Options
+from evalkit.statistics.significance import ByT
+from evalkit.statistics.spread import Spread, by_unit, standard_error
 from evalkit.statistics.statistic import Hits, Known, Statistic
 from evalkit.studies import ranking, study, units
 from evalkit.studies.diagnostics import FEW, alpha
 from evalkit.studies.paired import Significance
-from evalkit.studies.study import EVERY, Member, Study
+from evalkit.studies.study import EVERY, Member, Row, Study, framed
 from evalkit.studies.units import Units
+from evalkit.system import cached
 
 SHARE = "share of successes"
 DRAWN = 2000  # more numbers of successes than a picture can show
@@ -40,7 +52,7 @@ SAMPLE: dict[str, Any] = {
 
 
 @sources.naming_files
-def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance | Shares":
+def study_of(p: reports.Significance, limits: Limits = USUAL) -> Significance | Shares:
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
@@ -113,7 +125,7 @@ class Shares(Shown, Study):
     value_is: ClassVar[str] = "Share"
 
     @classmethod
-    def of(cls, data: Trials, p: reports.Significance) -> "Shares":
+    def of(cls, data: Trials, p: reports.Significance) -> Shares:
         """The study of a table. Raises ParameterError for parameters that do not go together, or an unknown metric."""
         null = p.null
         if null is None and p.alternative != "two-sided":
@@ -235,3 +247,185 @@ class Shares(Shown, Study):
         """The comparisons with so many trials that the score test replaces the exact two-sided test."""
         many = {pair: sum(self.counts(name)[1] for name in pair if name in self.data.systems) for pair in self.pairs}
         return [" − ".join(pair) for pair, n in many.items() if n > proportions.EXACT]
+
+
+# Evaluations ----------------------------------------------------------------------------------------------------------
+
+
+def question(study: Significance) -> str:
+    """What has a value of its own, as a noun: the unit, or what lies in it where that is a cluster."""
+    return unit_noun(study.data.columns.get("unit", study.unit_name).rpartition(" ")[2], "unit")
+
+
+def drawn(study: Significance) -> str:
+    """The name of the metric whose draws (repeated trials) the input holds; "" if there is none.
+
+    It is the primary metric, or the one that the primary metric is computed from.
+    """
+    metric = study.primary.label
+    metric = metric if (metric, study.systems[0]) in study.data.draws else study.data.source
+    several = any(of.several for (name, _), of in study.data.draws.items() if name == metric)
+    return metric if several else ""
+
+
+@cached
+@framed
+def variation(study: Significance) -> Iterator[Row]:
+    """How each system varies between units and within, and the headline's difference; what more of both would buy.
+
+    `error` is the standard error of the mean; then that of twice as many units (or clusters), of twice as many draws of
+    each, and of endless draws.
+    """
+    if not (metric := drawn(study)):
+        return
+    every = {name: study.data.draws[metric, name] for name in study.order}
+    for name, of in every.items():
+        yield {"what": name} | _variation(study, of.mean, [of])
+    if len(study.headline):
+        first, second = (every[name] for name in study.opponents)
+        yield {"what": " − ".join(study.opponents)} | _variation(study, first.mean - second.mean, [first, second])
+
+
+def _variation(study: Significance, values: Floats, draws: list[Draws]) -> dict[str, Any]:
+    """The row of values of units; what they vary by within a unit is that of the draws of all of these."""
+    keep = np.flatnonzero(~np.isnan(values))
+    by_draws = float(sum(of.noise[keep].mean() for of in draws))
+    square = mean_by(values, cluster=study.unit).error ** 2
+    rest = by_draws / len(keep)
+    return {
+        "units": len(keep),
+        "draws": float(np.mean([ratio(keep.size, (1 / of.count[keep]).sum()) for of in draws])),
+        "between": float(np.sqrt(max(values[keep].var(ddof=1) - by_draws, 0.0))) if len(keep) > 1 else np.nan,
+        "within": float(np.sqrt(sum(of.pooled for of in draws))),
+        "error": float(np.sqrt(square)),
+        "twice_units": float(np.sqrt(square / 2)),
+        "twice_draws": float(np.sqrt(max(square - rest / 2, square / 2))),
+        "endless_draws": float(np.sqrt(max(square - rest, 0.0))),
+    }
+
+
+# What a claim covers --------------------------------------------------------------------------------------------------
+
+POOLED, MACRO = "pooled", "macro"
+
+
+def coverage(study: Significance) -> dict[str, np.ndarray | None]:
+    """The claims that the input allows, the widest last, with the clusters that vary; one alone is no choice."""
+    claims: dict[str, np.ndarray | None] = dict.fromkeys([THESE, SUCH] if drawn(study) else [SUCH])
+    if study.unit is not None and not study.data.by_task:
+        claims[f"such {plural(study.unit_name, 2)}"] = study.unit
+    tasks = study.unit if study.data.by_task else study.data.tasks
+    return claims if tasks is None else claims | {TASKS: tasks}
+
+
+def mean_by(
+    values: Floats, noise: Floats | None = None, *, cluster: np.ndarray | None = None, tasks: np.ndarray | None = None
+) -> ByT:
+    """The mean of values of units with its standard error, CR1, and t on the number of clusters less 1.
+
+    noise: the variance of each by its draws, where these alone vary. tasks: of the macro mean the task of each unit,
+    None for the pooled one. Liang, Zeger 1986, doi:10.1093/biomet/73.1.13.
+    """
+    keep = ~np.isnan(values)
+    values, n = values[keep], int(keep.sum())
+    task, names = codes(np.zeros(n) if tasks is None else tasks[keep])
+    sizes = np.bincount(task)
+    weight = 1 / (len(names) * sizes[task])
+    value = float(weight @ values)
+    if noise is not None:
+        return ByT(value, float(np.sqrt(weight**2 @ noise[keep])), n, np.inf, BY_DRAWS)
+    centre = (np.bincount(task, values) / sizes)[task] if cluster is None else value
+    spread = Spread.of(by_unit(weight * (values - centre), None if cluster is None else cluster[keep]))
+    return ByT(value, spread.error, int(spread.n), spread.n - 1, "cluster-robust")
+
+
+@cached
+@framed
+def claims(study: Significance) -> Iterator[Row]:
+    """The primary metric of the leader and the headline's difference by what is claimed; pairs that z finds different.
+
+    pooled: the mean over questions; macro: that of the means of tasks. `unpaired` takes the systems for ones with
+    questions of their own, as a z-test of two means and their errors does.
+    """
+    every = coverage(study)
+    if len(every) < 2 or study.is_ratio(study.primary):
+        return
+    for tasks in [None] if study.data.tasks is None else [None, study.data.tasks]:
+        for covers, cluster in every.items():
+            yield {"mean": POOLED if tasks is None else MACRO} | _claim(study, covers, cluster, tasks)
+
+
+def _claim(study: Significance, covers: str, cluster: np.ndarray | None, tasks: np.ndarray | None) -> Row:
+    these, level, ends = covers == THESE, study.settings.level, study.primary.metric.ends
+    values = {name: study.values(study.primary, name).per_unit for name in study.order}
+    noise = {name: study.data.noise(study.primary, name) for name in study.order if these}
+
+    def mean(system: str, *less: str) -> ByT:
+        by_draws = np.sum([noise[name] for name in (system, *less)], axis=0) if these else None
+        return mean_by(values[system] - sum(values[name] for name in less), by_draws, cluster=cluster, tasks=tasks)
+
+    z, apart, unpaired = normal_quantile(level), 0, 0
+    alone = {name: mean(name) for name in study.order}
+    for a, b in study.pairs:
+        d = mean(a, b)
+        apart += abs(d.value) > z * d.error
+        unpaired += abs(alone[a].value - alone[b].value) > z * float(np.hypot(alone[a].error, alone[b].error))
+    own = tasks is None and (these if study.p.claim == THESE else cluster is study.unit and not these)
+    row: Row = {"claim": covers, "made": own, "system": study.leader}
+    row |= _told("value", alone[study.leader], level, ends) | {"units": alone[study.leader].n}
+    d = mean(*study.opponents) if len(study.headline) else ByT(np.nan, np.nan, 0, np.inf, covers)
+    widest = ends[1] - ends[0]
+    row |= _told("difference", d, level, (-widest, widest)) | {"p": d.p_value}
+    return row | {"apart": apart, "unpaired": unpaired, "pairs": len(study.pairs)}
+
+
+def _told(name: str, mean: ByT, level: float, ends: tuple[float, float]) -> Row:
+    """A mean by this name with its limits, within ends, and its standard errors, as columns of a frame."""
+    e, few = mean.interval(level), 1.0 if mean.freedom == np.inf else np.sqrt(1 - 1 / mean.n)
+    told = {"low": np.maximum(e.low, ends[0]), "high": np.minimum(e.high, ends[1])}
+    told |= {"error": mean.error, "cr0": mean.error * few}
+    return {name: e.value} | {f"{name}_{side}": float(limit) for side, limit in told.items()}
+
+
+# What logs state ------------------------------------------------------------------------------------------------------
+
+EQUAL = 1e-6  # of two numbers, one of which may have been printed
+
+
+@cached
+@framed
+def logged(study: Significance) -> Iterator[Row]:
+    """The means and standard errors that logs state, beside those of their rows, and why they differ."""
+    for (system, task, metric), stated in study.data.stated.items():
+        if (draws := study.data.draws.get((metric, system))) is not None:
+            member = slice(None) if study.data.tasks is None else study.data.tasks == task
+            mean, error, rows = of_rows(draws, member)
+            row = {"system": system, "task": task, "metric": metric, "stated": stated.mean, "mean": mean}
+            row |= {"stated_error": stated.error, "error": error, "questions": int((draws.count[member] > 0).sum())}
+            yield row | {"stated_questions": stated.questions, "why": _why(stated, row, rows)}
+
+
+def of_rows(draws: Draws, member: Any) -> tuple[float, float, float]:
+    """The mean over questions, its standard error over questions, and that of rows as if each were a question."""
+    count, mean = draws.count[member], draws.mean[member]
+    keep = count > 0
+    count, mean, within = count[keep], mean[keep], np.nan_to_num(draws.variance[member][keep])
+    total = count.sum()
+    squares = (count - 1) @ within + count @ (mean - ratio(count @ mean, total)) ** 2
+    return float(mean.mean()), standard_error(mean - mean.mean()), float(np.sqrt(ratio(squares, (total - 1) * total)))
+
+
+def _why(stated: Stated, row: Row, rows: float) -> str:
+    """Why a log's mean or standard error is not that of its rows; "" if they are."""
+    held, error = row["questions"], row["error"]
+    same = abs(stated.mean - row["mean"]) <= EQUAL
+    reasons = (
+        (stated.questions > held, f"the rows are of {held:,} of {stated.questions:,} questions"),
+        (same and not abs(stated.error - error) > EQUAL, ""),  # so too where either is not known
+        (stated.reducer != "mean", f"the log takes the {stated.reducer}, not the mean"),
+        (not same, "the log's mean differs from that of its scores"),
+        (abs(stated.error - rows) <= EQUAL, "its standard error counts each draw as a question"),
+        (abs(stated.error - error * np.sqrt(1 - 1 / held)) <= EQUAL, "its standard error divides by n, not by n − 1"),
+    )
+    other = "its standard error is another one, of clusters or a bootstrap"
+    return next((text for holds, text in reasons if holds), other)

@@ -1,4 +1,4 @@
-"""Files of units read again: any metric of a report on some of its units, and the same metric in two reports.
+"""Files of units read again: any metric of a report on some of its units, the same in two reports, a study of one.
 
 What varies is the unit: the cluster where the report names one, else the row, query or user. Means and ratios have
 their terms in the file; all other metrics are computed from the rows that it holds.
@@ -14,20 +14,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
+from evalkit.catalogue.kinds import Kind, Loss, PerUnit, Proportion, Ratio
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics.rows import Rows, Sums
+from evalkit.numbers import estimate as printed, unpacked
+from evalkit.parameters import reports
+from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, methods
+from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import ByT, Comparison, welch_t
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Hits, Layout, OfRows, OfUnits
-from evalkit.studies import units
+from evalkit.studies import diagnostics, study, units
+from evalkit.studies.study import EVERY, Member, Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,3 +370,93 @@ class Joined:
         _, a, b = np.intersect1d(old[0], new[0], return_indices=True)
         differ = old[1][a] != new[1][b]
         return int(np.sum(differ if differ.ndim == 1 else differ.any(axis=1)))
+
+
+# A report read again from its JSON and its units: the same study, whose limits can be had at any level ----------------
+
+DRAWS = 0.02  # of the width of an interval: by how much random draws may move its limits
+OF_TERMS = (PerUnit, Ratio, Proportion, Loss)  # kinds whose intervals and tests need no more than the terms
+USED = ("level", "margin", "baseline", "seed")  # parameters of a report that its intervals and tests depend on
+DESIGNS = {"users": Layout.INDEPENDENT, "interleaving": Layout.DIVIDED}  # by structure, else rows that count alike
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recomputed(Study):
+    """The study of a table of a report. file: its units. results: its part of the JSON; table: its name, or empty."""
+
+    file: UnitFile
+    results: Mapping[str, Any]
+    table: str
+
+    @classmethod
+    def of(cls, file: UnitFile, results: Mapping[str, Any], table: str) -> Recomputed:
+        """The study of a table."""
+        given = {name: value for name, value in results["parameters"].items() if name in USED}
+        own = [of for of in file.about["metrics"] if of["table"] == table]
+        part = results[table] if table else results
+        systems = tuple(dict.fromkeys(row["system"] for row in part["estimates"]))
+        given |= {"baseline": None} if given.get("baseline") not in systems else {}
+        p = reports.Compared.of(given)
+        settings = study.settings(p, map(chosen, own))
+        return cls(settings, systems, {}, p, (), file, {"word": results.get("verdict", {}), **part}, table)
+
+    @property
+    def unit_name(self) -> str:
+        """What the report calls its unit."""
+        return str(self.file.about["unit"][self.table])
+
+    @property
+    def word(self) -> str | None:
+        """The verdict of a validation report."""
+        return self.results["word"].get("word")
+
+    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> Any:
+        """A metric of a system, with the intervals and tests of its kind."""
+        side = self.file.of_rows(chosen.label, system) or self.file.side(chosen.label, system)
+        assert side is not None
+        side = side if member is EVERY else side.take(side.file.has(*member)[side.at])  # type: ignore[misc]
+        if not side.termed:
+            return OfRows(chosen, side.data)
+        design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
+        ratio = isinstance(chosen.metric.kind, PerUnit) and side.data.denominator is not None
+        if side.whole or ratio or not isinstance(chosen.metric.kind, OF_TERMS):
+            return side.statistic(design, mean=side.averaged)
+        return OfUnits(chosen, side.data, side.unit if self.file.clustered[side.at].any() else None, design)
+
+    def divisions(self) -> list[Slice]:
+        """The slices of the columns of segments."""
+        columns = self.file.segments.items()
+        return [Slice(name, label, (column, label)) for name, column in columns for label in self.file.words[column]]
+
+    def doubt(self, chosen: Chosen, system: str, second: str) -> str:
+        """Why the limits cannot be had: at its own level they are not those that the report has."""
+        reported = self._reported.get((chosen.label, system, second))
+        if reported is None:
+            return f"the report does not compare {system} with {second} on {chosen.label}"
+        e = self.compare(chosen, (system, second)).difference if second else self.estimate(chosen, system)
+        ours, theirs = (np.array([ends.value, ends.low, ends.high]) for ends in (e, reported))
+        near = DRAWS * float(np.nan_to_num(reported.high - reported.low))
+        if np.allclose(np.where(np.isfinite(ours), ours, np.nan), theirs, rtol=1e-9, atol=near, equal_nan=True):
+            return ""
+        shown = (printed(ends.value, ends.low, ends.high) for ends in (e, reported))
+        return "limits recomputed from the units: {}, those of the report: {}".format(*shown)
+
+    @cached_property
+    def _reported(self) -> dict[tuple[str, str, str], Estimate]:
+        """The limits that the report has, of systems and, in both directions, of pairs."""
+        of = {(row["metric"], row["system"], ""): _estimate(row, "value") for row in self.results["estimates"]}
+        columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
+        for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
+            for each in (row, diagnostics.turned(row)):
+                of[each["metric"], each["first"], each["second"]] = _estimate(each, "difference")
+        return of
+
+    def units_held(self) -> units.Units:
+        """None: they are a file."""
+        return units.Units(0, ())
+
+
+def _estimate(row: Mapping[Any, Any], name: str) -> Estimate:
+    """A number of the JSON with its limits."""
+    value, low, high = (np.nan if row[key] is None else row[key] for key in (name, "low", "high"))
+    return Estimate(value, low, high, row.get("level", np.nan), row["n"], row["method"])
