@@ -338,8 +338,8 @@ FAULTS = (
     ),
     Fault(
         "studies/study.py",
-        'sign = -1 if by.metric.best == "high" else 1',
-        "sign = -1",
+        "-by.metric.sign * value[name]",
+        "-value[name]",
         "the worst leads where less is better",
     ),
     Fault(

@@ -12,7 +12,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -81,7 +82,9 @@ def _terminate(*_: Any) -> NoReturn:
 
 def _parser(notebooks: Path) -> argparse.ArgumentParser:
     parser = Parser(prog="evalkit", description="Reports on predictions: one command, one page.")
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument(
+        "--version", action="version", version=f"evalkit {__version__}", help="print the version and exit"
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     _add_report(
         commands.add_parser(
@@ -97,7 +100,7 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     _add_check(commands.add_parser("check", help="say whether a report keeps the rules of a policy", epilog=KEPT))
     index = commands.add_parser("index", help="write one page, index.html, of all reports in a folder")
     index.add_argument("folder", type=Path, metavar="FOLDER", help="a folder of reports; its subfolders are read too")
-    index.set_defaults(run=_index)
+    index.set_defaults(run=_by("index", "main"))
     listing = commands.add_parser("parameters", help="print a notebook's parameters, their defaults and meaning")
     listing.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     listing.add_argument("--json", action="store_true", help="as a JSON schema")
@@ -107,7 +110,7 @@ def _parser(notebooks: Path) -> argparse.ArgumentParser:
     copied.add_argument("notebook", metavar="NOTEBOOK", help=NAMED)
     copied.set_defaults(run=_notebook, folder_of_notebooks=notebooks)
     doctor = commands.add_parser("doctor", help="check this installation: versions, kernel, folders, Spark")
-    doctor.set_defaults(run=_doctor)
+    doctor.set_defaults(run=_by("checks", "doctor"))
     return parser
 
 
@@ -117,7 +120,7 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
         "--report", metavar="NOTEBOOK", help="the report that they are for; default: every one that fits"
     )
     _add_parameters(parser)
-    parser.set_defaults(run=_inspect)
+    parser.set_defaults(run=_by("checks", "inspect"))
 
 
 def _add_report(parser: argparse.ArgumentParser, notebooks: Path) -> None:
@@ -142,7 +145,7 @@ def _add_diff(parser: argparse.ArgumentParser, notebooks: Path) -> None:
     parser.add_argument("reports", nargs="+", metavar="REPORT", help=f"{order}: {forms}")
     _add_parameters(parser)
     _add_written(parser, "diff, of folders diff-NAME")
-    parser.set_defaults(run=_diff, folder_of_notebooks=notebooks)
+    parser.set_defaults(run=_by("batch", "diff"), folder_of_notebooks=notebooks)
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
@@ -150,7 +153,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("policy", metavar="POLICY", help="a policy file (.toml), or a rule in quotes")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the rules as JUnit XML too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rules and their statements as JSON too")
-    parser.set_defaults(run=_check)
+    parser.set_defaults(run=_by("gates", "main"))
 
 
 def _add_written(parser: argparse.ArgumentParser, name: str) -> None:
@@ -199,14 +202,12 @@ class _Help(argparse.Action):
         raise SystemExit(DONE)
 
 
-class _Version(argparse.Action):
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """Print the version and exit."""
-        print(f"evalkit {__version__}")
-        raise SystemExit(DONE)
-
-
 # The commands -------------------------------------------------------------------------------------------------
+
+
+def _by(module: str, name: str) -> Callable[[argparse.Namespace], int]:
+    """A command of a module of `evalkit.commands`, which is imported when the command is run."""
+    return lambda options: int(getattr(import_module(f"evalkit.commands.{module}"), name)(options))
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -229,25 +230,6 @@ def _report(options: argparse.Namespace) -> int:
     return outcome.status
 
 
-def _diff(options: argparse.Namespace) -> int:
-    from evalkit.commands import batch
-
-    requests.quiet()
-    return batch.diff(options)
-
-
-def _check(options: argparse.Namespace) -> int:
-    from evalkit.commands import gates
-
-    return gates.main(options)
-
-
-def _index(options: argparse.Namespace) -> int:
-    from evalkit.commands import index
-
-    return index.main(options)
-
-
 def _parameters(options: argparse.Namespace) -> int:
     listing = requests.listing(requests.find(options.notebook, options.folder_of_notebooks))
     print(listing.schema() if options.json else listing.lines())
@@ -258,18 +240,6 @@ def _notebook(options: argparse.Namespace) -> int:
     path = requests.find(options.notebook, options.folder_of_notebooks)
     print(system.blank(requests.load(path)))
     return DONE
-
-
-def _inspect(options: argparse.Namespace) -> int:
-    from evalkit.commands import checks
-
-    return checks.inspect(options)
-
-
-def _doctor(options: argparse.Namespace) -> int:
-    from evalkit.commands import checks
-
-    return checks.doctor(options)
 
 
 if __name__ == "__main__":

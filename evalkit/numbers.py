@@ -317,10 +317,9 @@ def anchor(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower().replace("^", " hat")).strip("-")
 
 
-def link(text: str, place: str, kind: str = "") -> str:
-    """A link to a place on the same page, as HTML. kind: its class, none if empty."""
-    start = f'a class="{kind}"' if kind else "a"
-    return f'<{start} href="#{place}">{html.escape(text)}</a>'
+def link(text: str, place: str) -> str:
+    """A link to a place on the same page, as HTML."""
+    return f'<a href="#{place}">{html.escape(text)}</a>'
 
 
 def definition(name: str) -> str:

@@ -7,8 +7,8 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 
-from evalkit import parameters
 from evalkit.limits import USUAL, Limits, Reading
+from evalkit.parameters import reports
 
 SHARDS = Reading(rows=100, shard=500, row=10**9)  # every table is large, and a shard has few rows
 SMALL = Limits(reading=SHARDS)
@@ -29,7 +29,7 @@ OF_LOG = {"arms": "a,b", "neutral": "both", "segments": "device,day", "world": "
 
 def study_of(report, data, limits=USUAL, parameter="preds", **given):
     """The study of a table within limits."""
-    asked = getattr(parameters, report.capitalize()).of({parameter: data, **given})
+    asked = getattr(reports, report.capitalize()).of({parameter: data, **given})
     return import_module(f"evalkit.studies.{report}").study_of(asked, limits)
 
 

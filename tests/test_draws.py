@@ -120,7 +120,7 @@ def test_twice_the_draws_never_gain_more_than_twice_the_units():
     table = pd.DataFrame({"task_id": np.repeat(range(20), 4), "trial": list(range(4)) * 20})
     right = (table["task_id"] + table["trial"]) % 2
     study = significance.read(pd.concat([table.assign(model=name, reward=right) for name in "ab"]))
-    for row in evaluation.variation(study).to_dict("records"):
+    for row in significance.variation(study).to_dict("records"):
         assert (row["between"], row["twice_draws"]) == (0, row["twice_units"])
 
 

@@ -61,6 +61,11 @@ class Metric:
         return self.low, self.high
 
     @property
+    def sign(self) -> int:
+        """1, or −1 if lower values are better."""
+        return 1 if self.best == "high" else -1
+
+    @property
     def before_cut(self) -> str:
         """The part of the name before k: ndcg@, pass^."""
         return self.name if self.name.endswith("^") else f"{self.name}@"

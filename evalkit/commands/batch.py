@@ -259,6 +259,7 @@ def main(options: Any) -> int:
 
 def diff(options: Any) -> int:
     """Make the diffs and print the table of each on stderr; return the exit status."""
+    requests.quiet()
     every = diffs(options)
     outcomes = run(every, options.workers)
     for outcome in outcomes:

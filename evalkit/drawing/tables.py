@@ -344,14 +344,9 @@ def answer(sentence: str, *more: str) -> Html:
     return Html(f'<p class="answer">{escape(sentence)}</p>{turns}', "\n".join([sentence, *more]))
 
 
-def gloss(metric: Cell, meaning: str) -> Html:
-    """The meaning of the metric of the answer: its name and a plain description."""
-    return Html(f'<p class="gloss muted">{metric.html}: {escape(meaning)}</p>', f"{metric.whole}: {meaning}")
-
-
 def stack(pieces: Iterable[Piece]) -> Html:
-    """Several pieces below one another."""
-    pieces = list(pieces)
+    """Several pieces below one another; empty ones leave no line."""
+    pieces = [piece for piece in pieces if piece.html]
     every = tuple(table for piece in pieces for table in piece.tables)
     return Html("".join(piece.html for piece in pieces), "\n".join(piece.text for piece in pieces), every)
 
@@ -574,7 +569,9 @@ def named(columns: str, **kinds: Callable[[str], Column]) -> dict[str, Column]:
 
 
 def folded(summary: str, piece: Html, kind: str = "", place: str = "") -> Html:
-    """A piece that opens when its summary is clicked. kind, place: the class and the id of the fold, none if empty."""
+    """A piece that opens when its summary is clicked; nothing of an empty one. kind, place: class and id, if any."""
+    if not piece.html:
+        return piece
     start = "".join(f' {name}="{value}"' for name, value in (("id", place), ("class", kind)) if value)
     return Html(
         f"<details{start}><summary>{escape(summary)}</summary>{piece.html}</details>",

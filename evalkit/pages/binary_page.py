@@ -95,12 +95,11 @@ def definitions(study: BinaryStudy) -> Html:
 
 def results(study: BinaryStudy) -> Results:
     """Every number of the page, unrounded."""
-    rows = study.account
-    population = {"rows": len(rows), "read": rows.read, "alone": rows.alone, "positives": study.positives}
+    rows = page.population(study.account)
     more = {
         "kind": "binary",
-        "columns": dict(rows.columns),
-        "population": population,
+        **rows,
+        "population": rows["population"] | {"positives": study.positives},
         "positive": study.positive,
         "threshold_rule": study.rule.text,
         "precision": {name: stored_in.name for name, stored_in in study.precision.items()},
@@ -395,10 +394,8 @@ def reliability(
     band = f"Grey: at each probability, {level:.0%} of such curves if the probabilities are right."
     band = "No bands, as rows are clustered or weighted." if drawn.bands is None else band
     caption = page.said("binary.reliability", rows=rows, how=how, band=band)
-    values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
-    more: dict[str, Any] = {"ylabel": what, "words": words, "height": 3.4}
-    data = drawn.curve, drawn.bands, drawn.spread
-    return figures.row(curve_plots.reliability, *data, caption=caption, says=f"{values}.", panels=len(words), **more)
+    options: dict[str, Any] = {"ylabel": what, "height": 3.4, "panels": len(words)}
+    return page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
 
 
 @probabilities

@@ -231,10 +231,8 @@ def class_calibration_plot(study: Either) -> Figure | Html:
     grey = f"Grey: at each probability, {study.settings.level:.0%} of such curves if the probabilities are right. "
     grey = "" if drawn.bands is None else grey
     caption = page.said("classes.class_calibration_plot", of_each=_of_each(study), grey=grey)
-    values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
-    more = _size(study) | {"ylabel": f"share of the {study.noun}", "words": words, "height": 2.9}
-    data = drawn.curve, drawn.bands, drawn.spread
-    figure = figures.row(curve_plots.reliability, *data, caption=caption, says=f"{values}.", **more)
+    options = _size(study) | {"ylabel": f"share of the {study.noun}", "height": 2.9}
+    figure = page.diagrams(curve_plots.reliability, drawn, words, caption, **options)
     return _folded(study, figure, "Reliability diagrams")
 
 
@@ -341,8 +339,6 @@ def class_by_class(
     """The leader's classes, and folded those of the others. counted, metrics: column of the frame -> its head."""
     own = frame["system"] == study.leader
     first = _one_by_one(study, frame[own], f"{caption}: {study.leader}", counted, metrics)
-    if own.all():
-        return first
     rest = _one_by_one(study, frame[~own], f"{caption}: the other systems", counted, metrics)
     return tables.stack([first, tables.folded("The other systems", rest)])
 

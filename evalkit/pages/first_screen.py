@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
@@ -15,7 +15,6 @@ from evalkit.drawing.strips import Result
 from evalkit.drawing.tables import Cell, Column, Html, each, joined, of_rows, with_interval
 from evalkit.numbers import counted, listed, number, p_value, percent, plural, shortened, signed, signed_percent
 from evalkit.pages import page
-from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import NO_DIFFERENCE, verdict_of
 from evalkit.studies.policy import Judged
@@ -29,15 +28,6 @@ NAMED = 3  # more systems than a sentence holds
 BETWEEN = {"better": "than", "worse": "than", "equivalent": "to", "cannot tell": "from"}
 
 
-class Origin(Protocol):
-    """What has parameters and inputs."""
-
-    @property
-    def p(self) -> Any: ...
-    @property
-    def sources(self) -> Sequence[Source]: ...
-
-
 def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
     """The title, and what was asked of one system, of systems against a baseline, or of systems among themselves.
 
@@ -49,8 +39,11 @@ def title(kind: str, study: Study, rows: str, what: str = "") -> Html:
     return heading(words["report"], f"{asked}, by {study.primary.label}, on {rows}?", study)
 
 
-def heading(report: str, asked: str, of: Origin) -> Html:
-    """The title, what was asked, and what the parameters say of the data; several files are named by their folder."""
+def heading(report: str, asked: str, of: Any) -> Html:
+    """The title, what was asked, and what the parameters say of the data; several files are named by their folder.
+
+    of: a study, or what else has parameters `p` and `sources`.
+    """
     paths = [PurePath(source.name) for source in of.sources]
     files = [path.parts[bool(path.anchor) :] for path in paths]
     folders = [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*files, strict=False))]
@@ -74,7 +67,8 @@ def gloss(study: Study) -> Html:
     metric = study.primary.metric
     side = {"high": "higher is better", "low": "lower is better"}.get(metric.best, "neither high nor low is better")
     side += ", which is assumed: the name does not say it" if metric.assumed else ""
-    return tables.gloss(page.metric_link(study.primary), f"{study.primary.plain} ({side}).")
+    name, meaning = page.metric_link(study.primary), f"{study.primary.plain} ({side})."
+    return Html(f'<p class="gloss muted">{name.html}: {tables.escape(meaning)}</p>', f"{name.whole}: {meaning}")
 
 
 def _sentences(study: Study) -> list[str]:

@@ -28,6 +28,7 @@ from evalkit.reading.inputs.aligned import Aligned
 from evalkit.report import Results
 from evalkit.studies import diagnostics, provenance, units
 from evalkit.studies.diagnostics import rank_tiers
+from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import Account
 from evalkit.studies.study import Study
 
@@ -187,7 +188,7 @@ def metric_link(chosen: Chosen) -> Cell:
 
 def metric_head(chosen: Chosen) -> Cell:
     """The head of a column of a metric: its name with a link to its definition, and which of its values are better."""
-    return tables.joined(metric_link(chosen), _arrow(chosen))
+    return tables.joined(metric_link(chosen), _ARROWS[chosen.metric.best])
 
 
 def evidence(study: Study) -> str:
@@ -208,12 +209,7 @@ def sample(study: Study, rows: int) -> str:
     return f"{sample_sizes([diagnostics.most_units(study)], study.unit_name)} with {counted(rows, 'row')}"
 
 
-_ARROWS = {"high": "\u00a0↑", "low": "\u00a0↓", "neither": ""}
-
-
-def _arrow(chosen: Chosen) -> str:
-    """Behind the name of a metric, which of its values are better."""
-    return _ARROWS[chosen.metric.best]
+_ARROWS = {"high": "\u00a0↑", "low": "\u00a0↓", "neither": ""}  # behind a metric: which of its values are better
 
 
 def _cells(study: Study, label: str) -> dict[str, Cell]:
@@ -264,7 +260,8 @@ def comparisons(study: Study) -> Html:
         every = f"{note} {said('page.arms_note')}"
         return _comparison_table(study, study.comparisons, "all metrics", every, evidence(study), many=True)
     first = _comparison_table(study, unfolded, study.primary.label, note, evidence(study))
-    return tables.stack([first, *_other_metrics(study, study.comparisons[~deciding]), *_best_two(study)])
+    rest = _comparison_table(study, study.comparisons[~deciding], "the other metrics", "", many=True)
+    return tables.stack([first, tables.folded("The other metrics", rest), _best_two(study)])
 
 
 def _equivalence(study: Study, frame: pd.DataFrame) -> str:
@@ -276,20 +273,11 @@ def _equivalence(study: Study, frame: pd.DataFrame) -> str:
     return f" Equivalent: the {inside} interval lies within {margin}; the {usual} interval printed may reach beyond it."
 
 
-def _other_metrics(study: Study, frame: pd.DataFrame) -> list[Html]:
-    """The comparisons on metrics that do not decide, folded."""
-    if not len(frame):
-        return []
-    return [tables.folded("The other metrics", _comparison_table(study, frame, "the other metrics", "", many=True))]
-
-
-def _best_two(study: Study) -> list[Html]:
+def _best_two(study: Study) -> Html:
     """The comparison of the two best candidates, which is no part of the family."""
-    if not len(best_two := diagnostics.best_two(study)):
-        return []
     note = "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its values."
     what = f"{study.primary.label} of the two best candidates"
-    return [_comparison_table(study, best_two, what, note, f"{evidence(study)}-best-two")]
+    return _comparison_table(study, diagnostics.best_two(study), what, note, f"{evidence(study)}-best-two")
 
 
 def _nothing(study: Study) -> Html:
@@ -308,12 +296,14 @@ _OF_ARMS = {"lift": "lift", "detectable": "detectable difference"}
 def _comparison_table(
     study: Study, frame: pd.DataFrame, metrics: str, note: str, place: str = "", *, many: bool = False
 ) -> Html:
-    """metrics: what the caption says they are of. many: whether each row names its own."""
+    """metrics: what the caption says they are of. many: whether each row names its own. Empty without rows."""
+    if not len(frame):
+        return Html("")
     of = sample_sizes(frame["n"], study.unit_name)
     caption = f"{study.differences_are} in {metrics} with {percent(study.settings.level)} interval, {of}"
     same = {metric: of_frame(part, "difference") for metric, part in frame.groupby("metric")}
     few = frame["n"] if frame["n"].nunique() > 1 else float("nan")
-    arrows = {chosen.label: _arrow(chosen) for chosen in study.settings.metrics}
+    arrows = {chosen.label: _ARROWS[chosen.metric.best] for chosen in study.settings.metrics}
     frame = frame.assign(few=few, places=frame["metric"].map(same), arrow=frame["metric"].map(arrows))
     extras = _EXTRAS | (_OF_ARMS if "lift" in frame else {})
     extra = [name.format(units=plural(study.unit_name, 2)) for column, name in extras.items() if column in frame]
@@ -518,6 +508,12 @@ def _two_digits(units: float) -> str:
 def findings(study: Shown) -> Html:
     """What to know of the data before the numbers."""
     return shown.findings(shown.page(study.report).every_finding(study))
+
+
+def diagrams(draw: Any, drawn: Reliability, words: Mapping[str, Sequence[str]], caption: str, **options: Any) -> Figure:
+    """Reliability diagrams side by side, each with words of its own."""
+    data, said = (drawn.curve, drawn.bands, drawn.spread), (f"{name}: {', '.join(of)}" for name, of in words.items())
+    return figures.row(draw, *data, caption=caption, says=f"{'; '.join(said)}.", words=words, **options)
 
 
 def origin(study: Any) -> Html:

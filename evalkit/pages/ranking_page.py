@@ -302,7 +302,7 @@ def diversity(study: Ranking) -> Html:
     tested = beyond_relevance.differences(study)
     columns = {"first − second": tables.pair} | tables.named("metric w | difference ±[] | p p | adjusted p=adjusted p")
     caption = f"Differences among the first {study.depth} items, p by Holm over the pairs of one metric"
-    return stack([table, said, tables.of_rows(caption, tested if len(tested) else None, columns)])
+    return stack([table, said, tables.of_rows(caption, tested, columns)])
 
 
 def _left_out(catalogue: Stock, frame: pd.DataFrame) -> str:

@@ -214,9 +214,7 @@ def reliability_plot(study: Rating) -> Figure:
     of_such = f"{study.settings.level:.0%} of such curves if the forecasts are right (wild bootstrap)"
     band = f"Grey: at each forecast, {of_such}. {of_units}" if drawn.bands is not None else ""
     caption = page.said("rating.reliability_plot", rows=len(study.account), band=band, first=_first(study))
-    values = "; ".join(f"{name}: {', '.join(lines)}" for name, lines in words.items())
-    more: dict[str, Any] = {"words": words, "panels": len(names), "height": 3.4, "says": f"{values}."}
-    return figures.row(curve_plots.means, drawn.curve, drawn.bands, drawn.spread, caption=caption, **more)
+    return page.diagrams(curve_plots.means, drawn, words, caption, panels=len(names), height=3.4)
 
 
 def decomposition(study: Rating) -> Html:

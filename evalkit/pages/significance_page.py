@@ -358,8 +358,6 @@ def effects(study: Significance) -> Html:
     deciding = frame["metric"] == study.primary.label
     note = page.said("significance.effects_note")
     first = _effects(frame[deciding], f"Effect sizes: differences in {study.primary.label}", note)
-    if deciding.all():
-        return first
     rest = _effects(frame[~deciding], "Effect sizes: differences in the other metrics", "")
     return tables.stack([first, tables.folded("The other metrics", rest)])
 
@@ -420,19 +418,15 @@ def _count(n: float) -> str:
 
 def teaching(study: Either) -> Html:
     """Why the answers above are made as they are: folded, computed live."""
+    duality_text = tables.paragraph(page.said("significance._duality_text"))
     parts = [
         tables.folded("Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are", lesson.on_coin()),
         tables.folded("What 95% confidence means: a hundred intervals, some of which miss", lesson.on_hundred()),
-        tables.folded("A test and its interval say the same (duality)", _duality(study)),
+        tables.folded("A test and its interval say the same (duality)", tables.stack([duality(study), duality_text])),
         tables.folded("Common mistakes and their error rates", lesson.on_mistakes()),
         tables.folded("Repeated analyses of growing data (sequential testing)", lesson.on_looks()),
     ]
-    return tables.stack([part for part in parts if part.html])
-
-
-def _duality(study: Either) -> Html:
-    text = page.said("significance._duality_text")
-    return tables.stack([piece for piece in (duality(study), tables.paragraph(text)) if piece.html])
+    return tables.stack(parts)
 
 
 @also(Shares, definitions_of_shares)

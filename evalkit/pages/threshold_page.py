@@ -79,8 +79,6 @@ def thresholds(study: BinaryStudy) -> Html:
     own = study.choices["system"] == study.leader
     leader = study.choices[own].assign(name=study.choices["rule"])
     first = _choices(leader, f"Ways to choose the threshold of {study.leader}", note)
-    if own.all():
-        return first
     others = study.choices[~own].assign(name=study.choices["system"] + ": " + study.choices["rule"])
     rest = _choices(others, "Ways to choose the threshold of the others", "")
     return tables.stack([first, tables.folded("The other systems", rest)])

@@ -23,7 +23,7 @@ from evalkit.report import Results
 from evalkit.studies import diagnostics
 from evalkit.studies.diagnostics import ends
 from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, ONE_OUT, OUTSIDE, Validation
-from evalkit.studies.resplits import OUT_OF_BAG, Unfitted
+from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
 
 page.offered(__name__)
 
@@ -464,41 +464,32 @@ def other_splits(study: Validation) -> Html:
     columns = "split=way | fits n | estimates n | mean # | standard deviation=sd # | lowest # | highest #"
     caption = f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in other ways"
     summary = of_rows(caption, study.other.summary, columns, _lesson(study))
-    return tables.stack([summary, *_bootstrap(study), *_ignoring(study)])
+    return tables.stack([summary, _bootstrap(study.other), _ignoring(study, study.other)])
 
 
 def _lesson(study: Validation) -> str:
     text = page.said("resplits._lesson_text")
     single, ratios = study.other.spread_ratios if study.other else ("", {})
     times = " and ".join(f"{ratio:.1f} times as much as {name}" for name, ratio in ratios.items())
-    return f"{f'{single} varies {times}. ' if times else ''}{text} {_one_out(study)}".strip()
+    value = study.reversed_by_one_out  # leaving one out can be wrong on every row
+    one_out = "" if value is None else page.said("resplits.one_out", value=number(value))
+    return f"{f'{single} varies {times}. ' if times else ''}{text} {one_out}".strip()
 
 
-def _one_out(study: Validation) -> str:
-    """Why leaving one out can be wrong on every row."""
-    value = study.reversed_by_one_out
-    if value is None:
-        return ""
-    return page.said("resplits.one_out", value=number(value))
-
-
-def _bootstrap(study: Validation) -> list[Html]:
-    assert study.other is not None
-    b = study.other.bootstrap
-    if b is None:
-        return []
+def _bootstrap(other: Resplits) -> Html:
+    if (b := other.bootstrap) is None:
+        return Html("")
     rows: list[list[Cell | str]] = [[text, number_cell(b.accuracy(name))] for name, text in page.meanings("bootstrap")]
-    return [tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)]
+    return tables.table("Accuracy by the bootstrap, all rows", ["estimate", "accuracy"], rows)
 
 
-def _ignoring(study: Validation) -> list[Html]:
+def _ignoring(study: Validation, other: Resplits) -> Html:
     """The split that fits the columns beside one that ignores them."""
-    assert study.other is not None
-    if study.other.ignoring is None:
-        return []
+    if other.ignoring is None:
+        return Html("")
     what = "time" if "time" in study.known else "group"
     split = "the folds given" if "fold" in study.known else f"split by {what}"
-    honest, blind = (study.estimate(study.primary, study.subject), study.interval(study.primary, study.other.ignoring))
+    honest, blind = (study.estimate(study.primary, study.subject), study.interval(study.primary, other.ignoring))
     cells = [with_interval(e.value, e.low, e.high) for e in (honest, blind)]
     rows: list[list[Cell | str]] = [
         [split, cells[0]],
@@ -506,7 +497,7 @@ def _ignoring(study: Validation) -> list[Html]:
         ["difference", number_cell(study.optimism(blind), show=signed)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
-    return [tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)]
+    return tables.table(f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note)
 
 
 def strip(study: Validation) -> Figure | Html:

@@ -80,8 +80,7 @@ def best_value(study: Study, label: str) -> float:
 @cached
 def constant(study: Study, chosen: Chosen) -> float:
     """The best value of a metric that a constant prediction reaches; NaN if nothing is predicted."""
-    sign = 1 if chosen.metric.best == "high" else -1
-    return max((of(chosen) for of in study.constants), key=lambda value: sign * value)
+    return max((of(chosen) for of in study.constants), key=lambda value: chosen.metric.sign * value)
 
 
 def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
@@ -91,7 +90,7 @@ def beaten(study: Study) -> dict[str, tuple[float, dict[str, float]]]:
     """
     metrics: dict[str, tuple[float, dict[str, float]]] = {}
     for chosen in study.directed:
-        (low, high), sign = chosen.metric.ends, 1 if chosen.metric.best == "high" else -1
+        (low, high), sign = chosen.metric.ends, chosen.metric.sign
         best = constant(study, chosen)
         if not math.isclose(best, high if sign > 0 else low, abs_tol=SAME):
             values = {name: study.estimate(chosen, name).value for name in study.order}
@@ -320,8 +319,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     values = _table(study) if 3 <= len(study.order) <= SYSTEMS and study.primary.metric.best != "neither" else None
     if values is None or len(values) < 2 or len(values) * pairs > VALUES:
         return pd.DataFrame(columns=columns)
-    signed = values if study.primary.metric.best == "high" else -values
-    r = multiplicity.ranks(signed, level=study.settings.level, rng=study.rng(7))
+    r = multiplicity.ranks(study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7))
     means = [study.estimate(study.primary, name).value for name in study.order]
     level = 1 - (1 - study.settings.level) / pairs
     needed = [*(_needed(values[:, i] - values[:, i + 1], level) for i in range(len(means) - 1)), np.nan]

@@ -227,8 +227,7 @@ class Validation(Shown, Study):
         rows = self.by_fold[self.by_fold["system"] == self.subject]
         if "on_train" not in rows:
             return None
-        sign = 1 if self.primary.metric.best == "high" else -1
-        return sign * (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
+        return self.primary.metric.sign * (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
 
     @cached_property
     def training_gap(self) -> Estimate | None:
@@ -394,13 +393,12 @@ class Validation(Shown, Study):
         pooled = [self.compare_pooled(self.primary, (self.subject, name)) for name in others]
         by_fold = [self.compare_folds(self.primary, (self.subject, name)) for name in others]
         deciding = adjust(by_fold if self.few_pooled else pooled, holm)
-        direction = 1 if self.primary.metric.best == "high" else -1
         for name, nb, c, decides in zip(others, by_fold, pooled, deciding, strict=True):
             d = apart[name]
             row: Row = {"first": self.subject, "second": name, "folds": d.size} | limits(nb.difference, "by_fold")
             row |= {"p": nb.p_value, "p_naive": paired_t(d).p_value if d.size > 1 else np.nan}
             row |= with_limits({"pooled": c.difference})
-            word = verdict(decides, margin=self.settings.margin, direction=direction)
+            word = verdict(decides, margin=self.settings.margin, direction=self.primary.metric.sign)
             row |= {"p_pooled": np.nan if self.few_pooled else c.p_value, "adjusted": decides.adjusted, "verdict": word}
             yield row | {"method": decides.method, "n": decides.difference.n, "unit": decides.unit}
 
@@ -459,14 +457,13 @@ class Validation(Shown, Study):
         """
         if INSIDE not in self.scored:
             return
-        direction = 1 if self.primary.metric.best == "high" else -1
         names = [self.subject, OUTSIDE]
         adjusted = adjust([self.compare_pooled(self.primary, (name, INSIDE)) for name in names], holm)
         for name, c in zip([*names, INSIDE], [*adjusted, None], strict=True):
             row = {"columns": name} | vars(self.estimate(self.primary, name))
             if c is not None:
                 row |= with_limits({"difference": c.difference}) | {"adjusted": c.adjusted, "test": c.method}
-                row |= {"verdict": verdict(c, direction=direction)}
+                row |= {"verdict": verdict(c, direction=self.primary.metric.sign)}
             yield row
 
     def _of_selection(self) -> list[Finding]:

@@ -460,7 +460,7 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     values = _complete(study, study.primary)
     if len(values) < 2:
         return None
-    ranked = multiplicity.ranked(values if study.primary.metric.best == "high" else -values)
+    ranked = multiplicity.ranked(study.primary.metric.sign * values)
     return {
         "mean_ranks": dict(zip(study.order, map(float, ranked.means), strict=True)),
         "units": ranked.units,

@@ -67,7 +67,7 @@ class Statement:
             return str(claim.result(e.value, e.low, e.high))
         if math.isnan(e.value):
             return CANNOT_TELL
-        direction = 1 if self.chosen.metric.best == "high" else -1
+        direction = self.chosen.metric.sign
         if claim.words == "not worse" and claim.within is not None:
             low, high = sorted((e.low * direction, e.high * direction))
             return PASS if low > -claim.within else FAIL if high < -claim.within else CANNOT_TELL

@@ -394,7 +394,6 @@ class Study(ABC):
 
     def row(self, chosen: Chosen, pair: tuple[str, str], c: Comparison) -> dict[str, Any]:
         """The row of a comparison in `comparisons`."""
-        direction = 1 if chosen.metric.best == "high" else -1
         return {
             "metric": chosen.label,
             "first": pair[0],
@@ -405,7 +404,7 @@ class Study(ABC):
             "adjusted": c.adjusted,
             "n": c.difference.n,
             "unit": c.unit,
-            "verdict": significance.verdict(c, margin=self.settings.margin, direction=direction),
+            "verdict": significance.verdict(c, margin=self.settings.margin, direction=chosen.metric.sign),
             "method": c.method,
         } | self.comparison_extras(chosen, pair)
 
@@ -553,8 +552,7 @@ class Study(ABC):
 def ranked(values: Mapping[str, float], by: Chosen) -> list[str]:
     """The systems by their values of a metric, best first; equal ones (to 12 digits) by name, undefined ones last."""
     value = {name: float(f"{number:.12g}") for name, number in values.items()}
-    sign = -1 if by.metric.best == "high" else 1
-    return sorted(value, key=lambda name: (np.isnan(value[name]), sign * value[name], name))
+    return sorted(value, key=lambda name: (np.isnan(value[name]), -by.metric.sign * value[name], name))
 
 
 def leading(order: Sequence[str], baseline: str | None) -> str:
