@@ -21,7 +21,9 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import cells
 import numpy as np
@@ -37,6 +39,7 @@ from evalkit.reading.tables import duck
 
 ROOT = Path(__file__).resolve().parents[2]
 BATCH = 25  # samples of one task
+TASKS = 200  # of a process, which after some hundred takes several times as long for each
 SEED = 20261122
 RUNS = {"full": 1000, "quick": 50}
 
@@ -201,7 +204,8 @@ def run(
     worlds: Sequence[str], runs: int, workers: int, folder: Folder, earlier: Folder | None = None
 ) -> dict[str, Tallies]:
     """The tallies of every world, each from so many samples."""
-    with ProcessPoolExecutor(workers, initializer=_prepare) as pool:
+    fresh: Any = {"mp_context": get_context("forkserver"), "max_tasks_per_child": TASKS}
+    with ProcessPoolExecutor(workers, initializer=_prepare, **fresh) as pool:
         if earlier:
             list(pool.map(take_over, worlds, [folder] * len(worlds), [earlier] * len(worlds)))
         alike = list({BY_NAME[world].kind: world for world in worlds}.values())
