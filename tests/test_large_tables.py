@@ -22,7 +22,7 @@ from evalkit.drawing import shown
 from evalkit.drawing.tables import Html
 from evalkit.limits import USUAL, Limits, Reading
 from evalkit.metrics import influence
-from evalkit.pages import classification_page, labels_page, significance_page
+from evalkit.pages import classification_page, significance_page
 from evalkit.pages.shared_findings import power
 from evalkit.reading.engines.backends import budget, opened
 from evalkit.reading.inputs.outcomes import Predicted
@@ -255,7 +255,7 @@ def test_the_page_says_the_same(name):
 def test_single_rows_are_not_listed():
     study = read(CASES["several labels, means"], of.labels(650), SHARDS)
     assert "Single rows are not listed" in classification_page.explorer(study).text
-    assert "Above 100 rows, single rows are not kept" in labels_page.findings(study).text
+    assert "Above 100 rows, single rows are not kept" in classification_page.findings(study).text
 
 
 def test_labels_that_come_together_in_too_many_ways_have_no_reference():

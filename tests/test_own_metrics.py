@@ -192,7 +192,7 @@ def test_a_file_of_metrics_is_named_in_the_parameters_and_stands_in_the_provenan
 def test_a_metric_declared_in_python_is_on_the_page_as_plain_text():
     study = classification.read(binary(200).assign(amount=1.0), metrics=["roc_auc", saved], segments="country")
     assert "Money saved per case &lt;b&gt;: the amount" in binary_page.definitions(study).html
-    assert "own metric saved: declared in Python, no file" in binary_page.origin(study).text
+    assert "own metric saved: declared in Python, no file" in classification_page.origin(study).text
     metrics = [own_brier, "brier", saved, own_errors, "error_rate", own_alarms]
     several = classification.read(binary(211).assign(amount=2.0), metrics=metrics)
     free, decided = classification_page.estimates(several).text.split("Metrics at the threshold")

@@ -38,7 +38,7 @@ def test_values_and_differences_of_unlike_sizes_each_say_their_n(tmp_path):
 def test_one_positive_and_one_query_are_singular():
     data = pd.DataFrame({"label": [1, 0, 0, 0], "score": [0.9, 0.1, 0.2, 0.3]})
     study = classification.read(data)
-    text = binary_page.curve_plot(study).caption + binary_page.findings(study).text
+    text = binary_page.curve_plot(study).caption + page.findings(study).text
     assert "1 positive, 3 negatives" in text
     assert "Only 1 row of the smaller class" in text
     run = pd.DataFrame({"query": "q", "item": list("abc"), "score": [3.0, 2.0, 1.0], "grade": [1, 0, 0]})
