@@ -233,7 +233,7 @@ def words(path):
     "spoil, says",
     [
         (cut, "this log of Inspect cannot be read, it may have been cut or have an unknown form: BadZipFile"),
-        (unfinished, "a log must hold samples, got one with status 'started' and none"),
+        (unfinished, r"a log must hold samples, got none \(status 'started'\)"),
         (odd, "this log of Inspect cannot be read, it may have been cut or have an unknown form: KeyError: 'eval'"),
         (words, r"a score must be a number, C, I, P or N, got 'fine' \(sample q4\)"),
     ],
