@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 import zipfile
 
 import made_logs
@@ -100,6 +101,26 @@ def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
     study = read([tmp_path / "plain", tmp_path / "thinking"])
     assert study.systems == ("new (plain)", "new (thinking)")
     assert "new (plain), new (thinking)" in told(study)["EK120"]
+
+
+def test_a_model_with_two_logs_of_only_one_of_its_tasks_is_refused(logs):
+    shutil.copy(logs / "2026_one_new.eval", logs / "2027_one_new.eval")
+    with pytest.raises(InputError, match=r"2026_one_new.eval: 'new' has several logs of one task and too few of"):
+        read(logs)
+    (logs / "again").mkdir()
+    (logs / "2027_one_new.eval").rename(logs / "again" / "2026_one_new.eval")
+    (logs / "again" / "2026_two_new.eval").write_bytes((logs / "2026_two_new.eval").read_bytes())
+    assert set(read(logs).systems) == {f"new ({logs.name})", "new (again)", "old"}
+
+
+@pytest.mark.parametrize("kind", ["lm_eval", "helm"])
+def test_means_without_samples_are_refused_with_what_to_read_instead(tmp_path, kind):
+    getattr(made_logs, kind)(tmp_path / "run", TABLE)
+    files, instead = {"lm_eval": ("results_*.json", "samples_"), "helm": ("stats.json", "per_instance_")}[kind]
+    for path in (tmp_path / "run").rglob(files):
+        with pytest.raises(InputError, match=rf"{path.name}: these are .*'s means without the samples; read {instead}"):
+            read(path)
+    assert len(read(tmp_path / "run").systems) == 2
 
 
 def test_two_files_with_one_stem_are_two_systems(logs):

@@ -14,7 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,10 @@ def _systems(logs: Sequence[Log]) -> list[str]:
         own = [other for other in logs if other.content.model == log.content.model]
         apart = (form for form in FORMS if len({(form(other), other.content.task) for other in own}) == len(own))
         names.append(next(apart, FORMS[-1])(log))
+    tasks = {name: {log.content.task for log, own in zip(logs, names, strict=True) if own == name} for name in names}
+    for one, other in combinations(zip(logs, names, strict=True), 2):
+        if one[0].content.model == other[0].content.model and not tasks[one[1]] & tasks[other[1]]:
+            raise roles_of.refused(one[0].name, "reruns", model=one[0].content.model)
     return names
 
 
@@ -470,6 +475,11 @@ def _stated_in(stats: Iterable[Mapping[str, Any]], split: str | None) -> Iterato
             yield Stated(stat["name"]["name"], float(stat["mean"]))
 
 
+def _refuse(path: Path, **facts: str) -> Content:
+    """Refuse a file of a run that has no samples."""
+    raise InputError(roles_of.sentence("only_means", **facts))
+
+
 @dataclass(frozen=True)
 class Kind:
     """A harness: the name of its log, how files of each suffix begin, and what reads one."""
@@ -486,8 +496,13 @@ class Kind:
             return bool(re.match(pattern, file.read(HEAD)))
 
 
+LM_EVAL, HELM = "lm-evaluation-harness", "HELM"
+ONLY_RESULTS = partial(_refuse, kind=LM_EVAL, files="samples_*.jsonl (option --log_samples)")
+ONLY_STATS = partial(_refuse, kind=HELM, files="per_instance_stats.json")
 KINDS = (
     Kind("Inspect", {ARCHIVE: b"", ".json": rb'\s*\{\s*"version":\s*\d+,\s*"status":'}, _inspect),
-    Kind("lm-evaluation-harness", {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
-    Kind("HELM", {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),
+    Kind(LM_EVAL, {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
+    Kind(LM_EVAL, {".json": rb'\s*\{\s*"results":\s*\{\s*"[^"]+":\s*\{'}, ONLY_RESULTS),
+    Kind(HELM, {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),
+    Kind(HELM, {".json": rb'\s*\[\s*\{\s*"name":\s*\{\s*"name":'}, ONLY_STATS),
 )
