@@ -214,8 +214,8 @@ FAULTS = (
     ),
     Fault(
         "statistics/signflip.py",
-        "return float(np.mean(np.abs(sums) >= abs(moved.sum()) - tie))",
-        "return float(np.mean(sums >= abs(moved.sum()) - tie))",
+        "np.abs(enumerated(moved)) - abs(moved.sum())",
+        "enumerated(moved) - abs(moved.sum())",
         "exact enumeration of one side",
     ),
     # Reading

@@ -10,6 +10,7 @@ from scipy import stats
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.draws import Draws, all_pass, any_passes
+from evalkit.statistics.significance import sign_flip
 from evalkit.studies import significance
 
 METRICS = "pass@1,pass@3,pass^2,pass^4"
@@ -114,6 +115,21 @@ def test_variation_is_that_of_one_way_analysis_of_variance(read):
         assert row["twice_units"] == pytest.approx((square / 2) ** 0.5)
         assert row["twice_draws"] == pytest.approx((square - within / 10 / 12) ** 0.5)
         assert (row["units"], row["draws"]) == (12, pytest.approx(5))
+
+
+def test_ties_of_repeated_draws_count_half_in_test_figure_and_curve():
+    table = trials(tasks=30, draws=5)
+    study = significance.read(table, metrics="pass@1,pass^4")
+    for chosen in study.settings.metrics:
+        c = study.compare(chosen, ("a", "b"))
+        exact = sign_flip(study.differences(("a", "b"), chosen), rng=np.random.default_rng(1))
+        assert c.method == f"{exact.method}, mid-p"
+        assert exact.p_value / 2 < c.p_value < exact.p_value
+    assert study.p_of(np.zeros(1)) == pytest.approx(study.headline.iloc[0]["p"], rel=0.05)
+    once = significance.read(table[table["trial"] == 0], metrics="pass@1")
+    rated = significance.read(table.assign(reward=table["reward"] * 0.7 + table["trial"] / 100))
+    by_task = significance.read(table.assign(task=table["task_id"] % 7), unit="task")
+    assert not any("mid-p" in of.headline.iloc[0]["method"] for of in (once, rated, by_task))
 
 
 def test_twice_the_draws_never_gain_more_than_twice_the_units():

@@ -16,14 +16,14 @@ from evalkit.statistics.signflip import Ranges, ranges
 from evalkit.studies import significance
 
 
-def by_hand(differences):
-    """The two-sided p-value over all sign vectors, one at a time, in exact integers."""
+def by_hand(differences, tied=1.0):
+    """The two-sided p-value over all sign vectors, one at a time, in exact integers; twice the one-sided one."""
     total = abs(sum(differences))
-    extreme = [
-        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= total
+    every = [
+        sum(s * d for s, d in zip(signs, differences, strict=True))
         for signs in product((1, -1), repeat=len(differences))
     ]
-    return np.mean(extreme)
+    return min(1.0, 2 * np.mean([(of > total) + tied * (of == total) for of in every]))
 
 
 def test_transform_equals_the_matrix():
@@ -31,16 +31,27 @@ def test_transform_equals_the_matrix():
     assert signflip.walsh_hadamard(values.copy()) == pytest.approx(values @ hadamard(64))
 
 
-@given(st.lists(st.integers(-6, 6), min_size=1, max_size=9))
-@settings(max_examples=100, deadline=None)
-def test_exact_p_values_equal_enumeration(differences):
-    d = np.array(differences, float)
-    p, _ = signflip.exact_p(d)
-    assert p == pytest.approx(by_hand(differences), abs=1e-12)
+@given(st.lists(st.integers(-6, 6), min_size=1, max_size=9), st.sampled_from([1.0, signflip.HALF]))
+@settings(max_examples=200, deadline=None)
+def test_exact_p_values_equal_enumeration(differences, tied):
+    d, expected = np.array(differences, float), by_hand(differences, tied)
+    p, _ = signflip.exact_p(d, tied)
+    assert p == pytest.approx(expected, abs=1e-12)
     if np.any(d != 0):
-        assert signflip.lattice_p(np.array(differences)) == pytest.approx(by_hand(differences), abs=2e-12)
+        assert signflip.lattice_p(np.array(differences), tied) == pytest.approx(expected, abs=2e-12)
     ranged = ranges(d, np.ones(d.size), rng=rng(), draws=0)
-    assert ranged.share() == pytest.approx(p, abs=1e-12)
+    assert ranged.share(tied=tied) == pytest.approx(p, abs=1e-12)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_drawn_and_exact_mid_p_agree_and_mirror(clustered):
+    d = rng(4).integers(-5, 7, 60) / 5
+    counts = rng(5).integers(1, 4, 60).astype(float) if clustered else None
+    c, mirror = (sig.sign_flip(of, counts, rng=rng(1), mid_p=True) for of in (d, -d))
+    drawn = ranges(d, np.ones(60) if counts is None else counts, rng=rng(2), draws=200_000)
+    assert c.p_value == mirror.p_value == pytest.approx(drawn.share(tied=signflip.HALF), rel=0.05)
+    assert c.p_value < sig.sign_flip(d, counts, rng=rng(1)).p_value < drawn.share() * 1.05
+    assert c.method.endswith("exact by Fourier transform, mid-p")
 
 
 @given(st.lists(st.integers(-6, 6), min_size=3, max_size=9))

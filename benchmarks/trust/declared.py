@@ -138,7 +138,6 @@ CAUSES: tuple[Named, ...] = (
     Named("", "by fold", "the correction for shared training rows is larger than what these learners share"),
     Named("", "any of the family", "Holm's adjustment knows nothing of how the comparisons go together"),
     Named("", "any position, adjusted", "positions 1 and 2 are one coin and count as two"),
-    Named("answers, five draws", "difference", STEPS),
     Named("questions by task", "difference", STEPS),
     Named("n = 10", "difference", EXACT),
     Named("shares", "", "a discrete share: few values"),

@@ -108,10 +108,11 @@ def every_finding(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
-    floor = f" No exact p below {diagnostics.least_p(least):#.2g} is possible." if study.flips else ""
+    half = study.data.repeated(study.primary)
+    floor = f" No {'mid-p' if half else 'exact p'} below {diagnostics.least_p(least, mid_p=half):#.2g} is possible."
     units = [
         *_clusters(study),
-        *shared_findings.few_units(study, least, floor),
+        *shared_findings.few_units(study, least, floor if study.flips else ""),
         *_equal(study),
         *picked(study),
         *skewed(study),
@@ -243,7 +244,8 @@ def null_distribution(study: Significance) -> Figure | Html:
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
-    facts = {"n": row["n"], "far": far, "observed": signed(row["difference"]), "p": _p(study)}
+    half = " (mid-p: the exactly as far count half)" if study.data.repeated(study.primary) else ""
+    facts = {"n": row["n"], "far": far, "observed": signed(row["difference"]), "p": _p(study) + half}
     caption = page.said("significance.null_distribution", study, how=how, **facts)
     drawn: dict[str, Any] = {
         "observed": float(row["difference"]),

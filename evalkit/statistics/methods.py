@@ -67,14 +67,14 @@ def flips(a: Any, b: Any, o: Options) -> Comparison:
     """
     if o.many:
         return t_test(a, b, o)
-    return flipped_sums(a.minus(b), a.unit, o)
+    return flipped_sums(a.minus(b), a.unit, o, mid_p=a.mid_p)
 
 
-def flipped_sums(difference: Sums, unit: np.ndarray | None, o: Options) -> Comparison:
+def flipped_sums(difference: Sums, unit: np.ndarray | None, o: Options, *, mid_p: bool = False) -> Comparison:
     total, size = difference.by_unit(difference.defined, unit)
     alone = unit is None and difference.denominator is None
     columns = (total,) if alone else (total[size > 0], size[size > 0])
-    return significance.sign_flip(*columns, rng=o.rng, level=o.level, unit=o.unit)
+    return significance.sign_flip(*columns, rng=o.rng, level=o.level, unit=o.unit, mid_p=mid_p)
 
 
 def flips_or_t(a: Any, b: Any, o: Options) -> Comparison:

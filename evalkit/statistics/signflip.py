@@ -6,6 +6,11 @@ the draw is at least as extreme as the data exactly when θ lies between (T − 
 (T + T_k) / (n + S_k): the means of the flipped and of the unflipped units, which enclose the mean. So one set of
 draws gives the p-value of every θ. The interval is the set of θ with p ≥ α, so test and interval always agree.
 Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
+
+The mid-p counts draws that are exactly as extreme as the data half. Values of few steps have many, so that the exact
+test is conservative; the mid-p rejects about as often as it should, but not at most so often. It is twice the one-sided
+mid-p, and so 1 at the mean. Lancaster, JASA 1961, doi:10.1080/01621459.1961.10482105. Below, `tied` is the weight of
+such draws: 1 or ½.
 """
 
 import pickle
@@ -21,6 +26,7 @@ from evalkit.arrays import Floats, Ints, product
 
 ENUMERATED = 20  # units whose 2^n sign vectors are all visited
 CACHED = 2**14  # draws that are worked on at once, so that they stay in the processor's cache
+HALF = 0.5  # the weight of draws exactly as extreme as the data in the mid-p
 REMEMBERED = 4  # columns of sizes whose draws are kept: all pairs of systems on the same units share them
 FEW = 2**16  # units up to which they are kept, some megabytes
 HELD = 2**22  # drawn sums held at once when many columns share their signs
@@ -166,7 +172,7 @@ def _hadamard(points: int) -> Floats:
     return matrix
 
 
-def exact_p(differences: Floats) -> tuple[float, str] | None:
+def exact_p(differences: Floats, tied: float = 1.0) -> tuple[float, str] | None:
     """The exact two-sided p-value of a mean of 0, and its method; None if it has to be drawn.
 
     Differences of 0 change nothing. If all have one size, it is the binomial (sign, McNemar) test; at most 20 others
@@ -180,24 +186,26 @@ def exact_p(differences: Floats) -> tuple[float, str] | None:
     if moved.size == 0:
         return 1.0, "no difference"
     if sizes.max() - sizes.min() <= TIE * sizes.max():
-        return fair_coin(int(np.sum(moved > 0)), moved.size), "exact binomial"
+        return fair_coin(int(np.sum(moved > 0)), moved.size, tied), "exact binomial"
     if moved.size <= ENUMERATED:
-        sums, tie = enumerated(moved), TIE * sizes.sum()
-        return float(np.mean(np.abs(sums) >= abs(moved.sum()) - tie)), "exact enumeration"
+        beyond, tie = np.abs(enumerated(moved)) - abs(moved.sum()), TIE * sizes.sum()
+        p = tied * np.mean(beyond >= -tie) + (1 - tied) * np.mean(beyond > tie)
+        return 1.0 if abs(moved.sum()) <= tie else float(p), "exact enumeration"
     steps = lattice(moved)
-    return None if steps is None else (lattice_p(steps), "exact by Fourier transform")
+    return None if steps is None else (lattice_p(steps, tied), "exact by Fourier transform")
 
 
-def fair_coin(heads: int, flips: int) -> float:
+def fair_coin(heads: int, flips: int, tied: float = 1.0) -> float:
     """The exact two-sided p-value of a fair coin, by its number of heads; never 0.
 
-    >>> round(fair_coin(9, 10), 12)
-    0.021484375
+    >>> round(fair_coin(9, 10), 12), round(fair_coin(9, 10, HALF), 12)
+    (0.021484375, 0.01171875)
     """
     from scipy.special import bdtr
 
-    tail = float(bdtr(min(heads, flips - heads), flips, 0.5))
-    return min(1.0, max(2 * tail, float(np.finfo(float).tiny)))
+    fewer = min(heads, flips - heads)
+    tail, beyond = float(bdtr(fewer, flips, 0.5)), float(bdtr(fewer - 1, flips, 0.5)) if fewer else 0.0
+    return min(1.0, max(2 * (tied * tail + (1 - tied) * beyond), float(np.finfo(float).tiny)))
 
 
 def lattice(differences: Floats) -> Ints | None:
@@ -223,7 +231,7 @@ def lattice(differences: Floats) -> Ints | None:
     return None if off or work > LATTICE else steps.astype(np.int64)
 
 
-def lattice_p(steps: Ints) -> float:
+def lattice_p(steps: Ints, tied: float = 1.0) -> float:
     """P(|Σ ± steps| ≥ |Σ steps|) for integer steps; never 0.
 
     The sum of the flipped steps has the characteristic function Π ((1 + e^{itm}) / 2)^c over the sizes m with c
@@ -241,8 +249,8 @@ def lattice_p(steps: Ints) -> float:
     for m, c in zip(size, times, strict=True):
         spectrum *= cosine[frequency * m % (2 * points)] ** c
     extreme = int(whole - abs(steps.sum())) // 2
-    tail = np.fft.irfft(spectrum, points)[: extreme + 1].sum()
-    return 1.0 if 2 * extreme == whole else float(np.clip(2 * tail, NOISE, 1.0))
+    tail = np.fft.irfft(spectrum, points)[: extreme + 1]
+    return 1.0 if 2 * extreme == whole else float(np.clip(2 * (tail[:-1].sum() + tied * tail[-1]), NOISE, 1.0))
 
 
 # The p-value of every mean and the interval of a mean, from one set of sign flips -------------------------------------
@@ -266,11 +274,19 @@ class Ranges:
         """The number of sign vectors, including that of the data."""
         return self.low.size
 
-    def share(self, null: float = 0.0) -> float:
-        """The two-sided p-value of the mean `null`: the share of draws whose range contains it."""
+    def share(self, null: float = 0.0, tied: float = 1.0) -> float:
+        """The two-sided p-value of the mean `null`: the share of draws whose range contains it; tied: if it ends there.
+
+        >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0, 4.0).share(13.0, HALF)
+        0.25
+        """
         away = null - self.mean
-        outside = self.low > away + self.rounding if away < 0 else self.high < away - self.rounding
-        return (self.draws - int(np.count_nonzero(outside))) / self.draws
+        end = -self.low if away < 0 else self.high
+        inside = self.draws - int(np.count_nonzero(end < abs(away) - self.rounding))
+        if tied == 1 or abs(away) <= self.rounding:
+            return inside / self.draws
+        ending = np.count_nonzero(np.isinf(end) | (np.abs(end - abs(away)) <= self.rounding))
+        return float(inside - (1 - tied) * ending) / self.draws
 
     def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
         """For each level the smallest and the largest mean with a p-value of at least 1 − level.
@@ -380,20 +396,21 @@ BLOCK = 32 * DRAWS  # numbers that are drawn at once
 LARGEST = 256  # units whose signs are drawn; the sum of the smaller ones is normal
 
 
-def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator) -> tuple[float, str]:
+def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator, tied: float = 1.0) -> tuple[float, str]:
     """The two-sided p-value of a mean of 0, and its method, given the ranges that were drawn.
 
-    It is exact if possible, else the share of the draws, else the tail probability by importance sampling.
+    It is exact if possible, else the share of the draws, else the tail probability by importance sampling, which counts
+    every tie in full.
 
     >>> drawn = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
     (0.5, 'exact enumeration')
     """
     if total.size <= ENUMERATED:
-        return drawn.share(), "exact enumeration"
-    if exact := exact_p(total):
+        return drawn.share(tied=tied), "exact enumeration"
+    if exact := exact_p(total, tied):
         return exact
-    p = drawn.share()
+    p = drawn.share(tied=tied)
     if p * drawn.draws > RARE:
         return p, f"{drawn.draws - 1:,} Walsh–Hadamard draws"
     return tail_p(total, rng=rng), TAIL

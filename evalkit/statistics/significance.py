@@ -38,6 +38,7 @@ def sign_flip(
     level: float = 0.95,
     draws: int = 100_000,
     unit: str = "query",
+    mid_p: bool = False,
 ) -> Comparison:
     """The mean difference by Fisher's randomisation test: under the null each unit's difference has a fair sign.
 
@@ -48,7 +49,9 @@ def sign_flip(
     precision at k, accuracy); a drawn limit is then moved to the side of 0 that agrees with it. Otherwise p comes from
     Walsh–Hadamard draws, (1 + extreme) / (1 + draws), or if fewer than 100 draws are as extreme, from importance
     sampling, which has no smallest value. The order of units changes nothing, and swapped systems mirror the result.
-    With few units the limits are infinite. Raises InputError without units or with a value that is not finite.
+    With few units the limits are infinite. mid_p: count sign vectors that are exactly as extreme as the data half, for
+    values of few steps, whose exact test is conservative; an interval may then exclude 0 although a limit is 0. Raises
+    InputError without units or with a value that is not finite.
 
     Fisher 1935; Smucker, Allan, Carterette, CIKM 2007, doi:10.1145/1321440.1321528.
 
@@ -61,13 +64,13 @@ def sign_flip(
     total = _units(differences)
     size = np.ones(total.size) if counts is None else _counts(counts, total)
     drawn = signflip.ranges(total, size, rng=rng, draws=draws)
-    p, how = signflip.p_value(total, drawn, rng=rng)
+    p, how = signflip.p_value(total, drawn, rng=rng, tied=signflip.HALF if mid_p else 1.0)
     value, limits = _sum(total) / float(size.sum()), drawn.limits(level, equivalence_level(level))
 
     def interval(level: float) -> Estimate:
         return Estimate(value, *agree(value, limits[level], p, level), level, total.size, "sign-flip inversion")
 
-    c = compare(interval, p, level=level, unit=unit, method=f"sign flip, {how}")
+    c = compare(interval, p, level=level, unit=unit, method=f"sign flip, {how}{', mid-p' if mid_p else ''}")
     return replace(c, equivalence=_allowing_skewness(c.equivalence, total - value * size, float(size.sum())))
 
 

@@ -48,6 +48,7 @@ class Statistic:
     chosen: Chosen
 
     held: ClassVar[bool] = True  # whether every unit is at hand; else sums over units are
+    mid_p: ClassVar[bool] = False  # whether sign flips count ties half
     redraws: ClassVar[bool] = False  # whether the threshold was chosen on the units, and is again on samples of them
 
     def meets(self, other: Any) -> bool:
@@ -120,6 +121,12 @@ class OfUnits(Statistic):
     def hits(self) -> tuple[int, int]:
         """The number of ones and the number of units; each value is 0 or 1."""
         return int(self.sums.numerator.sum()), len(self.sums.numerator)
+
+
+class OfRepeated(OfUnits):
+    """Values of repeated draws of 0 or 1, such as pass@k: values of few steps, whose differences often tie."""
+
+    mid_p = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from evalkit.statistics.power import Effect, effect
 from evalkit.statistics.signflip import TAIL, ranges
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.spread import Spread, by_unit
-from evalkit.statistics.statistic import Layout, OfDraws, OfUnits
+from evalkit.statistics.statistic import Layout, OfDraws, OfRepeated, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
 from evalkit.studies.study import EVERY, Member, Row, Study, Tested, check_systems, framed, once, settings
@@ -107,7 +107,7 @@ class Significance(Shown, Study):
             )
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
-        return OfUnits(chosen, sums, clusters, design)
+        return (OfRepeated if self.data.repeated(chosen) else OfUnits)(chosen, sums, clusters, design)
 
     def units_held(self) -> Units:
         """One value per row; for an earlier report, which holds only differences, the value of each system."""
@@ -357,7 +357,8 @@ class Significance(Shown, Study):
             of = self.paired(self.primary, self.opponents)
             return np.array([replace(of, value=of.value - mean).p_value for mean in means])
         drawn = ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
-        return np.array([drawn.share(float(null)) for null in means])
+        tied = signflip.HALF if self.data.repeated(self.primary) else 1.0
+        return np.array([drawn.share(float(null), tied) for null in means])
 
     def clusters(self) -> list[tuple[str, int, float]]:
         """Columns that may name clusters: their values, and the factor by which clusters raise the standard error."""

@@ -23,7 +23,6 @@ from evalkit.metrics.draws import Draws
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.inputs import aligned, unit_columns, unit_roles
-from evalkit.reading.inputs.aligned import Layout
 from evalkit.reading.inputs.lists import Account
 from evalkit.reading.inputs.unit_columns import Cells, Column
 from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, ROW, SYSTEM, Columns, Roles
@@ -120,6 +119,16 @@ class UnitValues:
             return own.noise
         source = self.draws.get((self.source, system))
         return source.noise_of(lambda of: chosen.sums(of).numerator) if source else np.full(len(self), np.nan)
+
+    def repeated(self, chosen: Chosen) -> bool:
+        """True for values of repeated draws of 0 or 1 that are not added up by cluster, where they would seldom tie."""
+        return self.cluster is None and not self._passing.isdisjoint((chosen.label, self.source))
+
+    @cached_property
+    def _passing(self) -> set[str]:
+        """The metrics of the input that are 0 or 1 in each of several draws."""
+        several = {name for (name, _), of in self.draws.items() if of.several}
+        return several - {name for (name, _), of in self.draws.items() if name in several and not of.passes}
 
     def freedom(self, system: str) -> float:
         """The degrees of freedom of the variance of a system's draws."""
@@ -405,11 +414,11 @@ def read_scores(cells: Cells, named: Mapping[str, str], unit: str | None, readin
     return UnitValues.of_table(table, [("score", system) for system in t.systems], name=unit or ROW, **about)
 
 
-def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> Layout:
+def _layout(part: Part, named: Mapping[str, str], unit: str | None) -> aligned.Layout:
     """The columns of a part; the unit may be the id."""
     names, beside = ("system", "id", "label", "score"), {unit: aligned.ATTRIBUTE} if unit else {}
     columns = roles_of.match(part.columns, names, named, part.name, named=beside).resolved(names[2:])
-    return Layout(
+    return aligned.Layout(
         {f"attribute {name}": Field(name, rules.ANY) for name in beside} | aligned.shared_of([LABEL], columns),
         {None: {"score": Field(columns["score"], rules.PROBABILITIES)}},
         id=columns.get("id"),
