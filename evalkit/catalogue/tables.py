@@ -15,7 +15,6 @@ from evalkit.catalogue.kinds import Agreement, Centre, Effects, Loss, PerUnit, R
 from evalkit.catalogue.metric import Combined, Harmonic, Metric, Part, Weighted, described, numbered, rows_of
 from evalkit.metrics import calibration, counts, curves, draws, influence, labels, losses, rankings
 from evalkit.metrics.counts import Counts, GroupedCounts
-from evalkit.metrics.labels import Confusion
 from evalkit.metrics.rows import Rows, Sums, credit_share, session_wins, user_preference, user_share
 
 Rule = Callable[[Bools, Bools], tuple[Bools, Bools]]
@@ -347,7 +346,7 @@ STEP = 1e-4  # of all rows: the weight added to a cell to see what it moves
 # What each row adds ----------------------------------------------------------------------------------------------
 
 
-def of_confusion(metric: Callable[[Confusion], float], rows: Rows) -> Effects:
+def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Effects:
     """A metric of the confusion table and the influence of each row, by numerical differentiation of its cell.
 
     >>> s = Rows(np.array([0, 0, 1, 1]), decision=np.array([0, 1, 1, 1]))
@@ -360,7 +359,7 @@ def of_confusion(metric: Callable[[Confusion], float], rows: Rows) -> Effects:
     for place in np.unique(cell) if not np.isnan(value) else []:
         table = m.table.astype(np.float64)
         table.flat[place] += step
-        moved[place] = (metric(Confusion(table, m.classes)) - value) / step
+        moved[place] = (metric(labels.Confusion(table, m.classes)) - value) / step
     by_row, w = moved[cell], rows.weights
     return Effects(value, w * (by_row - ratio(np.dot(w, by_row), w.sum())))
 
@@ -404,7 +403,7 @@ def _pairs(rows: Rows) -> Iterator[Part]:
             yield Part(1 / (rows.classes * (rows.classes - 1)), against_rest(rows.take(places), i), places)
 
 
-def _table(metric: Callable[[Confusion], float]) -> Agreement:
+def _table(metric: Callable[[labels.Confusion], float]) -> Agreement:
     return Agreement(lambda rows, k: of_confusion(metric, rows))
 
 

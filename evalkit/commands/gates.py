@@ -8,13 +8,11 @@ from xml.etree import ElementTree
 from evalkit import report
 from evalkit.arrays import InputError
 from evalkit.commands import requests
-from evalkit.commands.requests import DONE, GATE, Refused
 from evalkit.pages import first_screen
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import required
 from evalkit.parameters.policy import CANNOT_TELL, gate
 from evalkit.studies import diff, policy, unit_files
-from evalkit.studies.policy import Judged
 from evalkit.studies.study import Study
 
 
@@ -31,7 +29,7 @@ def main(options: Any) -> int:
     ):
         if path is not None:
             _write(path, text)
-    return DONE if judged.passed else GATE
+    return requests.DONE if judged.passed else requests.GATE
 
 
 def of_report(path: Path) -> tuple[list[Study], list[dict[str, Any]]]:
@@ -60,16 +58,16 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise Refused(f"cannot write {path}: {error.strerror}") from None
+        raise requests.Refused(f"cannot write {path}: {error.strerror}") from None
 
 
-def markdown(judged: Judged, of: Path) -> str:
+def markdown(judged: policy.Judged, of: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
     words = "kept" if judged.passed else f"not kept: {', '.join(judged.failed)}"
     return f"## {report.shown(of)}: {judged.words}: {words}\n\n{first_screen.rules(judged).to_markdown()}"
 
 
-def junit(judged: Judged, of: Path) -> str:
+def junit(judged: policy.Judged, of: Path) -> str:
     """The rules as a test suite: a rule that is not kept is a failure, one that the data do not tell is skipped.
 
     https://github.com/testmoapp/junitxml

@@ -13,7 +13,6 @@ from evalkit import report
 from evalkit.commands import batch
 from evalkit.commands.requests import DONE, Refused
 from evalkit.drawing import strips, tables
-from evalkit.drawing.strips import Result
 from evalkit.drawing.tables import Cell, Html, each, escape, named, with_interval
 from evalkit.findings.kinds import Severity
 from evalkit.numbers import decimals, signed
@@ -131,6 +130,6 @@ def over_time(metric: str, series: pd.DataFrame) -> Html:
     """The last reports of a series, one below the other, with their intervals on one axis."""
     rows = series.tail(DRAWN).to_dict("records")
     points = [(row["name"], (row["value"], row["low"], row["high"])) for row in rows]
-    shown = [Result(_link(row), [at], [row["date"], _value(row)]) for row, at in zip(rows, points, strict=True)]
+    shown = [strips.Result(_link(row), [at], [row["date"], _value(row)]) for row, at in zip(rows, points, strict=True)]
     of = f"the last {len(rows)} of {len(series)} reports, in the order of their dates"
     return strips.strip(f"{metric} of the best system in {of}", ["report", "data of", metric], shown)

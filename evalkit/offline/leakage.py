@@ -18,7 +18,6 @@ from evalkit.arrays import Bools, Floats, Ints, codes, finite, ratio
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, Kind, Severity, ordered
 from evalkit.metrics import counts
-from evalkit.metrics.counts import Counts
 from evalkit.offline.splits import Folds
 
 EXAMPLES = 5
@@ -137,7 +136,7 @@ def id_like(features: pd.DataFrame) -> Iterable[Finding | None]:
             yield replace(kinds.ID_LIKE.warning(int(column.nunique()), form, name=name), of=len(features))
 
 
-def gives_away(c: Counts) -> Finding | None:
+def gives_away(c: counts.Counts) -> Finding | None:
     """A score that separates two classes without error: severe if it has only two values, else a warning."""
     mixed = (c.positive > 0) & (c.negative > 0)
     if mixed.any() or counts.auc(c) not in (0.0, 1.0):

@@ -13,7 +13,6 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, ParameterError, RowError
 from evalkit.online import experiments
-from evalkit.online.experiments import Assignment
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
@@ -199,7 +198,7 @@ class Users:
     """
 
     user: Any
-    assigned: Assignment
+    assigned: experiments.Assignment
     numbers: Mapping[str, Floats]
     attributes: Mapping[str, Coded]
     columns: Mapping[str, str]
@@ -250,7 +249,7 @@ def read_users(
     return Users(user, assigned, values, texts, named(fields[0]), rows.sources)
 
 
-def _assigned(user: Any, arm: Coded, arms: Sequence[str]) -> Assignment:
+def _assigned(user: Any, arm: Coded, arms: Sequence[str]) -> experiments.Assignment:
     """The users, arm by arm. user: None where each row is one."""
     import pyarrow.compute as pc
 
@@ -264,7 +263,7 @@ def _assigned(user: Any, arm: Coded, arms: Sequence[str]) -> Assignment:
     return replace(users, arm=users.arm[order], rows=users.rows[order])
 
 
-def _check_strata(name: str, strata: Coded, assigned: Assignment) -> None:
+def _check_strata(name: str, strata: Coded, assigned: experiments.Assignment) -> None:
     """Raises InputError unless every stratum has users in every arm."""
     arms = len(assigned.arms)
     users = np.bincount(strata.code * arms + assigned.arm, minlength=len(strata.names) * arms).reshape(-1, arms)

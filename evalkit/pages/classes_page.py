@@ -20,7 +20,6 @@ from evalkit.pages.threshold_page import THRESHOLD
 from evalkit.report import Results
 from evalkit.studies import classes, classification as diagnostics, score_curves, score_curves as net_benefit
 from evalkit.studies.classes import ClassesStudy
-from evalkit.studies.classification import DOMINANT, drawn_together, worst_mistake
 from evalkit.studies.labels import LabelsStudy
 from evalkit.studies.reliability import TENTHS
 from evalkit.studies.row_study import DRAWN as CLASSES_DRAWN
@@ -97,8 +96,8 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     """The confusion tables of as many systems as have room; of many classes the rarest share one row and one column."""
     drawn, classes = {}, study.names
     for name in study.order:
-        drawn[name], classes = drawn_together(study.measured.confusion(name).table, study.names)
-    names, mistake = study.order[: figures.beside(len(classes), CELL)], worst_mistake(study)
+        drawn[name], classes = diagnostics.drawn_together(study.measured.confusion(name).table, study.names)
+    names, mistake = study.order[: figures.beside(len(classes), CELL)], diagnostics.worst_mistake(study)
     what = "weight of the rows" if study.weighted else "rows"
     caption = page.said("classes.confusion_plot", systems=listed(names), what=what, rows=len(study.account))
     if mistake:
@@ -166,7 +165,7 @@ def every_finding(study: ClassesStudy) -> list[Finding]:
 
 def _classes(study: ClassesStudy) -> Iterator[Finding]:
     rows, majority = study.rows_by_name, float(study.shares.max())
-    severity = WARNING if majority > DOMINANT else NOTE
+    severity = WARNING if majority > diagnostics.DOMINANT else NOTE
     yield kinds.CLASS_SHARES.rated(severity, len(rows), "several", rows=counts(rows), majority=majority)
     yield from weights(study.weighted)
     if absent := [name for name, n in rows.items() if n == 0]:

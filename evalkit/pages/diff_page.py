@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Column, Html, each, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
@@ -168,7 +167,7 @@ def moved(study: Diff) -> Html:
     return explorer.listing(rows)
 
 
-def series(study: Diff) -> Figure | Html:
+def series(study: Diff) -> figures.Figure | Html:
     """The metric that decides along the reports, with intervals."""
     frame = study.series
     if not len(frame):

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from evalkit.drawing import figures, plots, shown, tables
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, count, named, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
@@ -137,7 +136,7 @@ def _usual(study: Experiment) -> Iterator[Finding]:
 
 
 @page.of_a_part
-def heavy_users(study: Experiment) -> Figure | Html:
+def heavy_users(study: Experiment) -> figures.Figure | Html:
     """The difference with heavy users capped at falling quantiles."""
     if not len(study.caps) or study.plain is None:
         return Html("")

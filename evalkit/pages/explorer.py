@@ -6,14 +6,12 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
-from evalkit import numbers
 from evalkit.arrays import Floats
 from evalkit.drawing import tables
 from evalkit.drawing.tables import Cell, Html, escape, number_cell
-from evalkit.numbers import END, counted, decimals, rounded, signed
+from evalkit.numbers import END, LISTED, counted, decimals, rounded, signed
 from evalkit.pages import page
-from evalkit.studies import row_study
-from evalkit.studies.row_study import By, Missed, RowStudy
+from evalkit.studies.row_study import By, Missed, RowStudy, fitting
 from evalkit.system import cached
 
 MOST = 500  # rows that a page lists
@@ -98,7 +96,7 @@ def listing(e: Explored) -> Html:
     """A fold with a table of the units."""
     heads = [_opening(name, text) for name, text in zip_longest(e.names, e.opened, fillvalue="")]
     choice = [e.pair.choice(1 + len(e.beside) + len(e.columns))] if e.pair and e.pair.chosen else []
-    return tables.folded(e.which, tables.stack([*choice, _listing_table(e, heads)]), place=numbers.LISTED)
+    return tables.folded(e.which, tables.stack([*choice, _listing_table(e, heads)]), place=LISTED)
 
 
 def _listing_table(e: Explored, heads: Sequence[Cell]) -> Html:
@@ -167,7 +165,7 @@ def _record(m: Missed, row: int) -> dict[str, Any]:
 @cached
 def _missed(study: RowStudy) -> Missed:
     """As many rows as a page has room for."""
-    return row_study.fitting(study, MOST, ROOM, _letters)
+    return fitting(study, MOST, ROOM, _letters)
 
 
 def _letters(m: Missed) -> int:

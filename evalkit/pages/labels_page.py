@@ -5,7 +5,6 @@ from typing import Any
 
 from evalkit.drawing import curve_plots, figures
 from evalkit.drawing.curve_plots import Panel
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Html, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
@@ -30,7 +29,7 @@ def title(study: LabelsStudy) -> Html:
     return first_screen.title("several", study, rows, "the labels")
 
 
-def curve_plot(study: LabelsStudy) -> Figure | Html:
+def curve_plot(study: LabelsStudy) -> figures.Figure | Html:
     """The leader's ROC and precision-recall curves of each label."""
     return classes_page.curves_of_each(study, "each label by its own score", len(study.names), {})
 
@@ -43,7 +42,7 @@ def curves(study: LabelsStudy) -> Html:
     )
 
 
-def threshold_plot(study: LabelsStudy) -> Figure:
+def threshold_plot(study: LabelsStudy) -> figures.Figure:
     """The leader's micro and macro metrics along the threshold."""
     frame = study.sweep
     at, best = study.best

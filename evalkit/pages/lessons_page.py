@@ -4,14 +4,13 @@ from functools import partial
 from typing import Any
 
 from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, each, named, of_rows, text
 from evalkit.numbers import number
 from evalkit.pages import page
 from evalkit.studies import lessons
 
 
-def hundred() -> Figure:
+def hundred() -> figures.Figure:
     """A hundred simulated intervals by Student's t, and by the normal quantile with an estimated standard deviation."""
     frame = lessons.hundred()
     missed = frame[~frame["covers"]].groupby("method", sort=False).size()
@@ -21,7 +20,7 @@ def hundred() -> Figure:
     return figures.row(plots.hundred, frame, caption=caption, height=2.9, panels=2, **drawn)
 
 
-def coin() -> Figure:
+def coin() -> figures.Figure:
     """Heads of ten flips of a fair coin."""
     frame, flips = lessons.coin(), lessons.FLIPS
     caption = f"Heads of {flips} flips of a fair coin. Red: 8 heads or more, {number(0.0546875, 4)} together."

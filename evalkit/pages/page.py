@@ -19,7 +19,6 @@ from evalkit import numbers
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.drawing import figures, plots, shown, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.shown import Shown
 from evalkit.drawing.tables import Cell, Html, count, number_cell, p_cell, text, value, with_interval
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import counted, estimate, number, of_frame, percent, plural, sample_sizes, signed, signed_percent
@@ -27,7 +26,6 @@ from evalkit.parameters import cells
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.report import Results
 from evalkit.studies import diagnostics, provenance, units
-from evalkit.studies.diagnostics import rank_tiers
 from evalkit.studies.reliability import Reliability
 from evalkit.studies.row_study import Account
 from evalkit.studies.study import Study
@@ -473,7 +471,7 @@ def _definition(metric: Metric) -> str:
 
 def tiers(study: Study) -> Html:
     """The rank interval and the tier of each of three systems or more."""
-    frame = rank_tiers(study)
+    frame = diagnostics.rank_tiers(study)
     if not len(frame):
         return Html("")
     level, several = percent(study.settings.level), frame["tier"].max()
@@ -505,7 +503,7 @@ def _two_digits(units: float) -> str:
     return "–" if math.isnan(units) else f"{float(f'{units:.2g}'):,.0f}"
 
 
-def findings(study: Shown) -> Html:
+def findings(study: shown.Shown) -> Html:
     """What to know of the data before the numbers."""
     return shown.findings(shown.page(study.report).every_finding(study))
 

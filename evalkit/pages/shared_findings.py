@@ -10,10 +10,8 @@ from evalkit.numbers import counted, enumerated, listed, number, plural, shorten
 from evalkit.pages import page
 from evalkit.reading.inputs.runs import Account
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.rules import Precision
 from evalkit.studies import diagnostics
 from evalkit.studies.classes import EachStudy
-from evalkit.studies.diagnostics import Ends
 from evalkit.studies.ranking import by_system, total
 from evalkit.studies.study import Study
 
@@ -203,7 +201,7 @@ def of_sample(study: Study) -> list[Finding]:
 # Thresholds
 
 
-def compared(stored: Mapping[str, Precision]) -> str:
+def compared(stored: Mapping[str, rules.Precision]) -> str:
     """The precision in which scores and threshold are compared: that of the scores, by system if it differs."""
     several = diagnostics.by_precision(stored)
     if len(several) == 1:
@@ -212,7 +210,7 @@ def compared(stored: Mapping[str, Precision]) -> str:
     return f"compared as the scores are stored: {each}"
 
 
-def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
+def rounded(threshold: float, stored: Mapping[str, rules.Precision]) -> list[Finding]:
     """A note for each precision that changes the value of the threshold."""
     findings = []
     for r in diagnostics.rounded(threshold, stored):
@@ -222,7 +220,7 @@ def rounded(threshold: float, stored: Mapping[str, Precision]) -> list[Finding]:
     return findings
 
 
-def idle(thresholds: Mapping[str, float], ends: Mapping[str, Ends]) -> list[Finding]:
+def idle(thresholds: Mapping[str, float], ends: Mapping[str, diagnostics.Ends]) -> list[Finding]:
     """A warning for each system whose rows are all decided alike; ends: its lowest and its highest score."""
     alike = [("above", name, high) for name, (_, high) in ends.items() if thresholds[name] > high]
     alike += [("below", name, low) for name, (low, _) in ends.items() if thresholds[name] <= low]

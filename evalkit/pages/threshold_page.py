@@ -6,12 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from evalkit import numbers
 from evalkit.drawing import curve_plots, figures, tables
 from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
 from evalkit.drawing.figures import Figure
 from evalkit.drawing.tables import Cell, Html, escape, of_rows, with_interval
-from evalkit.numbers import counted, decimals, listed, number
+from evalkit.numbers import SLIDER, counted, decimals, listed, number
 from evalkit.pages import page
 from evalkit.studies import score_curves as net_benefit
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
@@ -148,7 +147,7 @@ def moving_threshold_table(study: BinaryStudy) -> Html:
     piece = tables.table(caption, heads, rows, _moving_note(study, limits, len(moves.tables)))
     controls = _controls(study, moves.last, {moves.named(float(c.threshold)) for c in decided.values()})
     data = escape(_data(moves, limits, [2 if study.weighted else 0 for _ in CELLS], places))
-    whole = f'<div id="{numbers.SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
+    whole = f'<div id="{SLIDER}" data-sweep="{data}">{controls}{piece.html}</div>'
     return Html(whole, piece.text, piece.tables)
 
 

@@ -9,19 +9,15 @@ import pandas as pd
 
 from evalkit.drawing import curve_plots, figures, plots, shown, strips, tables
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.plots import COLOURS, GREY
-from evalkit.drawing.strips import Result
 from evalkit.drawing.tables import Cell, Column, Html, each, joined, limits, named, number_cell, of_rows, with_interval
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import Show, counted, estimate, listed, number, p_value, percent, plural, signed
 from evalkit.pages import first_screen, page
-from evalkit.pages.first_screen import link
 from evalkit.pages.shared_findings import class_named, columns_read, idle, picked, rounded, skewed, used
 from evalkit.reading.tables import rules
 from evalkit.report import Results
-from evalkit.studies import diagnostics
-from evalkit.studies.diagnostics import ends
+from evalkit.studies.diagnostics import TURNED, ends
 from evalkit.studies.out_of_fold import FEW_POOLED, INSIDE, ONE_OUT, OUTSIDE, Validation
 from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
 
@@ -53,7 +49,7 @@ def verdict(study: Validation) -> Html:
     """The gate where one is set; whether to trust, and why; what the estimate is then worth."""
     lines = [_estimate(study), *_training_gap(study), *_baseline(study), Cell(f"Split: {study.folds.rule}.")]
     lines += [joined(f"{finding.message} ", Cell("", markup=shown.code(finding))) for finding in unchecked(study)]
-    findings = (" (", link("evidence", LEAKS), ")") if study.audited else ()
+    findings = (" (", first_screen.link("evidence", LEAKS), ")") if study.audited else ()
     main = joined(f"{TRUST if study.word == 'cannot tell' else ''}{_reason(study)}", *findings)
     pieces = [tables.answer(_answer(study)), _strip(study), tables.verdict(study.word, main, *lines)]
     return tables.stack([*first_screen.gate(study), *pieces, first_screen.gloss(study)])
@@ -81,9 +77,9 @@ def _strip(study: Validation) -> Html:
         e = study.estimate(study.primary, name)
         row = study.answer if name == subject else vars(e)
         point = (row["value"], row["low"], row["high"])
-        word = diagnostics.TURNED.get(words.get(name, ""), words.get(name, ""))
+        word = TURNED.get(words.get(name, ""), words.get(name, ""))
         cells = [with_interval(*point, places=places), Cell(word, tag="strong") if word else ""]
-        rows.append(Result(Cell(name), [(name, point)], cells, word))
+        rows.append(strips.Result(Cell(name), [(name, point)], cells, word))
     what = f"{subject}: {study.answer['what']}"
     caption = f"{study.primary.label} with its {percent(study.settings.level)} interval; {what}"
     return strips.strip(caption, ["system", page.metric_head(study.primary), f"against {subject}"], rows)
@@ -110,7 +106,7 @@ def _estimate(study: Validation) -> Cell:
         named += f" (the best of {len(study.systems[1:])}, selected on these rows)"
     how = f"{named}: {value}, {unit}, {first['what']} ({first['method']}); "
     unsound = "Not to be relied on: " if study.word == "fail" else ""
-    return joined(unsound, page.metric_link(study.primary), how, link("evidence", INTERVALS), ".")
+    return joined(unsound, page.metric_link(study.primary), how, first_screen.link("evidence", INTERVALS), ".")
 
 
 def _training_gap(study: Validation) -> list[Cell]:
@@ -132,7 +128,7 @@ def _baseline(study: Validation) -> list[Cell]:
     difference = estimate(row[value], row[low], row[high], signed)
     text = f" {first_screen.BETWEEN[row['verdict']]} {study.baseline}, which uses no features and reaches "
     text += f"{number(e.value)}: {difference}, adjusted p {p_value(row['adjusted'])} ({row['method']}); "
-    return [joined(Cell(row["verdict"], tag="strong"), text, link("evidence", PAIRED), ".")]
+    return [joined(Cell(row["verdict"], tag="strong"), text, first_screen.link("evidence", PAIRED), ".")]
 
 
 def findings(study: Validation) -> Html:
@@ -421,7 +417,7 @@ def folds(study: Validation) -> Figure:
 def interval_plot(study: Validation) -> Figure:
     """The honest intervals and the naive ones, which are grey, on one axis."""
     frame = pd.DataFrame({"name": study.intervals["what"]} | {c: study.intervals[c] for c in ("value", "low", "high")})
-    frame["colour"] = [COLOURS[0] if honest else GREY for honest in study.intervals["honest"]]
+    frame["colour"] = [plots.COLOURS[0] if honest else plots.GREY for honest in study.intervals["honest"]]
     label, height = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})", figures.tall(len(frame))
     caption = page.said("validation.interval_plot", study)
     return figures.picture(plots.intervals, frame, caption=caption, height=height, label=label, zero=False)

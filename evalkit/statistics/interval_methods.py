@@ -13,8 +13,6 @@ from evalkit.metrics.counts import Counts
 from evalkit.metrics.influence import auc_variance, widest
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.statistics import bootstrap, closed_forms, independent, intervals, significance
-from evalkit.statistics.closed_forms import auc_interval
-from evalkit.statistics.independent import Arm
 from evalkit.statistics.intervals import Estimate, recovered
 from evalkit.statistics.methods import CHOSEN, DRAWN, JACKKNIFE, NONE, Options, flipped_sums
 from evalkit.statistics.spread import Spread
@@ -101,12 +99,12 @@ def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
     return ranged(statistic, arm.spread.error, o, freedom=freedom, n=arm.n, method=JACKKNIFE)
 
 
-def _left_out(statistic: Any) -> Arm:
+def _left_out(statistic: Any) -> independent.Arm:
     """The ratio of sums with what leaving out each unit changes."""
     return independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
 
 
-def arm_within(arm: Arm, low: float, high: float, *, level: float) -> Estimate:
+def arm_within(arm: independent.Arm, low: float, high: float, *, level: float) -> Estimate:
     """A ratio of sums within a range, by the jackknife on the logit or log scale; NaN without units."""
     freedom = arm.spread.freedom(arm.freedom) if arm.n else 0.0
     return closed_forms.ranged_t(arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, ends=(low, high))
@@ -207,7 +205,7 @@ def skewed_rows(statistic: Any, o: Options) -> Estimate:
 def delong(statistic: Any, o: Options) -> Estimate:
     c, area = statistic.tables.chances, statistic.value
     error = float(np.sqrt(auc_variance(c, area)))
-    return auc_interval(area, error, c.positives, c.negatives, level=o.level)
+    return closed_forms.auc_interval(area, error, c.positives, c.negatives, level=o.level)
 
 
 def of_table(statistic: Any, o: Options) -> Estimate:

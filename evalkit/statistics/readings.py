@@ -24,7 +24,6 @@ from evalkit.catalogue.tables import AVERAGE_PRECISION
 from evalkit.limits import Limits
 from evalkit.metrics import calibration, grid, influence, kept
 from evalkit.metrics.counts import Counts
-from evalkit.metrics.grid import Grid
 from evalkit.metrics.kept import Block, Bundle, Distinct, Moments, Parted, Tally, Total
 from evalkit.metrics.rows import Rows
 from evalkit.statistics.class_cells import CellCounts, Counting
@@ -50,7 +49,7 @@ class Binned:
     threshold: for decisions.
     """
 
-    bins: Grid
+    bins: grid.Grid
     weight: float | None
     threshold: float = np.nan
 

@@ -9,13 +9,10 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.catalogue.metric import Chosen
 from evalkit.metrics import diversity
-from evalkit.metrics.diversity import Items
 from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs.lists import Stock
 from evalkit.statistics import independent, inference, interval_methods, intervals, significance
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.significance import Comparison
 from evalkit.studies.ranking import Ranking
 from evalkit.studies.study import estimate_columns, limits
 from evalkit.system import cached
@@ -155,7 +152,7 @@ def differences(study: Ranking) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=DIFFERENCES)
 
 
-def _compared(study: Ranking, first: "_Measure", second: "_Measure") -> Comparison:
+def _compared(study: Ranking, first: "_Measure", second: "_Measure") -> significance.Comparison:
     o, d = study.inference_options(2), first.moved - second.moved
     if np.isnan(d).all() or (first.whole and not np.ptp(d)):  # no list alone moves the number: its error is unknown
         return inference.undefined(o.level, o.unit)
@@ -173,9 +170,9 @@ class _Measure:
     """
 
     name: str
-    estimate: Estimate
+    estimate: intervals.Estimate
     has: Bools
-    lists: Items
+    lists: diversity.Items
     moved: Floats
     whole: bool = False
 
@@ -189,7 +186,7 @@ def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
     return {name: {one.name: one for one in _measures(study, stock, lists[name])} for name in study.order}
 
 
-def _measures(study: Ranking, stock: Stock, lists: Items) -> Iterator[_Measure]:
+def _measures(study: Ranking, stock: Stock, lists: diversity.Items) -> Iterator[_Measure]:
     """Each measure that the table allows."""
     k = study.depth
 
@@ -219,7 +216,7 @@ WHOLE = {  # of all lists together: from how many lists show each item, and the 
 }
 
 
-def jackknifed(value: float, moved: Floats, *, level: float) -> Estimate:
+def jackknifed(value: float, moved: Floats, *, level: float) -> intervals.Estimate:
     """A measure of all lists together, in 0..1, with t limits from the units' jackknife values, cut at 0 and 1.
 
     There are no limits if no single unit changes the measure, for example if at least two lists show every item: its

@@ -23,7 +23,6 @@ from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import BestF1, Costs, Reach, ReachPrecision, ReachRecall, Threshold
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.rules import Precision
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import bootstrap, inference, interval_methods, methods
 from evalkit.statistics.classes import SummedRows
@@ -51,7 +50,7 @@ class Rule:
     fixed: float | None = None
     costs: Costs | None = None
 
-    def at(self, c: Counts, to: Precision) -> float:
+    def at(self, c: Counts, to: rules.Precision) -> float:
         """The threshold for a table of scores, which were stored with the precision `to`."""
         return rules.rounded(self.choose(c), to)
 
@@ -114,7 +113,7 @@ class BinaryStudy(RowStudy):
     positives: int
     outside: Mapping[str, int]
     wrong: Mapping[str, int]
-    precision: Mapping[str, Precision]
+    precision: Mapping[str, rules.Precision]
     thresholds: Mapping[str, float]
 
     report: ClassVar[str] = "classification"

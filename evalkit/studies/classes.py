@@ -34,7 +34,6 @@ from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.statistics.summed import Terms
 from evalkit.studies import row_study, score_curves, study
 from evalkit.studies.reliability import Fine, Reliability
-from evalkit.studies.row_study import DRAWN, RowStudy
 from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits
 
 MOST = 6  # classes that have a square each
@@ -67,7 +66,7 @@ def parts(tables: Mapping[str, Counts]) -> dict[str, tuple[calibration.Decomposi
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class EachStudy(RowStudy):
+class EachStudy(row_study.RowStudy):
     """A study of several classes or labels, each of which may have scores of its own.
 
     noun: class or label. sides: the names of its rows and of the others. probabilities: True if all scores of every
@@ -99,7 +98,7 @@ class EachStudy(RowStudy):
         """The leader's table of each class or label whose curve is drawn: the eight with most rows, in their order."""
         size, weight = self.sizes, self.measured.weights
         several = [c for c in range(len(self.names)) if 0 < size[c] < len(self.account)]
-        largest = sorted(sorted(several, key=lambda c: -weight[c])[:DRAWN])
+        largest = sorted(sorted(several, key=lambda c: -weight[c])[: row_study.DRAWN])
         return [(self.names[c], self.measured.table(self.leader, c)) for c in largest]
 
     @cached_property

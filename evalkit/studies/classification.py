@@ -18,17 +18,14 @@ from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.metric import Chosen
 from evalkit.catalogue.score_kinds import Curve
-from evalkit.catalogue.tables import GAUC, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration, counts, curves, grid
-from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.kinds import BestF1, Costs, EqualCosts, Threshold
 from evalkit.parameters.reports import Classification, attributes, reader
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Outcomes, Predicted
 from evalkit.reading.reductions import scores
-from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.rules import Precision
 from evalkit.statistics import methods
@@ -43,8 +40,6 @@ from evalkit.studies import classes, labels as labels_study, row_study, study
 from evalkit.studies.binary import AT, ORDER, BinaryStudy, Rule, rule_of
 from evalkit.studies.classes import ClassesStudy
 from evalkit.studies.diagnostics import Ends
-from evalkit.studies.labels import FEW, LabelsStudy
-from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Row, Settings, framed
 
 OF_UNITS = "units to rank rows within; set unit='COLUMN', such as the user"
@@ -65,7 +60,7 @@ class Asked:
         """The rule of the threshold and the costs, as fields of the study."""
         return {"rule": self.rule, "costs": self.costs}
 
-    def redraw(self, rows: Rows) -> Callable[[], Counts] | None:
+    def redraw(self, rows: Rows) -> Callable[[], counts.Counts] | None:
         """A function to the counts on bootstrap samples, the same for all systems; None if the threshold is fixed."""
         drawn: Any = {"rng": study.random(self.settings.seed, 7), "samples": self.settings.limits.bands}
         return None if self.rule.fixed is not None else cache(partial(redrawn, rows, self.rule.choose, **drawn))
@@ -112,7 +107,7 @@ def binary_of_rows(data: Outcomes, p: Classification, limits: Limits = USUAL) ->
 # Blocks ---------------------------------------------------------------------------------------------------------------
 
 
-def binary_of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
+def binary_of_blocks(of: scores.Predictions, p: Classification, limits: Limits = USUAL) -> BinaryStudy:
     """The study of a table that is read twice: influence values depend on all scores."""
     t = of.table
     a = asked(t.systems, of.outside, p, limits)
@@ -153,10 +148,10 @@ def binary_of_blocks(of: Predictions, p: Classification, limits: Limits = USUAL)
     )
 
 
-def _first(of: Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
+def _first(of: scores.Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) -> ByScore:
     systems, primary = of.table.systems, a.settings.metrics[0]
     few = row_study.few_units(of.table, limits)
-    counting = Counting(2, of.scale, of.squares, FEW, few)
+    counting = Counting(2, of.scale, of.squares, labels_study.FEW, few)
     asked = [c for c in a.settings.metrics if c not in within and not c.decided]
     losses = dict.fromkeys(c.base for c in asked if c.base.metric.kind.totalled)
     cuts = None if a.rule.fixed is None else [a.rule.at(NOTHING, of.precision(name)[0]) for name in systems]
@@ -165,7 +160,7 @@ def _first(of: Predictions, a: Asked, within: Sequence[Chosen], limits: Limits) 
     return ByScore(counting=counting, terms=Terms.alone([*losses], len(systems), few, score_rows), **more)
 
 
-def _second(of: Predictions, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
+def _second(of: scores.Predictions, a: Asked, measured: SummedRows, counting: Counting) -> ByMoves | None:
     """The second reading; None if tables and losses suffice."""
     systems, means, decided = range(len(measured.systems)), dict[Place, Mean](), []
     if measured.plain and len(systems) == 1:
@@ -191,8 +186,8 @@ SAMPLE = {"preds": "data/german_credit/predictions.csv", "segments": ["age_band"
 class ByKind:
     """The studies of one kind of table. idle: parameters that do not apply to it -> the kinds that they apply to."""
 
-    of_rows: Callable[[Any, Classification, Limits], RowStudy]
-    of_blocks: Callable[[Any, Classification, Limits], RowStudy]
+    of_rows: Callable[[Any, Classification, Limits], row_study.RowStudy]
+    of_blocks: Callable[[Any, Classification, Limits], row_study.RowStudy]
     idle: Mapping[str, str]
 
 
@@ -205,7 +200,7 @@ KINDS = {
 
 
 @sources.naming_files
-def study_of(p: Classification, limits: Limits = USUAL) -> RowStudy:
+def study_of(p: Classification, limits: Limits = USUAL) -> row_study.RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the classes.
 
     Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid parameter and
@@ -289,13 +284,13 @@ def within_units(study: BinaryStudy) -> Comparison | None:
     """
     if study.settings.unit is None or study.blocks is not None:
         return None
-    pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (ROC_AUC, GAUC))
+    pooled, within = (study.measure(Chosen(metric), study.leader) for metric in (tables.ROC_AUC, tables.GAUC))
     return methods.influence(pooled, within, study.inference_options(1))
 
 
 def area_within_units(study: BinaryStudy) -> float:
     """The leader's GAUC."""
-    within: Any = study.measure(Chosen(GAUC), study.leader)
+    within: Any = study.measure(Chosen(tables.GAUC), study.leader)
     return float(within.value)
 
 
@@ -446,7 +441,7 @@ def drawn_together(table: np.ndarray, classes: tuple[str, ...]) -> tuple[np.ndar
     return together, (*(classes[i] for i in kept), f"({len(classes) - TOGETHER + 1} others)")
 
 
-def stored(study: LabelsStudy) -> dict[str, Precision]:
+def stored(study: labels_study.LabelsStudy) -> dict[str, Precision]:
     """The precision of each system's scores; of each of its labels if these differ."""
     named: dict[str, Precision] = {}
     for name, some in study.precision.items():

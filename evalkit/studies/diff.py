@@ -22,7 +22,6 @@ from evalkit.parameters.kinds import DATA, choice
 from evalkit.reading.tables.parts import Source, stamp
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, significance
-from evalkit.statistics.significance import Comparison
 from evalkit.studies import diagnostics, study, unit_files, units
 from evalkit.studies.study import EVERY, Member, Row, Study, Tested, estimate_columns, frame, once, with_limits
 from evalkit.studies.unit_files import Joined, UnitFile
@@ -169,7 +168,7 @@ class Diff(Shown, Study):
         return of if member is EVERY else of.within(*member)
 
     @once
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> significance.Comparison:
         """New less old."""
         return self._joined(chosen, pair, member).comparison(self.inference_options(2))
 

@@ -16,11 +16,9 @@ from evalkit.catalogue.metric import Metric
 from evalkit.metrics.rows import Sums
 from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs
-from evalkit.online.logs import Users
 from evalkit.parameters import reports
 from evalkit.parameters.kinds import UNKNOWN
 from evalkit.reading.engines import backends
-from evalkit.reading.engines.backends import Budget
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.tables.parts import Part
 from evalkit.statistics import independent, inference, methods, multiplicity, power
@@ -28,7 +26,6 @@ from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import study, units
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, frame
-from evalkit.studies.units import Units
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 CAPS = (0.999, 0.99, 0.95, 0.9)
@@ -55,7 +52,7 @@ class Control:
 class Experiment(Study):
     """The study of an A/B test: the systems are the arms, the units are users, each in one arm."""
 
-    table: Users
+    table: logs.Users
     sample: bool
 
     differences_are: ClassVar[str] = "Differences of arms"
@@ -212,11 +209,11 @@ class Experiment(Study):
         own = self._in[arm]
         return sums.take(own) if isinstance(member, slice) else sums.take(own).take(member[own])  # type: ignore[index]
 
-    def units_held(self) -> Units:
+    def units_held(self) -> units.Units:
         """One value per user; each user's rows are those of the user's arm."""
         sums = [(chosen, chosen.sums(self.table.numbers)) for chosen in self.settings.metrics]
         blocks = units.of_arms(self.systems, self.table.assigned.arm, sums, self.listed(self.table.ids))
-        return Units(self.users, blocks, self.settings.segments)
+        return units.Units(self.users, blocks, self.settings.segments)
 
     @cached_property
     def _in(self) -> dict[str, slice]:
@@ -316,7 +313,7 @@ def only_without_looks(study: Experiment) -> bool:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def read(data: list[Part], shared: Settings, o: reports.Interleaving, budget: Budget) -> Experiment:
+def read(data: list[Part], shared: Settings, o: reports.Interleaving, budget: backends.Budget) -> Experiment:
     """The study of a table of users."""
     o = replace(o, metrics=tuple(dict.fromkeys(o.metrics)))
     check_metrics(data, o)
@@ -348,7 +345,7 @@ def _numbers(o: reports.Interleaving) -> list[str]:
 
 def users(
     data: list[Part], o: reports.Interleaving, segments: Collection[str], most: int, engine: Engine | None = None
-) -> Users:
+) -> logs.Users:
     """The users of the arms. segments: columns for segments, of this table or of another. most: rows to hold."""
     there = logs.column_names(data)
     attributes = logs.distinct((name for name in segments if name in there), (o.strata,))

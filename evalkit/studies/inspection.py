@@ -16,11 +16,8 @@ from evalkit.limits import USUAL
 from evalkit.numbers import counted
 from evalkit.offline import splits
 from evalkit.online import logs
-from evalkit.online.logs import distinct
 from evalkit.parameters import reports
 from evalkit.reading.inputs import aligned, folds, lists, outcomes, rows, runs
-from evalkit.reading.inputs.aligned import Aligned, Given, Layout
-from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.inputs.rows import ListOptions, Ranked
 from evalkit.reading.inputs.unit_columns import Cells
 from evalkit.reading.inputs.unit_roles import Columns
@@ -109,7 +106,7 @@ def _classification(p: reports.Classification, of: Opened) -> Inspection:
     if not (parts := _opened(p, of, "preds")[0]):
         return Inspection()
     asked: dict[str, Any] = {"asked": p.kind, "positive": p.positive, "columns": p.columns, "systems": p.systems}
-    predicted = Predicted(parts, **asked, attributes=reports.attributes(p.segments, p.unit))
+    predicted = outcomes.Predicted(parts, **asked, attributes=reports.attributes(p.segments, p.unit))
     what = f"{predicted.kind} outcomes"
     return _of_rows(what, predicted.layouts[0], predicted.read().rows if _read(of, parts) else None)
 
@@ -117,14 +114,14 @@ def _classification(p: reports.Classification, of: Opened) -> Inspection:
 def _rating(p: reports.Rating, of: Opened) -> Inspection:
     if p.preds is None or not (parts := of(p.preds, p.header)):
         return Inspection()
-    given = Given(
+    given = aligned.Given(
         parts, outcomes.FORECASTS, p.columns, systems=p.systems, attributes=reports.attributes(p.segments, p.unit)
     )
     what, layout = "actual values and forecasts", given.layouts[0]
     return _of_rows(what, layout, outcomes.forecasts_of(given.rows()).rows if _read(of, parts) else None)
 
 
-def _of_rows(what: str, layout: Layout, read: Aligned | None) -> Inspection:
+def _of_rows(what: str, layout: aligned.Layout, read: aligned.Aligned | None) -> Inspection:
     columns = aligned.printed(layout)
     if read is not None:
         return Inspection(what, columns, read.systems, counted(len(read), "row"))
@@ -180,7 +177,7 @@ def _interleaving(p: reports.Interleaving, of: Opened) -> Inspection:
     fields = logs.log_fields(sessions, p.columns, p.segments)
     own = [name for name in p.segments if name in logs.column_names(users)]
     numbers = logs.numbers_of(filter(lookup.of_catalogue, p.metrics), p.before)
-    logs.user_fields(users, p.columns, numbers, distinct(own, (p.strata,)))
+    logs.user_fields(users, p.columns, numbers, logs.distinct(own, (p.strata,)))
     if of is sources.parts and not sessions:
         return _users(p, users)
     if not _read(of, sessions):

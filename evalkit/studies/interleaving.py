@@ -12,14 +12,12 @@ import pandas as pd
 
 from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
-from evalkit.catalogue.lookup import Chosen
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Side
 from evalkit.numbers import unit_noun
 from evalkit.online import logs, sessions
 from evalkit.online.experiments import sample_ratio
-from evalkit.online.logs import SessionLog
 from evalkit.online.sessions import Sessions
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
@@ -28,13 +26,9 @@ from evalkit.reading.tables import columns, sources
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import intervals, methods, multiplicity
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.methods import Options
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies import experiment, planning, policy, study, units
-from evalkit.studies.experiment import Experiment
 from evalkit.studies.planning import Planning
-from evalkit.studies.policy import Judged
 from evalkit.studies.study import EVERY, Member, Row, Settings, Study, estimate_columns, frame, limits
 from evalkit.studies.units import Listed, Units
 
@@ -56,7 +50,7 @@ UNEVEN = "sessions with uneven teams"
 class Interleaving(Study):
     """The study of interleaved sessions: the systems are the arms, the units are users, and slices are of sessions."""
 
-    table: SessionLog
+    table: logs.SessionLog
     simulated: bool
 
     compares: ClassVar[str] = "arm"
@@ -78,15 +72,15 @@ class Interleaving(Study):
         """The number of items shown."""
         return int(self.kept.shown.sum())
 
-    def inference_options(self, key: int) -> Options:
+    def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests. Both use the same signs of users, because one follows from the other."""
         return super().inference_options(2)
 
-    def estimate_extras(self, chosen: Chosen, system: str, estimate: Estimate) -> dict[str, Any]:
+    def estimate_extras(self, chosen: lookup.Chosen, system: str, estimate: intervals.Estimate) -> dict[str, Any]:
         """The number of users without credit, for whom the metric is undefined."""
         return {"undefined": int((~self.measure(chosen, system).sums.defined).sum())}
 
-    def comparison_extras(self, chosen: Chosen, pair: tuple[str, str]) -> dict[str, Any]:
+    def comparison_extras(self, chosen: lookup.Chosen, pair: tuple[str, str]) -> dict[str, Any]:
         """The numbers of users for the first arm, undecided, and for the second; and the detectable difference."""
         first, second = self.compared(chosen, pair)
         counted = first.sums.size > 0  # where users weigh by their credit, those without any do not count
@@ -171,7 +165,7 @@ class Interleaving(Study):
             return self.kept.sides
         return sessions.sides(self.kept.user[member], self.kept.credit[member])
 
-    def measure(self, chosen: Chosen, system: str, member: Member = EVERY) -> OfUnits:
+    def measure(self, chosen: lookup.Chosen, system: str, member: Member = EVERY) -> OfUnits:
         """One value per user."""
         design = Layout.DIVIDED if len(self.systems) == 2 else Layout.PLAIN
         return OfUnits(chosen, chosen.sums(self.sides(member)[self.systems.index(system)]), design=design)
@@ -234,7 +228,7 @@ class Online(Shown):
     report: ClassVar[str] = "interleaving"
 
     log: Interleaving | None
-    users: Experiment | None
+    users: experiment.Experiment | None
     planning: Planning | None
     p: reports.Interleaving
 
@@ -308,7 +302,7 @@ class Online(Shown):
         policy.asked(self.p.gate, self.studies)
 
     @cached_property
-    def gate(self) -> Judged | None:
+    def gate(self) -> policy.Judged | None:
         """The results of the rules that were set, over both studies; None without rules."""
         rules = self.p.gate
         return policy.judge(rules, self.studies, lambda: self.findings.to_dict("records")) if rules else None

@@ -19,14 +19,12 @@ from evalkit.catalogue.metric import Chosen, Combined
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import counts, curves
-from evalkit.metrics.counts import Counts
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import Classification
 from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions.scores import Predictions
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.rules import Precision
 from evalkit.statistics.class_cells import Counting
 from evalkit.statistics.classes import SHARE
 from evalkit.statistics.labels import STEPS, TOP, HeldLabels, SummedLabels, second, terms_of, thresholds_of, top_hits
@@ -53,7 +51,7 @@ class LabelsStudy(EachStudy):
     sides: ClassVar[tuple[str, str]] = ("label true", "label not true")
 
     threshold: float
-    precision: Mapping[str, list[Precision]]
+    precision: Mapping[str, list[rules.Precision]]
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block with the predictions of a system."""
@@ -95,9 +93,9 @@ class LabelsStudy(EachStudy):
     # One threshold for all labels
 
     @cached_property
-    def pooled(self) -> Counts:
+    def pooled(self) -> counts.Counts:
         """The leader's table of counts by score over all labels of all rows."""
-        table: Counts = self.measured.pooled(self.leader)
+        table: counts.Counts = self.measured.pooled(self.leader)
         return table
 
     @cached_property
@@ -166,7 +164,7 @@ def threshold_of(p: Classification, *, probabilities: bool) -> float:
     return 0.5
 
 
-def cuts_of(threshold: float, stored: Sequence[Precision]) -> Floats:
+def cuts_of(threshold: float, stored: Sequence[rules.Precision]) -> Floats:
     """The threshold of each label, rounded to the precision of its scores."""
     return np.array([rules.rounded(threshold, to) for to in stored])
 

@@ -27,7 +27,6 @@ from evalkit.statistics.intervals import Estimate, mean_t, mover
 from evalkit.statistics.significance import Comparison, adjust, cochran, holm, nadeau_bengio, paired_t, verdict
 from evalkit.statistics.statistic import OfRows, pooled_variances
 from evalkit.studies import resplits, units
-from evalkit.studies.resplits import Resplits
 from evalkit.studies.study import EVERY, Member, Row, Study, frame, limits, with_limits
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
@@ -81,7 +80,7 @@ class Validation(Shown, Study):
     split: Folds
     scored: Mapping[str, Rows]
     trained: Mapping[str, Sequence[Rows]] = field(default_factory=dict)
-    refit: Callable[[], Resplits] | None = None
+    refit: Callable[[], resplits.Resplits] | None = None
 
     # What was read
 
@@ -91,7 +90,7 @@ class Validation(Shown, Study):
         return bool(self.described)
 
     @cached_property
-    def other(self) -> Resplits | None:
+    def other(self) -> resplits.Resplits | None:
         """The fits on other splits, made when first needed; None for predictions."""
         return None if self.refit is None else self.refit()
 

@@ -22,18 +22,12 @@ from evalkit.reading.reductions.units import UnitValues
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import intervals, methods, multiplicity, power, proportions, signflip, significance
 from evalkit.statistics.bootstrap import resampled_each
-from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.methods import Options, Paired
-from evalkit.statistics.multiplicity import Pairs
 from evalkit.statistics.power import Effect, effect
-from evalkit.statistics.signflip import TAIL, ranges
-from evalkit.statistics.significance import Comparison
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Layout, OfDraws, OfRepeated, OfUnits
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha, complete
 from evalkit.studies.study import EVERY, Member, Row, Study, Tested, check_systems, framed, once, settings
-from evalkit.studies.units import Listed, Units
 from evalkit.system import cached, progress
 
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
@@ -109,13 +103,13 @@ class Significance(Shown, Study):
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         return (OfRepeated if self.data.repeated(chosen) else OfUnits)(chosen, sums, clusters, design)
 
-    def units_held(self) -> Units:
+    def units_held(self) -> units.Units:
         """One value per row; for an earlier report, which holds only differences, the value of each system."""
         if self.data.known:
             every = [(system, chosen) for system in self.systems for chosen in self.settings.metrics]
             of = {(system, chosen.label): self.estimate(chosen, system).value for system, chosen in every}
-            return Units(1, [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every])
-        listed = Listed.of(self.data.ids, self.data.of, self.slices)
+            return units.Units(1, [units.known(system, chosen, of[system, chosen.label]) for system, chosen in every])
+        listed = units.Listed.of(self.data.ids, self.data.of, self.slices)
         return replace(units.of_each(self, listed), named=self.data.id is not None)
 
     def values(self, chosen: Chosen, system: str) -> Sums:
@@ -131,13 +125,13 @@ class Significance(Shown, Study):
         return any(self.values(chosen, name).denominator is not None for name in self.systems)
 
     @once
-    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> Estimate:
+    def estimate(self, chosen: Chosen, system: str, member: Member = EVERY) -> intervals.Estimate:
         """The estimate; for an earlier report the one that it states."""
         if known := self.data.known.get((chosen.label, system)):
-            return Estimate(*(known[name] for name in ("value", "low", "high", "level", "n", "method")))
+            return intervals.Estimate(*(known[name] for name in ("value", "low", "high", "level", "n", "method")))
         return super().estimate(chosen, system, member)
 
-    def paired(self, chosen: Chosen, pair: tuple[str, str]) -> Paired:
+    def paired(self, chosen: Chosen, pair: tuple[str, str]) -> methods.Paired:
         """The difference of a pair with its standard error over units."""
         return methods.paired(*(self.measure(chosen, name) for name in pair))
 
@@ -159,7 +153,7 @@ class Significance(Shown, Study):
         adjusted = multiplicity.max_t_of_many if self.many else multiplicity.adjusted
         return adjusted(self._joined(every, keep), rng=self.rng(3))
 
-    def _joined(self, every: list[Tested], keep: Bools) -> Pairs:
+    def _joined(self, every: list[Tested], keep: Bools) -> multiplicity.Pairs:
         """The pairs of a family as pairs of columns, one per metric and system, over the units to keep."""
         keys = list(dict.fromkeys((chosen, name) for chosen, pair in every for name in pair))
         place = {key: number for number, key in enumerate(keys)}
@@ -167,10 +161,10 @@ class Significance(Shown, Study):
         table = np.column_stack([self.values(*key).per_unit[keep] for key in keys])
         metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in keys])
         if self.unit is None:
-            return Pairs.of(table, *sides.T, metric=metric)
+            return multiplicity.Pairs.of(table, *sides.T, metric=metric)
         unit = self.unit[keep]
         added = partial(np.apply_along_axis, lambda column: intervals.by_unit(column, unit)[0], 0)
-        return Pairs.of(table, *sides.T, metric=metric, added=added)
+        return multiplicity.Pairs.of(table, *sides.T, metric=metric, added=added)
 
     def bootstraps(self, chosen: Chosen) -> dict[tuple[str, str], float]:
         """The bootstrap test of the mean, over units or whole clusters; none if there are too many units.
@@ -236,12 +230,12 @@ class Significance(Shown, Study):
         """The probability under the null that at least one interim analysis has a p this small."""
         return np.array([_over_looks(float(value), self.p.looks) for value in p])
 
-    def inference_options(self, key: int) -> Options:
+    def inference_options(self, key: int) -> methods.Options:
         """The options of intervals and tests."""
         return replace(super().inference_options(key), test_to_train=self.p.test_to_train or 0.0, many=self.many)
 
     @once
-    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> Comparison:
+    def compare(self, chosen: Chosen, pair: tuple[str, str], member: Member = EVERY) -> significance.Comparison:
         """The comparison. With interim analyses, the interval keeps the requested level over all of them.
 
         Jennison and Turnbull's repeated confidence interval, JRSS B 1989, doi:10.1111/j.2517-6161.1989.tb01432.x.
@@ -272,7 +266,7 @@ class Significance(Shown, Study):
         every = [(chosen, pair) for chosen in self.directed for pair in self.pairs]
         return [every] if every else []
 
-    def without_units(self, error: InputError) -> Comparison:
+    def without_units(self, error: InputError) -> significance.Comparison:
         """Raise the error: here every pair must have common units."""
         raise error
 
@@ -356,7 +350,7 @@ class Significance(Shown, Study):
         if self.many:
             of = self.paired(self.primary, self.opponents)
             return np.array([replace(of, value=of.value - mean).p_value for mean in means])
-        drawn = ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
+        drawn = signflip.ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
         tied = signflip.HALF if self.data.repeated(self.primary) else 1.0
         return np.array([drawn.share(float(null), tied) for null in means])
 
@@ -473,7 +467,7 @@ def mean_ranks(study: Significance) -> dict[str, Any] | None:
     }
 
 
-def spread(study: Significance) -> Paired | None:
+def spread(study: Significance) -> methods.Paired | None:
     """The standard deviation of the headline's differences over units, as used by a t-test.
 
     None for folds, whose differences are no sample, below two units, and if all differences are equal.
@@ -530,7 +524,7 @@ CLOSE = 1e-9  # of the values: further apart, two means are not of the same numb
 
 def estimated_tails(study: Significance) -> int:
     """The number of p-values that are estimated by importance sampling."""
-    return int(study.comparisons["method"].str.contains(TAIL, regex=False).sum())
+    return int(study.comparisons["method"].str.contains(signflip.TAIL, regex=False).sum())
 
 
 def false_positives(study: Significance) -> float:

@@ -34,7 +34,6 @@ from evalkit.statistics.statistic import OfUnits
 from evalkit.studies import study, units
 from evalkit.studies.diagnostics import VISIBLE
 from evalkit.studies.study import EVERY, Row, Study, estimate_columns, frame, once
-from evalkit.studies.units import Units
 
 SAMPLE = {
     "preds": "data/digits_retrieval/runs",
@@ -148,7 +147,7 @@ class Ranking(Shown, Study):
         unit = None if self.unit is None else self.unit[member]
         return OfUnits(chosen, self.per_query[chosen.label, system].take(member), unit)
 
-    def units_held(self) -> Units:
+    def units_held(self) -> units.Units:
         """One value per query, also for lists read shard by shard; the first items of each list if in memory."""
         listed, retrieved = self.listed(self.runs.query), self.runs.retrieved
         values = units.of_each(self, listed)

@@ -20,7 +20,6 @@ from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.catalogue.score_kinds import Quantile
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics import calibration
-from evalkit.metrics.calibration import Means
 from evalkit.metrics.grid import Counted
 from evalkit.metrics.kept import Block, Counts, Distinct, Extremes, Parted, Sample, Total, won
 from evalkit.metrics.rows import Rows
@@ -28,17 +27,13 @@ from evalkit.parameters import reports
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import Given
-from evalkit.reading.inputs.outcomes import Outcomes
 from evalkit.reading.reductions import blocks
-from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.reductions.schema import WEIGHT
 from evalkit.reading.tables import sources
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.statistic import HeldRows, OfRows, Statistic, layout_of
 from evalkit.statistics.summed import Kept, OfSums, Summed, Terms, refuse_unsummed
 from evalkit.studies import reliability, row_study, study
-from evalkit.studies.reliability import MeanReliability, window
-from evalkit.studies.row_study import RowStudy
 from evalkit.studies.study import Row, Settings, frame
 
 SAMPLE = {"preds": "data/visit_forecasts/predictions.csv", "unit": "person", "segments": ["plan", "health"]}
@@ -76,8 +71,8 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
         data = (
             blocks.table(engine, given, *groups, said=("forecast",)) if engine else outcomes.forecasts_of(given.rows())
         )
-        study.check_systems(settings, data.systems if isinstance(data, Blocks) else data.rows.systems)
-        if isinstance(data, Blocks):
+        study.check_systems(settings, data.systems if isinstance(data, blocks.Blocks) else data.rows.systems)
+        if isinstance(data, blocks.Blocks):
             return _of_blocks(data.grouped(*groups), settings, p)
     return _of_rows(data, settings, p)
 
@@ -166,7 +161,7 @@ class Actual:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Rating(RowStudy):
+class Rating(row_study.RowStudy):
     """The study of numeric forecasts; the units are rows, or those that the parameter `unit` names."""
 
     asked: Asked
@@ -388,15 +383,15 @@ class Rating(RowStudy):
         return float(np.nanmax([statistic.unsure for statistic in every]))
 
     @cached_property
-    def means(self) -> dict[str, MeanReliability]:
+    def means(self) -> dict[str, reliability.MeanReliability]:
         """The mean of the actual values by forecast of each system, best first."""
         return {name: self._mean_of(self.systems.index(name), name) for name in self.order}
 
-    def _mean_of(self, i: int, name: str) -> MeanReliability:
+    def _mean_of(self, i: int, name: str) -> reliability.MeanReliability:
         (_, w, wf, wd, ww, wwd, wwdd, _), c = self._along(i), self.asked.centre(i)
         weighs: Any = slice(None) if w.all() else w > 0
         w, wf, wd = w[weighs], wf[weighs], wd[weighs]
-        table = Means(wf / w, w, (wf - wd) / w - c, np.empty(0, np.int64))
+        table = calibration.Means(wf / w, w, (wf - wd) / w - c, np.empty(0, np.int64))
         drawn: Any = {"rng": self.rng(5), "draws": self.settings.limits.bands, "level": self.settings.level}
         band = None
         if not self.settings.unit:
@@ -428,7 +423,7 @@ def edges(columns: Sequence[Counted], bins: int) -> Floats:
 
     For whole numbers each bin holds the same number of them, and there may be fewer bins.
     """
-    low, high = window(columns)
+    low, high = reliability.window(columns)
     if not all(column.whole for column in columns):
         return np.linspace(low, high, bins + 1)
     width = max(np.ceil((high - low + 1) / bins), 1.0)
@@ -438,7 +433,7 @@ def edges(columns: Sequence[Counted], bins: int) -> Floats:
 # From rows at hand, and from blocks -----------------------------------------------------------------------------------
 
 
-def _of_rows(data: Outcomes, settings: Settings, p: reports.Rating) -> Rating:
+def _of_rows(data: outcomes.Outcomes, settings: Settings, p: reports.Rating) -> Rating:
     """The study of a table that fits, which is one block."""
     rows, limits, n = data.rows, settings.limits, len(data.rows)
     fields, shared = row_study.of_rows(data, settings, p)
@@ -461,7 +456,7 @@ def _of_rows(data: Outcomes, settings: Settings, p: reports.Rating) -> Rating:
     return Rating(**fields, measured=HeldRows(held, lambda: rows.id), asked=asked, kept=asked(block))
 
 
-def _of_blocks(t: Blocks, settings: Settings, p: reports.Rating) -> Rating:
+def _of_blocks(t: blocks.Blocks, settings: Settings, p: reports.Rating) -> Rating:
     """The study of a table that is read once. Raises ParameterError for a metric that needs the rows themselves."""
     metrics = list(dict.fromkeys([*(chosen.base for chosen in settings.metrics), BIAS]))
     refuse_unsummed(metrics, t.rows)

@@ -8,7 +8,6 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.metrics import calibration, curves
-from evalkit.metrics.calibration import Decomposition, Means
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.grid import Counted
 from evalkit.statistics import consistency
@@ -132,12 +131,12 @@ class MeanReliability:
 
     curve: pd.DataFrame
     bands: pd.DataFrame | None
-    parts: Decomposition
+    parts: calibration.Decomposition
     forecasts: Counted
 
 
 def mean_reliability(
-    table: Means, uncertainty: float, band: tuple[Floats, Floats, Floats] | None, forecasts: Counted
+    table: calibration.Means, uncertainty: float, band: tuple[Floats, Floats, Floats] | None, forecasts: Counted
 ) -> MeanReliability:
     """The mean of the actual values along the forecasts. uncertainty: their variance. band: x, low, high."""
     x, y = calibration.means_curve(table)

@@ -23,17 +23,13 @@ from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import By as By, Misses, Rows
 from evalkit.numbers import unit_noun
 from evalkit.reading.inputs import aligned as other_columns
-from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.reductions.blocks import Blocks
 from evalkit.reading.tables.parts import Source
 from evalkit.reading.tables.table import Slice, of_groups
 from evalkit.statistics import consistency
-from evalkit.statistics.consistency import UNKNOWN, Perfect
 from evalkit.statistics.statistic import Layout, Statistic
 from evalkit.studies import reliability, units
-from evalkit.studies.reliability import Fine, Reliability
 from evalkit.studies.study import EVERY, Member, Settings, Study
-from evalkit.studies.units import Listed, Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +48,7 @@ class Account:
         return self.used
 
     @classmethod
-    def of_rows(cls, rows: Aligned) -> Account:
+    def of_rows(cls, rows: other_columns.Aligned) -> Account:
         """The account of rows in memory."""
         return cls(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others)
 
@@ -134,7 +130,7 @@ class RowStudy(Shown, Study):
         made = import_module(f"evalkit.studies.{self.report}")
         return made.study_of(replace(p, preds=self.only(part, p.preds)), self.settings.limits)
 
-    def units_held(self) -> Units:
+    def units_held(self) -> units.Units:
         """The rows. Those that are not in memory are read again as they are used, one block at a time."""
         if self.blocks is None:
             listed = self.listed(self.measured.ids())
@@ -142,7 +138,7 @@ class RowStudy(Shown, Study):
         else:
             blocks = self._read_again(self.blocks)
         named = "id" in self.account.columns
-        return Units(len(self.account), blocks, self.settings.segments, self.names, named)
+        return units.Units(len(self.account), blocks, self.settings.segments, self.names, named)
 
     def _read_again(self, table: Blocks) -> Iterator[units.Block]:
         for block in table.again(len(self.account)):
@@ -150,7 +146,7 @@ class RowStudy(Shown, Study):
             columns = zip(table.slices.items(), block.slices, starts, strict=False)
             slices = {name: (labels, code - start) for (name, labels), code, start in columns}
             rows = {name: replace(self.rows_in(block, i), unit=None) for i, name in enumerate(self.systems)}
-            listed = Listed(block.texts, block.units, slices)
+            listed = units.Listed(block.texts, block.units, slices)
             yield from units.of_rows(rows, self.settings.metrics, listed, self.names)
 
     # Of tables of scores that are probabilities
@@ -159,15 +155,15 @@ class RowStudy(Shown, Study):
         """Share of hits and number of rows by tenths of the score, with Wilson limits if rows are plain."""
         return reliability.by_tenths(tables, level=self.settings.level if self.plain else None)
 
-    def isotonic_of(self, tables: Mapping[str, Counts], key: int, fine: Fine) -> Reliability:
+    def isotonic_of(self, tables: Mapping[str, Counts], key: int, fine: reliability.Fine) -> reliability.Reliability:
         """The reliability of tables without bins. key: of the random numbers of bands, which only plain rows have."""
         draws, level = self.settings.limits.bands, self.settings.level if self.plain else None
         return reliability.reliability(tables, lambda: self.rng(key), draws=draws, level=level, fine=fine)
 
-    def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> Perfect:
+    def perfect(self, c: Counts, metric: Callable[[Counts], float]) -> consistency.Perfect:
         """What perfect calibration would show, if rows are independent and unweighted."""
         if not self.plain:
-            return UNKNOWN
+            return consistency.UNKNOWN
         return consistency.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
 
     def rows_in(self, block: Block, system: int) -> Rows:
@@ -211,7 +207,7 @@ class Missed:
     """Some rows of a study, those with the largest errors first; see `missed`."""
 
     study: RowStudy
-    aligned: Aligned
+    aligned: other_columns.Aligned
     misses: Misses
     rows: Ints
 

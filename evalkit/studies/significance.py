@@ -38,7 +38,6 @@ from evalkit.studies import ranking, study, units
 from evalkit.studies.diagnostics import FEW, alpha
 from evalkit.studies.paired import Significance
 from evalkit.studies.study import EVERY, Member, Row, Study, framed
-from evalkit.studies.units import Units
 from evalkit.system import cached
 
 SHARE = "share of successes"
@@ -184,12 +183,12 @@ class Shares(Shown, Study):
             chosen, Estimate(self.null, np.nan, np.nan, self.settings.level, int(self.data.trials.max()), "given")
         )
 
-    def units_held(self) -> Units:
+    def units_held(self) -> units.Units:
         """Successes and trials of each system; for the null share its value."""
         blocks = [units.known(name, self.primary, *map(float, self.counts(name))) for name in self.data.systems]
         if self.null is not None:
             blocks.append(units.known(self.label(self.null), self.primary, self.null))
-        return Units(1, blocks)
+        return units.Units(1, blocks)
 
     def inference_options(self, key: int) -> Options:
         """The options of intervals and tests."""

@@ -31,7 +31,6 @@ from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import Comparison
 from evalkit.statistics.statistic import Statistic
 from evalkit.studies import policy, study, units
-from evalkit.studies.policy import Judged
 from evalkit.studies.units import Listed, Units
 from evalkit.system import progress
 
@@ -508,7 +507,7 @@ class Study(ABC):
         policy.asked(self.settings.gate, [self])
 
     @cached_property
-    def gate(self) -> Judged | None:
+    def gate(self) -> policy.Judged | None:
         """The results of the rules that were set; None without rules."""
         rules, of = self.settings.gate, cast(Any, self)
         return policy.judge(rules, [self], lambda: of.findings.to_dict("records")) if rules else None

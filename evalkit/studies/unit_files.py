@@ -28,7 +28,6 @@ from evalkit.parameters import reports
 from evalkit.reading.tables.table import Slice
 from evalkit.statistics import inference, methods
 from evalkit.statistics.intervals import Estimate
-from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import ByT, Comparison, welch_t
 from evalkit.statistics.spread import Spread, by_unit
 from evalkit.statistics.statistic import Hits, Layout, OfRows, OfUnits
@@ -321,7 +320,7 @@ class Joined:
         """True if both are means of values of units."""
         return self.old.averaged and self.new.averaged
 
-    def comparison(self, o: Options) -> Comparison:
+    def comparison(self, o: methods.Options) -> Comparison:
         """New − old, with interval and test: paired by unit, or independent if no unit is common.
 
         Without p if no unit differs: p could not be anything but 1, and Holm need not count it (Tarone 1990).
@@ -330,7 +329,7 @@ class Joined:
         e = c.difference
         return replace(c, p_value=np.nan, adjusted=np.nan) if e.value == e.low == e.high == 0 else c
 
-    def _compared(self, o: Options) -> Comparison:
+    def _compared(self, o: methods.Options) -> Comparison:
         first, second = self.statistics
         if np.isnan(first.value - second.value):
             return inference.undefined(o.level, o.unit)

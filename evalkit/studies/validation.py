@@ -12,15 +12,11 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.lookup import Chosen
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.rows import Rows
 from evalkit.offline import fitting, splits
-from evalkit.offline.fitting import Learner
-from evalkit.offline.splits import Setting
 from evalkit.parameters import reports
 from evalkit.reading.inputs import folds
-from evalkit.reading.inputs.folds import Examples
 from evalkit.reading.tables import columns, rules, sources
 from evalkit.studies import resplits
 from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
@@ -80,7 +76,7 @@ def _refuse_idle(asked: Mapping[str, Any]) -> None:
 # Two ways in
 
 
-def _given(e: Examples, shared: Settings, p: reports.Validation) -> Validation:
+def _given(e: folds.Examples, shared: Settings, p: reports.Validation) -> Validation:
     """The study of predictions: the folds are the column, a baseline is made from the other folds' labels."""
     assert e.fold is not None
     split = splits.read(e.fold, e.repeat)
@@ -111,23 +107,23 @@ def _free(name: str, systems: Mapping[str, Any]) -> str:
     return name if name not in systems else _free(f"{name} (baseline)", systems)
 
 
-def _fitted(e: Examples, shared: Settings, p: reports.Validation) -> Validation:
+def _fitted(e: folds.Examples, shared: Settings, p: reports.Validation) -> Validation:
     """The study of an estimator: fitted on the chosen folds beside a second one and the baseline, then on others."""
     assert e.features is not None
-    setting = Setting(e, p.k, p.gap or 0.0, p.seed, shared.limits)
+    setting = splits.Setting(e, p.k, p.gap or 0.0, p.seed, shared.limits)
     order = np.argsort(np.concatenate(setting.folds.tests), kind="stable")  # that of the table
     named = _estimators(e, p)
     models = {name: fitting.prepared(model, e.features, p.seed) for name, model in named.items()}
     models[_free(BASELINE if e.classes else MEDIAN, models)] = fitting.dummy(e.kind)
     shared = replace(shared, metrics=_possible(shared, models, asked="metrics" in p.given))
-    learner = Learner(models, e.features, e.label, len(e.classes))
+    learner = fitting.Learner(models, e.features, e.label, len(e.classes))
     start, first = time.monotonic(), next(iter(models))
     fits = resplits.fit_folds(setting, learner, list(models))
     left = p.seconds - (time.monotonic() - start)
     together = dict(fits)
     if e.candidates is not None:
         again = {first: fitting.prepared(named[first], e.candidates, p.seed)}
-        wide = Learner(again, e.candidates, e.label, len(e.classes))
+        wide = fitting.Learner(again, e.candidates, e.label, len(e.classes))
         together |= zip((OUTSIDE, INSIDE), resplits.reselected(setting, wide, first), strict=True)
     return Validation(
         shared,
@@ -145,7 +141,7 @@ def _fitted(e: Examples, shared: Settings, p: reports.Validation) -> Validation:
     )
 
 
-def _estimators(e: Examples, p: reports.Validation) -> dict[str, Any]:
+def _estimators(e: folds.Examples, p: reports.Validation) -> dict[str, Any]:
     """The estimator in question by its name, then the one to hold it against."""
     first, second = p.estimator, p.against
     model = fitting.usual(e.kind) if first is None else fitting.load(first, "estimator", e.kind)
@@ -160,7 +156,7 @@ def _short(path: str) -> str:
     return path.replace(":", ".").rpartition(".")[2]
 
 
-def _possible(shared: Settings, models: Mapping[str, Any], *, asked: bool) -> tuple[Chosen, ...]:
+def _possible(shared: Settings, models: Mapping[str, Any], *, asked: bool) -> tuple[lookup.Chosen, ...]:
     """The metrics that every estimator has the predictions for; raises InputError if one was asked for in vain."""
     kept = []
     for chosen in shared.metrics:

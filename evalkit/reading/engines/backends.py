@@ -28,7 +28,6 @@ from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.formats import TextFile
 from evalkit.reading.tables.parts import Part, Selection, explained
 from evalkit.reading.tables.rules import Refused
-from evalkit.system import progress
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -134,7 +133,7 @@ class DuckDB(Engine):
 
     def total(self, query: Query, of: Callable[..., Any]) -> Any:
         whole = None
-        with progress("reading", query.rows, "rows") as draw:
+        with system.progress("reading", query.rows, "rows") as draw:
             shards = _numbered(self.stream(query), draw)
             for part in system.ordered(lambda shard: of(*shard), shards, self.budget.workers):
                 whole = added(whole, part)

@@ -15,7 +15,6 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table
-from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import ANY, NUMBER, Field, Precision, Role
@@ -77,7 +76,7 @@ def _same_parts(
             if odd.size:
                 row = int(odd[0])
                 folds = ", ".join(repr(str(part[row])) for part in parts)
-                raise refused(place(row), "other_folds", id=id[row], folds=folds, system=name, other=other)
+                raise roles_of.refused(place(row), "other_folds", id=id[row], folds=folds, system=name, other=other)
 
 
 def repeated(code: Ints, at: Ints) -> int | None:
@@ -427,7 +426,7 @@ def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, p
     if layout.system and not systems:
         roles_of.refuse_names(names, f"{part.name}: {layout.system}", "systems")
     if layout.id is None and len(kept) > 1:
-        raise refused(part.name, "no_id", systems=len(kept), columns=", ".join(map(repr, part.columns)))
+        raise roles_of.refused(part.name, "no_id", systems=len(kept), columns=", ".join(map(repr, part.columns)))
     return kept
 
 

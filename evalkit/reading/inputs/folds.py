@@ -11,7 +11,6 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.findings import kinds
-from evalkit.findings.kinds import Kind
 from evalkit.limits import USUAL, Reading
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
@@ -44,7 +43,7 @@ TIME = Rule("hold numbers or ISO dates as times", None, "")
 class LeftOut:
     """Rows, columns or folds that were read but not used: the reason, how many of how many, and their names."""
 
-    kind: Kind
+    kind: kinds.Kind
     count: int
     names: tuple[str, ...] = ()
     of: int | None = None

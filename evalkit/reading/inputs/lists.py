@@ -15,7 +15,6 @@ from evalkit.reading.inputs.rows import Rows
 from evalkit.reading.tables import columns as roles_of, ids, rules, table
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
-from evalkit.reading.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -320,7 +319,7 @@ def read_stock(parts: Sequence[Part] | None, columns: Mapping[str, str]) -> Stoc
     return Stock(item, category, np.column_stack(features) if features else None, **numbers, sources=rows.sources)
 
 
-def _once(item: np.ndarray, rows: Table) -> None:
+def _once(item: np.ndarray, rows: table.Table) -> None:
     """Raise InputError for the first item that a row names again."""
     _, first = np.unique(item.astype(str), return_index=True)
     if len(first) < len(item):

@@ -17,7 +17,6 @@ from evalkit.metrics import counts
 from evalkit.metrics.rows import By, Misses
 from evalkit.reading.inputs.aligned import Aligned, Given, Layout
 from evalkit.reading.tables import columns as roles_of, rules
-from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.frames import canonical
 from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
@@ -214,7 +213,7 @@ def _both_columns(part: Part, scores: Sequence[str], used: Collection[str]) -> N
     lacking += [f"p_{name[2:]} beside {name!r}" for name in true if f"p_{name[2:]}" not in scores]
     if lacking or not scores:
         none = f"none (it has {roles_of.listed(map(repr, part.columns))})"
-        raise refused(part.name, "unpaired", got=f"no {roles_of.listed(lacking)}" if lacking else none)
+        raise roles_of.refused(part.name, "unpaired", got=f"no {roles_of.listed(lacking)}" if lacking else none)
 
 
 # What the columns hold ------------------------------------------------------------------------------------------
@@ -253,7 +252,7 @@ def refuse_confidence(sure: Sequence[str], others: Sequence[str], where: str) ->
     """
     said = [name for name in others if name in roles_of.SYNONYMS["predicted"]]
     if sure and said:
-        raise refused(where, "confidence", system=sure[0], column=said[0])
+        raise roles_of.refused(where, "confidence", system=sure[0], column=said[0])
 
 
 def rarest(rows: Mapping[str, int]) -> str:
@@ -403,7 +402,7 @@ def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -
         at = values == low
         count, others = int(np.count_nonzero(at) if rows is None else rows[at].sum()), values[~at]
         if count > 1 and others.size and others.min() > low / 10:
-            raise refused(where, "missing", column=column, low=low, rows=count)
+            raise roles_of.refused(where, "missing", column=column, low=low, rows=count)
 
 
 def read_forecasts(data: Any, **chosen: Any) -> Outcomes:

@@ -12,10 +12,8 @@ from evalkit.arrays import ParameterError
 from evalkit.parameters.reports import AS_GIVEN, attributes
 from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table, trec
 from evalkit.reading.tables.columns import Matches, refused
-from evalkit.reading.tables.formats import FORMATS
 from evalkit.reading.tables.parts import Part, Source
 from evalkit.reading.tables.rules import Field, Role
-from evalkit.reading.tables.table import Block
 from evalkit.system import PACKED
 
 ROLES = (
@@ -81,7 +79,7 @@ class Rows:
     sources: list[Source] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
 
-    def add(self, piece: Piece, block: Block, *, in_place: bool) -> None:
+    def add(self, piece: Piece, block: table.Block, *, in_place: bool) -> None:
         """Append the rows of a piece, once for each system of a wide table. in_place: as in `ListOptions`."""
         columns, n = block.columns, block.rows
         self.sources.append(block.source)
@@ -300,7 +298,7 @@ def names(parts: Sequence[Part]) -> list[str]:
 
 
 def _stem(name: str) -> str:
-    known = {*FORMATS, *PACKED, ".run", ".trec", ".txt", ".res", ".results"}
+    known = {*formats.FORMATS, *PACKED, ".run", ".trec", ".txt", ".res", ".results"}
     while (suffix := "." + name.rsplit(".", 1)[-1]) in known and len(suffix) < len(name):
         name = name.removesuffix(suffix)
     return name

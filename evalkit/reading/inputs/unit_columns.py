@@ -19,9 +19,7 @@ from evalkit.reading.engines.backends import AtHand
 from evalkit.reading.engines.base import Engine, Query, checked, profile
 from evalkit.reading.tables import columns as roles_of, duck, rules
 from evalkit.reading.tables.columns import refused
-from evalkit.reading.tables.duck import NUMBER
 from evalkit.reading.tables.parts import Part, Selection, at
-from evalkit.reading.tables.rules import Field, Rules
 
 NAMES = roles_of.facts("unit_names")
 USES: Mapping[str, Sequence[str]] = NAMES["uses"]  # the usual names for each use of a column, the least ambiguous first
@@ -279,7 +277,7 @@ class Cells:
     def _said(self, name: str) -> str:
         """The number that a text says, true and false as 1 and 0; nothing if it says none."""
         plain = self.plain(name)
-        cells = [f"WHEN {self.engine.dialect.matches(plain, NUMBER)} THEN TRY_CAST({plain} AS DOUBLE)"]
+        cells = [f"WHEN {self.engine.dialect.matches(plain, duck.NUMBER)} THEN TRY_CAST({plain} AS DOUBLE)"]
         for word, value in TRUTH.items():
             cells.append(f"WHEN {plain} = {self.engine.dialect.literal(word)} THEN CAST({value} AS DOUBLE)")
         return f"CASE {' '.join(cells)} END"
@@ -364,15 +362,15 @@ class Cells:
         texts = self.engine.table(self._query(cells).around("DISTINCT value"))
         return tuple(sorted(texts["value"].to_pylist()))
 
-    def check(self, texts: Sequence[Column], numbers: Sequence[Column], rule: Rules = rules.VALUES) -> None:
+    def check(self, texts: Sequence[Column], numbers: Sequence[Column], rule: rules.Rules = rules.VALUES) -> None:
         """Raise InputError for the first cell of a column that breaks a rule; texts are ids. rule: of the numbers."""
         for column in numbers:
             column.refuse_text()
         for part in self.parts:
             for column in texts:
                 part.check(part.select({"id": column.name}, {}, self.engine.dialect))
-        fields = {f"number {column.name}": Field(column.name, rule) for column in numbers}
-        fields |= {f"text {column.name}": Field(column.name) for column in texts}
+        fields = {f"number {column.name}": rules.Field(column.name, rule) for column in numbers}
+        fields |= {f"text {column.name}": rules.Field(column.name) for column in texts}
         for selection in self.selections:
             checked(self.engine, selection, fields)
 

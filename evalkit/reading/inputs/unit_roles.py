@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Floats, InputError
-from evalkit.reading.inputs import unit_columns
-from evalkit.reading.inputs.unit_columns import USES, Cells, Column
+from evalkit.reading.inputs.unit_columns import TOTALS, USES, Cells, Column, refuse_bookkeeping
 from evalkit.reading.tables import columns as roles_of, formats
 from evalkit.reading.tables.columns import refused, sentence
 from evalkit.reading.tables.parts import Part, Source, at
@@ -212,7 +211,7 @@ class Roles:
                 refuse_counts(free.numbers, label, columns.where)
             for column in ids if "unit" not in chosen else []:
                 refuse_other_rows(column, measured, columns.where)
-            unit_columns.refuse_bookkeeping(measured, free.numbers, columns.where)
+            refuse_bookkeeping(measured, free.numbers, columns.where)
         cluster = None if cluster in ids else cluster
         return cls(ids, cluster, measured, rest, "unit" in chosen)
 
@@ -312,7 +311,7 @@ def refuse_files(parts: Sequence[Part], most: int, columns: Sequence[Column], un
 def refuse_counts(columns: Sequence[Column], label: str, where: str) -> None:
     """Raise InputError for columns whose names mean totals per row, such as conversions of users."""
     names = {column.key: column.name for column in columns}
-    sides = [next((names[key] for key in keys if key in names), "") for keys in unit_columns.TOTALS]
+    sides = [next((names[key] for key in keys if key in names), "") for keys in TOTALS]
     if all(sides):
         successes, trials = sides
         raise refused(where, "counts", label=label, successes=successes, trials=trials)

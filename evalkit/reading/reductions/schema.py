@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import Ints
-from evalkit.metrics import kept as hashes
-from evalkit.metrics.kept import Block
+from evalkit.metrics.kept import Block, of_numbers, of_texts
 from evalkit.reading.tables import duck, table as tables
 from evalkit.reading.tables.rules import Field, Refused
 
@@ -107,14 +106,14 @@ class Schema:
         drawn = [*chain(*said), *([] if weight is None else [weight]), *beside.values()] if self.drawn else []
         names = keys["id"] if self.names == "id" else columns[self.names] if self.names else None
         if self.unit:
-            one(hashes.of_texts(columns["unit"]))
+            one(of_texts(columns["unit"]))
         return _sorted(
             Block(
                 truth=truth[0] if len(truth) == 1 else np.array(truth),
                 said=said[0] if len(said) == 1 else np.stack(said, axis=1),
                 weight=weight,
-                key=hashes.of_numbers([*truth, *drawn]) if key is None else hashes.of_texts(key),
-                id=hashes.of_texts(keys["id"]) if self.id and not self.paired else None,
+                key=of_numbers([*truth, *drawn]) if key is None else of_texts(key),
+                id=of_texts(keys["id"]) if self.id and not self.paired else None,
                 clustered=self.unit,
                 parted=self.parted,
                 alike=key is None,

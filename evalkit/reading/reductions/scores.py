@@ -17,14 +17,12 @@ from evalkit.arrays import InputError
 from evalkit.limits import Reading
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
-from evalkit.reading.engines.backends import Budget
 from evalkit.reading.engines.base import Engine, checked
 from evalkit.reading.inputs import aligned, outcomes
 from evalkit.reading.inputs.outcomes import Predicted
 from evalkit.reading.reductions import blocks
 from evalkit.reading.reductions.blocks import Blocks, Piece
 from evalkit.reading.tables import rules
-from evalkit.reading.tables.rules import Field, Precision
 
 LABELS, GROUPS = 10_000, 2**20  # of a system and a label that are looked at: of two classes and labels, of several
 LABEL, WEIGHT = "text label", "number weight"
@@ -98,7 +96,7 @@ class Predictions:
                 return outcomes.outside(name, value, place, t.schema.own[role][0].column if len(said) > 1 else "")
         return ""
 
-    def precision(self, system: str) -> list[Precision]:
+    def precision(self, system: str) -> list[rules.Precision]:
         """The float type of each role of a system that is used: the widest of the parts that have some."""
         key, each = system if self.table.wide else None, zip(self.table.pieces, self.profiles, strict=True)
         held = [piece for piece, rows in each if self.table.wide or any(row["system"] == system for row in rows)]
@@ -165,7 +163,7 @@ def _of_two(found: Predictions, predicted: Predicted) -> Predictions:
     positive, negative = _labels(found, predicted.positive)
     hits = sorted({row["label"] for _, row in found.wanted if label.plain(row["label"]) == positive})
     hit = f"label IN ({', '.join(map(t.engine.dialect.literal, hits))})" if hits else "false"
-    shared = {"hit": Field(label.column, rules.NUMBER)}
+    shared = {"hit": rules.Field(label.column, rules.NUMBER)}
     shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
     query = t.query.around(f"*, CASE WHEN {hit} THEN 1e0 ELSE 0e0 END AS hit")
     t = replace(t, query=query, schema=replace(t.schema, shared=shared))
@@ -214,7 +212,7 @@ def _of_classes(found: Predictions, predicted: Predicted) -> Predictions:
     return replace(found, table=replace(t, schema=replace(t.schema, said=said)), names=names)
 
 
-def _field(t: Blocks, role: str) -> Field:
+def _field(t: Blocks, role: str) -> rules.Field:
     """The column of the labels, or of the predicted classes."""
     return t.schema.shared[role] if role in t.schema.shared else t.schema.own[role][0]
 
@@ -262,7 +260,7 @@ KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
 
 @contextmanager
 def opened(
-    predicted: Predicted, budget: Budget, segments: Sequence[str], unit: str | None
+    predicted: Predicted, budget: backends.Budget, segments: Sequence[str], unit: str | None
 ) -> Iterator[Predictions | None]:
     """The table in an engine if it has more rows than are kept in memory; None otherwise."""
     reading = budget.reading

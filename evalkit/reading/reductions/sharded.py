@@ -17,7 +17,6 @@ from evalkit.metrics import rankings
 from evalkit.metrics.rankings import Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends
-from evalkit.reading.engines.backends import Budget
 from evalkit.reading.engines.base import Engine, Query, checked
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Piece, Ranked, Rows
@@ -193,7 +192,7 @@ class _Chosen(NamedTuple):
     says: bool
 
 
-def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs:
+def read(ranked: Ranked, asks: Sequence[Ask], budget: backends.Budget) -> Runs:
     """The input as `runs.read` reads it if its rows fit into memory; otherwise only the values of `asks`."""
     lists = [*ranked.run, *(ranked.judged or ())]
     every = [*lists, *(ranked.queries or ())]
@@ -210,7 +209,7 @@ def read(ranked: Ranked, asks: Sequence[Ask], budget: Budget) -> Runs:
     return data
 
 
-def _fits(count: int, budget: Budget) -> bool:
+def _fits(count: int, budget: backends.Budget) -> bool:
     """True if this number of rows is read into memory."""
     return count <= budget.reading.lists and count * IN_MEMORY <= budget.memory
 

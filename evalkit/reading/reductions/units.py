@@ -17,7 +17,6 @@ import numpy as np
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.findings import kinds
-from evalkit.findings.kinds import Finding
 from evalkit.limits import Reading
 from evalkit.metrics.draws import Draws
 from evalkit.metrics.kept import Block
@@ -32,7 +31,6 @@ from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.logs import Log, Stated
 from evalkit.reading.tables.parts import Part, Source, at
 from evalkit.reading.tables.rules import Field, Role, Rules
-from evalkit.reading.tables.table import Table
 from evalkit.system import unpacked
 
 NAMED = 8  # columns or measures that a note names
@@ -67,7 +65,7 @@ class UnitValues:
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
     known: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[kinds.Finding, ...] = ()
     alone: int = 0
     label: Ints | None = None
     accounts: Mapping[str, Account] = field(default_factory=dict)
@@ -362,7 +360,7 @@ def _shaped(roles: Roles, others: Sequence[Column], shape: Shape, most: int) -> 
     return shaped
 
 
-def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]) -> tuple[Finding, ...]:
+def _findings(roles: Roles, rows: tuple[int, int, int], unseen: Sequence[Column]) -> tuple[kinds.Finding, ...]:
     """What was decided or left out. rows: as of `Shaped`. unseen: columns that may name clusters, not looked at."""
     least, most, total = rows
     findings = []
@@ -526,7 +524,7 @@ def read_trials(cells: Cells, chosen: Mapping[str, str]) -> Trials:
     label = chosen.get("system") or next((name for name in text if name not in columns.values()), None)
     fields = {role: Field(name, rules.MEASURED) for role, name in columns.items()}
     fields |= {"system": Field(label)} if label else {}
-    rows = Table([tables.block(part, fields) for part in cells.parts])
+    rows = tables.Table([tables.block(part, fields) for part in cells.parts])
     successes, trials = (rows.numbers(role) for role in COUNTED)
     _refuse_uncountable(rows, successes, trials)
     systems = _trial_names(rows, label)
@@ -534,7 +532,7 @@ def read_trials(cells: Cells, chosen: Mapping[str, str]) -> Trials:
     return Trials(systems, successes.astype(np.int64), trials.astype(np.int64), printed, rows.sources)
 
 
-def _refuse_uncountable(rows: Table, successes: Floats, trials: Floats) -> None:
+def _refuse_uncountable(rows: tables.Table, successes: Floats, trials: Floats) -> None:
     """Raise InputError for counts that are not whole, more successes than trials, no trial, or too many to count."""
     whole = (successes == np.rint(successes)) & (trials == np.rint(trials))
     wrong = np.flatnonzero(~(whole & (successes >= 0) & (successes <= trials) & (trials >= 1) & (trials <= MOST)))
@@ -543,7 +541,7 @@ def _refuse_uncountable(rows: Table, successes: Floats, trials: Floats) -> None:
         raise refused(part.name, "uncountable", successes=successes[wrong[0]], trials=trials[wrong[0]], row=row)
 
 
-def _trial_names(rows: Table, label: str | None) -> tuple[str, ...]:
+def _trial_names(rows: tables.Table, label: str | None) -> tuple[str, ...]:
     """The system of each row; raises InputError if a column names one twice."""
     if label is None:
         return tuple(f"row {i}" for i in range(1, len(rows) + 1)) if len(rows) > 1 else ("the sample",)
@@ -594,7 +592,7 @@ def wanted(names: Iterable[object], asked: Sequence[str], parameter: str) -> tup
     return tuple(roles_of.require(there, name, "the input", parameter) for name in dict.fromkeys(asked)) or tuple(there)
 
 
-def unused(what: str, names: Sequence[str]) -> tuple[Finding, ...]:
+def unused(what: str, names: Sequence[str]) -> tuple[kinds.Finding, ...]:
     """A finding on columns or measures that are not used, if there are any."""
     some = roles_of.listed(names, NAMED)
     return (kinds.UNUSED_COLUMNS.warning(len(names), "read", what=what, names=some),) if names else ()

@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
-from evalkit import system
 from evalkit.arrays import InputError
 from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, duck, logs, trec
-from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import IDS, File, Frames, Selection, stamp
-from evalkit.system import PACKED, plain, unpacked
+from evalkit.system import PACKED, bundled_root, plain, unpacked
 
 PACKING = 5  # how much larger a packed text file is without its packing, about
 SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
@@ -35,7 +33,7 @@ SHORTEST = 4  # bytes of a row of text: a label, a comma, a digit, a line end
 
 def shown(path: Path) -> str:
     """The path as readers of the page know it: relative if it is under the working directory or the checkout."""
-    for root in (Path.cwd(), system.bundled_root()):
+    for root in (Path.cwd(), bundled_root()):
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
     return str(path)
@@ -236,7 +234,7 @@ class Csv(TextFile):
         for name in selection.numbers.values():
             if name in seen and commas:
                 other = {"other": commas[0], "cell": seen[commas[0]]}
-                raise refused(self.name, "decimal_commas", column=name, got=seen[name], **other)
+                raise roles_of.refused(self.name, "decimal_commas", column=name, got=seen[name], **other)
 
 
 def _refuse_total(path: Path, delimiter: str) -> None:
@@ -247,7 +245,7 @@ def _refuse_total(path: Path, delimiter: str) -> None:
             lines = file.read().decode(errors="replace").split("\n")[1:]
         cells = [cell for line in lines if (cell := line.split(delimiter)[0].strip('" \r'))][-2:]
         if cells and cells[0] != cells[-1] and re.search(roles_of.SUMMARY, cells[-1], re.IGNORECASE):
-            raise refused(shown(path), "total", cell=cells[-1])
+            raise roles_of.refused(shown(path), "total", cell=cells[-1])
 
 
 def _first_line(path: Path) -> tuple[list[str], str]:
@@ -425,7 +423,7 @@ def _by_content(path: Path, header: str | None) -> File:
     part = Csv.opened(path, header)
     if len(part.columns) == 1:
         titles = {"run": trec.RUN.title, "qrels": trec.QRELS.title}
-        raise refused(part.name, "no_format", **titles, line=" ".join(lines[0])[:80])
+        raise roles_of.refused(part.name, "no_format", **titles, line=" ".join(lines[0])[:80])
     return part
 
 

@@ -21,7 +21,6 @@ from evalkit.parameters.reports import Arrays
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.formats import Parquet
 from evalkit.reading.tables.parts import IDS, Frames, Part, Selection, Source, stamp
 
 NAME, BATCHES = "data frame", "record batches"
@@ -118,7 +117,7 @@ class _Folder:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Batches(Parquet):
+class Batches(formats.Parquet):
     """Record batches in a temporary Parquet file."""
 
     folder: _Folder

@@ -21,7 +21,6 @@ from typing import Any
 
 from evalkit.arrays import InputError
 from evalkit.findings import kinds
-from evalkit.findings.kinds import Finding
 from evalkit.reading.tables import columns as roles_of
 from evalkit.reading.tables.parts import File, Frames, Part, stamp
 from evalkit.system import plain, unpacked
@@ -156,7 +155,7 @@ def stated(parts: Sequence[Part]) -> dict[tuple[str, str, str], Stated]:
     return {(log.system, log.content.task, of.metric): of for log in logs for of in log.content.stated}
 
 
-def findings(parts: Sequence[Part]) -> Iterator[Finding]:
+def findings(parts: Sequence[Part]) -> Iterator[kinds.Finding]:
     """What is left out of logs, what comes in them more than once, and which systems are called after their logs."""
     logs = [part for part in parts if isinstance(part, Log)]
     unscored = [f"all of {name}, which has no score" for name in (logs[0].unscored if logs else ())]

@@ -20,7 +20,6 @@ from evalkit.limits import USUAL, Reading
 from evalkit.parameters.reports import Parameters
 from evalkit.reading.tables import formats, frames, logs, spark_tables
 from evalkit.reading.tables.columns import listed, refused
-from evalkit.reading.tables.formats import PARTITION, shown
 from evalkit.reading.tables.parts import Part
 
 MARK = re.compile(r"_[^.]*")  # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
@@ -107,7 +106,7 @@ def common(tops: Iterable[Path]) -> Path:
 def _inside(folder: Path) -> Iterator[Path]:
     """The files of a folder, and those of folders in it that are columns; no marks of engines."""
     for path in folder.iterdir():
-        if path.is_dir() and PARTITION.fullmatch(path.name):
+        if path.is_dir() and formats.PARTITION.fullmatch(path.name):
             yield from _inside(path)
         elif path.is_file() and not _is_mark(path):
             yield path
@@ -229,4 +228,4 @@ def _names(data: Any) -> list[str]:
         files = [located(item).files if _is_path(item) else [item] for item in items]
     except InputError:
         return []
-    return [shown(path) if isinstance(path, Path) else path for some in files for path in some]
+    return [formats.shown(path) if isinstance(path, Path) else path for some in files for path in some]
