@@ -8,6 +8,7 @@ import pytest
 from engine_samples import compared
 from scipy import stats
 
+import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.metrics.draws import Draws, all_pass, any_passes
 from evalkit.statistics.significance import sign_flip
@@ -117,7 +118,7 @@ def test_variation_is_that_of_one_way_analysis_of_variance(read):
         assert (row["units"], row["draws"]) == (12, pytest.approx(5))
 
 
-def test_ties_of_repeated_draws_count_half_in_test_figure_and_curve():
+def test_ties_of_repeated_draws_count_half_in_test_figure_and_curve(tmp_path):
     table = trials(tasks=30, draws=5)
     study = significance.read(table, metrics="pass@1,pass^4")
     for chosen in study.settings.metrics:
@@ -126,6 +127,9 @@ def test_ties_of_repeated_draws_count_half_in_test_figure_and_curve():
         assert c.method == f"{exact.method}, mid-p"
         assert exact.p_value / 2 < c.p_value < exact.p_value
     assert study.p_of(np.zeros(1)) == pytest.approx(study.headline.iloc[0]["p"], rel=0.05)
+    ek.significance(table, metrics="pass@1").save(tmp_path / "earlier.json")
+    (again,) = ek.significance(str(tmp_path / "earlier.json")).headline.to_dict("records")
+    assert (again["p"], again["method"]) == (study.headline.iloc[0]["p"], study.headline.iloc[0]["method"])
     once = significance.read(table[table["trial"] == 0], metrics="pass@1")
     rated = significance.read(table.assign(reward=table["reward"] * 0.7 + table["trial"] / 100))
     by_task = significance.read(table.assign(task=table["task_id"] % 7), unit="task")

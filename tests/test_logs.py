@@ -103,14 +103,11 @@ def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
     assert "new (plain), new (thinking)" in told(study)["EK120"]
 
 
-def test_a_model_with_two_logs_of_only_one_of_its_tasks_is_refused(logs):
+def test_a_model_with_two_logs_of_only_one_of_its_tasks_is_compared_with_others_alone(logs):
     shutil.copy(logs / "2026_one_new.eval", logs / "2027_one_new.eval")
-    with pytest.raises(InputError, match=r"2026_one_new.eval: 'new' has several logs of one task and too few of"):
-        read(logs)
-    (logs / "again").mkdir()
-    (logs / "2027_one_new.eval").rename(logs / "again" / "2026_one_new.eval")
-    (logs / "again" / "2026_two_new.eval").write_bytes((logs / "2026_two_new.eval").read_bytes())
-    assert set(read(logs).systems) == {f"new ({logs.name})", "new (again)", "old"}
+    with pytest.raises(InputError, match=r"no question .*; choose those that have: systems=.*, or baseline='NAME'"):
+        _ = read(logs).comparisons
+    assert len(read(logs, baseline="old").comparisons) == 3
 
 
 @pytest.mark.parametrize("kind", ["lm_eval", "helm"])

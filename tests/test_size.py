@@ -14,23 +14,23 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_423,
-    "commands": 669,
+    "catalogue": 1_422,
+    "commands": 666,
     "drawing": 1_516,
     "findings": 81,
-    "metrics": 2_000,
-    "offline": 793,
-    "online": 950,
+    "metrics": 2_004,
+    "offline": 792,
+    "online": 949,
     "page": 215,
-    "pages": 3_711,
+    "pages": 3_694,
     "parameters": 1_002,
-    "reading": 6_311,
-    "statistics": 4_193,
-    "studies": 6_281,
+    "reading": 6_284,
+    "statistics": 4_194,
+    "studies": 6_234,
     "top": 1_051,
 }
 MODULES = 160
-TESTS = 18_993
+TESTS = 18_997
 
 
 @cache

@@ -8,6 +8,7 @@ import numpy as np
 from evalkit.arrays import Floats, ratio
 
 QUANTILES = (np.arange(64)[:, None] + 0.5) / 64  # of the distribution of a probability, which stand for it
+MID_P = "mid-p"  # in the name of a test that counts ties of such draws half
 STRONGEST = 1_000  # draws that a prior weighs at most: the probabilities of units are then nearly the same
 
 
@@ -32,6 +33,11 @@ class Draws:
         """Whether all draws are 0 or 1: then their squares add up to what they do."""
         squares = np.maximum(self.count - 1, 0) * np.nan_to_num(self.variance) + self.count * self.mean**2
         return bool(np.allclose(squares, self.count * self.mean, equal_nan=True))
+
+    @property
+    def repeated(self) -> bool:
+        """Whether most units have several draws, all of them 0 or 1: values of few steps, which often tie."""
+        return bool(2 * np.count_nonzero(self.count > 1) > len(self)) and self.passes
 
     @property
     def pooled(self) -> float:

@@ -108,11 +108,10 @@ def every_finding(study: Significance) -> list[Finding]:
     if not len(study.headline):
         return data
     least = int(study.comparisons["n"].min())
-    half = study.data.repeated(study.primary)
-    floor = f" No {'mid-p' if half else 'exact p'} below {diagnostics.least_p(least, mid_p=half):#.2g} is possible."
+    floor = f" No exact p below {diagnostics.least_p(least):#.2g} is possible." if study.flips else ""
     units = [
         *_clusters(study),
-        *shared_findings.few_units(study, least, floor if study.flips else ""),
+        *shared_findings.few_units(study, least, floor),
         *_equal(study),
         *picked(study),
         *skewed(study),
@@ -244,7 +243,7 @@ def null_distribution(study: Significance) -> Figure | Html:
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
-    half = " (mid-p: those exactly as far count half)" if study.data.repeated(study.primary) else ""
+    half = " (mid-p: those exactly as far count half)" if study.mid_p else ""
     facts = {"n": row["n"], "far": far, "observed": signed(row["difference"]), "p": _p(study) + half}
     caption = page.said("significance.null_distribution", study, how=how, **facts)
     drawn: dict[str, Any] = {

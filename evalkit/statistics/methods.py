@@ -67,7 +67,7 @@ def flips(a: Any, b: Any, o: Options) -> Comparison:
     """
     if o.many:
         return t_test(a, b, o)
-    return flipped_sums(a.minus(b), a.unit, o, mid_p=a.mid_p)
+    return flipped_sums(a.minus(b), a.unit, o, mid_p=a.mid_p and b.mid_p)
 
 
 def flipped_sums(difference: Sums, unit: np.ndarray | None, o: Options, *, mid_p: bool = False) -> Comparison:

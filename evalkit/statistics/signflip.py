@@ -7,10 +7,11 @@ the draw is at least as extreme as the data exactly when θ lies between (T − 
 draws gives the p-value of every θ. The interval is the set of θ with p ≥ α, so test and interval always agree.
 Hartigan, JASA 1969, doi:10.1080/01621459.1969.10501057.
 
-The mid-p counts draws that are exactly as extreme as the data half. Values of few steps have many, so that the exact
-test is conservative; the mid-p rejects about as often as it should, but not at most so often. It is twice the one-sided
-mid-p, and so 1 at the mean. Lancaster, JASA 1961, doi:10.1080/01621459.1961.10482105. Below, `tied` is the weight of
-such draws: 1 or ½.
+The mid-p counts draws exactly as extreme as the data half, except the data's own signs and their mirror. Values of few
+steps have many such draws, so that the exact test is conservative; the mid-p rejects about as often as it should, but
+nothing guarantees it. It is twice the one-sided mid-p, and so 1 at the mean. For other means the draws seldom tie: the
+interval is that of the exact test, without 0 if only the mid-p rejects it. Lancaster, JASA 1961,
+doi:10.1080/01621459.1961.10482105. Below, `tied` is the weight of such draws: 1 or ½.
 """
 
 import pickle
@@ -186,13 +187,16 @@ def exact_p(differences: Floats, tied: float = 1.0) -> tuple[float, str] | None:
     if moved.size == 0:
         return 1.0, "no difference"
     if sizes.max() - sizes.min() <= TIE * sizes.max():
-        return fair_coin(int(np.sum(moved > 0)), moved.size, tied), "exact binomial"
-    if moved.size <= ENUMERATED:
+        p, how = fair_coin(int(np.sum(moved > 0)), moved.size, tied), "exact binomial"
+    elif moved.size <= ENUMERATED:
         beyond, tie = np.abs(enumerated(moved)) - abs(moved.sum()), TIE * sizes.sum()
-        p = tied * np.mean(beyond >= -tie) + (1 - tied) * np.mean(beyond > tie)
-        return 1.0 if abs(moved.sum()) <= tie else float(p), "exact enumeration"
-    steps = lattice(moved)
-    return None if steps is None else (lattice_p(steps, tied), "exact by Fourier transform")
+        p, how = float(tied * np.mean(beyond >= -tie) + (1 - tied) * np.mean(beyond > tie)), "exact enumeration"
+        p = 1.0 if abs(moved.sum()) <= tie else p
+    elif (steps := lattice(moved)) is not None:
+        p, how = lattice_p(steps, tied), "exact by Fourier transform"
+    else:
+        return None
+    return min(1.0, p + (1 - tied) * 2.0 ** (1 - moved.size)), how  # the data's own signs count in full
 
 
 def fair_coin(heads: int, flips: int, tied: float = 1.0) -> float:
@@ -278,14 +282,14 @@ class Ranges:
         """The two-sided p-value of the mean `null`: the share of draws whose range contains it; tied: if it ends there.
 
         >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0, 4.0).share(13.0, HALF)
-        0.25
+        0.375
         """
         away = null - self.mean
         end = -self.low if away < 0 else self.high
         inside = self.draws - int(np.count_nonzero(end < abs(away) - self.rounding))
         if tied == 1 or abs(away) <= self.rounding:
             return inside / self.draws
-        ending = np.count_nonzero(np.isinf(end) | (np.abs(end - abs(away)) <= self.rounding))
+        ending = np.count_nonzero(np.abs(end - abs(away)) <= self.rounding)
         return float(inside - (1 - tied) * ending) / self.draws
 
     def limits(self, *levels: float) -> dict[float, tuple[float, float]]:
@@ -406,8 +410,8 @@ def p_value(total: Floats, drawn: Ranges, *, rng: np.random.Generator, tied: flo
     >>> p_value(np.array([1.0, 3.0]), drawn, rng=np.random.default_rng(1))
     (0.5, 'exact enumeration')
     """
-    if total.size <= ENUMERATED:
-        return drawn.share(tied=tied), "exact enumeration"
+    if total.size <= ENUMERATED and tied == 1:
+        return drawn.share(), "exact enumeration"
     if exact := exact_p(total, tied):
         return exact
     p = drawn.share(tied=tied)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, finite, ratio, same_length
+from evalkit.metrics.draws import MID_P
 from evalkit.statistics import intervals, signflip
 from evalkit.statistics.bootstrap import bca_p_value, resampled_sums
 from evalkit.statistics.intervals import Comparison, Estimate, bca_interval, t_interval
@@ -49,7 +50,7 @@ def sign_flip(
     precision at k, accuracy); a drawn limit is then moved to the side of 0 that agrees with it. Otherwise p comes from
     Walsh–Hadamard draws, (1 + extreme) / (1 + draws), or if fewer than 100 draws are as extreme, from importance
     sampling, which has no smallest value. The order of units changes nothing, and swapped systems mirror the result.
-    With few units the limits are infinite. mid_p: count sign vectors that are exactly as extreme as the data half, for
+    With few units the limits are infinite. mid_p: count other sign vectors exactly as extreme as the data half, for
     values of few steps, whose exact test is conservative; an interval may then exclude 0 although a limit is 0. Raises
     InputError without units or with a value that is not finite.
 
@@ -70,7 +71,7 @@ def sign_flip(
     def interval(level: float) -> Estimate:
         return Estimate(value, *agree(value, limits[level], p, level), level, total.size, "sign-flip inversion")
 
-    c = compare(interval, p, level=level, unit=unit, method=f"sign flip, {how}{', mid-p' if mid_p else ''}")
+    c = compare(interval, p, level=level, unit=unit, method=f"sign flip, {how}{f', {MID_P}' if mid_p else ''}")
     return replace(c, equivalence=_allowing_skewness(c.equivalence, total - value * size, float(size.sum())))
 
 

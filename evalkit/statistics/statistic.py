@@ -124,7 +124,7 @@ class OfUnits(Statistic):
 
 
 class OfRepeated(OfUnits):
-    """Values of repeated draws of 0 or 1, such as pass@k: values of few steps, whose differences often tie."""
+    """Values of repeated draws of 0 or 1, such as pass@k: they have few steps, and their differences often tie."""
 
     mid_p = True
 

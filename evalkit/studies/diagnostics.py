@@ -15,7 +15,6 @@ from evalkit.catalogue.metric import Chosen
 from evalkit.reading.tables import rules
 from evalkit.reading.tables.rules import DOUBLE, Precision
 from evalkit.statistics import inference, intervals, multiplicity, power
-from evalkit.statistics.signflip import HALF
 from evalkit.statistics.spread import standardised
 from evalkit.statistics.statistic import Layout, OfUnits
 from evalkit.studies.study import Study
@@ -349,9 +348,9 @@ def complete(sides: Sequence[OfUnits]) -> Floats:
     return np.column_stack([total / count for total, count in sums])
 
 
-def least_p(units: int, *, mid_p: bool) -> float:
-    """The smallest p-value that a two-sided sign-flip test on this many units can have."""
-    return 2.0 ** (1 - units) * (HALF if mid_p else 1)
+def least_p(units: int) -> float:
+    """The smallest p-value that an exact two-sided sign-flip test on this many units can have."""
+    return 2.0 ** (1 - units)
 
 
 LITTLE = 40  # systems times units below which the χ² of Friedman's test is no approximation

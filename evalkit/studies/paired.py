@@ -36,6 +36,7 @@ DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 FOLDS = ("fold", "split", "repeat", "seed", "run")
+OTHERS = "; choose those that have: systems='NAME,NAME', or baseline='NAME'"
 SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 
@@ -96,12 +97,12 @@ class Significance(Shown, Study):
         """One value per row."""
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         if self.p.claim == reports.THESE:
-            return OfDraws(
-                chosen, sums, noise=self.data.noise(chosen, system)[member], freedom=self.data.freedom(system)
-            )
+            noise = self.data.noise(chosen, system)[member]
+            return OfDraws(chosen, sums, noise=noise, freedom=self.data.freedom(system))
         clusters = None if self.unit is None else self.unit[member]  # type: ignore[index]
         design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
-        return (OfRepeated if self.data.repeated(chosen) else OfUnits)(chosen, sums, clusters, design)
+        repeated = (chosen.label, system) in self.data.repeated
+        return (OfRepeated if repeated and clusters is None else OfUnits)(chosen, sums, clusters, design)
 
     def units_held(self) -> units.Units:
         """One value per row; for an earlier report, which holds only differences, the value of each system."""
@@ -268,7 +269,7 @@ class Significance(Shown, Study):
 
     def without_units(self, error: InputError) -> significance.Comparison:
         """Raise the error: here every pair must have common units."""
-        raise error
+        raise InputError(f"{error}{OTHERS if len(self.systems) > 2 else ''}")
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -283,6 +284,11 @@ class Significance(Shown, Study):
         return table
 
     # One pair closely: the first of the headline
+
+    @property
+    def mid_p(self) -> bool:
+        """True if sign flips of the pair count ties half."""
+        return not self.many and all(self.measure(self.primary, name).mid_p for name in self.opponents)
 
     @property
     def flips(self) -> bool:
@@ -351,7 +357,7 @@ class Significance(Shown, Study):
             of = self.paired(self.primary, self.opponents)
             return np.array([replace(of, value=of.value - mean).p_value for mean in means])
         drawn = signflip.ranges(*self.summed(self.opponents, self.primary), rng=self.rng(2), draws=DRAWN)
-        tied = signflip.HALF if self.data.repeated(self.primary) else 1.0
+        tied = signflip.HALF if self.mid_p else 1.0
         return np.array([drawn.share(float(null), tied) for null in means])
 
     def clusters(self) -> list[tuple[str, int, float]]:

@@ -6,7 +6,7 @@ is undefined (NaN), never 0. One number per unit, system and metric is kept, wha
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -18,7 +18,7 @@ from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
 from evalkit.catalogue.metric import Chosen, Metric
 from evalkit.findings import kinds
 from evalkit.limits import Reading
-from evalkit.metrics.draws import Draws
+from evalkit.metrics.draws import MID_P, Draws
 from evalkit.metrics.kept import Block
 from evalkit.metrics.rows import Rows, Sums
 from evalkit.reading.inputs import aligned, unit_columns, unit_roles
@@ -51,7 +51,8 @@ class UnitValues:
     level, n of an earlier report, which has only differences, and directions: which of a metric's values are better in
     it, "high", "low" or "neither". draws: for each value of a table the draws that it is the mean of. source: the
     metric of these that others are computed from. tasks: the name of each unit's task, if there are several. by_task:
-    True if tasks are the clusters. stated: the numbers of a log for a (system, task, metric).
+    True if tasks are the clusters. stated: the numbers of a log for a (system, task, metric). repeated: the (metric,
+    system) whose values are of repeated draws of 0 or 1.
     """
 
     id: Any
@@ -74,6 +75,7 @@ class UnitValues:
     tasks: np.ndarray | None = None
     by_task: bool = False
     stated: Mapping[tuple[str, str, str], Stated] = field(default_factory=dict)
+    repeated: Collection[tuple[str, str]] = ()
 
     @classmethod
     def of_table(cls, table: Any, keys: Iterable[tuple[str, str]], **about: Any) -> "UnitValues":
@@ -83,7 +85,8 @@ class UnitValues:
         draws = {key: _draws(table, i) for i, key in enumerate(keys)}
         metrics, systems = (tuple(dict.fromkeys(names)) for names in zip(*draws, strict=True))
         values = {key: Sums(of.mean) for key, of in draws.items()}
-        return cls(id=id, cluster=cluster, metrics=metrics, systems=systems, values=values, draws=draws, **about)
+        about |= {"draws": draws, "repeated": {key for key, of in draws.items() if of.repeated}}
+        return cls(id=id, cluster=cluster, metrics=metrics, systems=systems, values=values, **about)
 
     def losses(self, metrics: Sequence[Metric]) -> "UnitValues":
         """The losses of rows, from their labels and scores."""
@@ -109,7 +112,9 @@ class UnitValues:
                 raise ParameterError(f"metrics: {chosen.label} needs {draws}")
         values = {(chosen.label, system): chosen.sums(of) for chosen in drawn for (_, system), of in self.draws.items()}
         labels = tuple(chosen.label for chosen in metrics)
-        return replace(self, metrics=labels, values={**self.values, **values}, source=self.metrics[0])
+        repeated = {(label, system) for label in labels for _, system in self.repeated}  # of one metric
+        values = {**self.values, **values}
+        return replace(self, metrics=labels, values=values, source=self.metrics[0], repeated=repeated)
 
     def noise(self, chosen: Chosen, system: str) -> Floats:
         """The variance of each value of a metric over its draws; NaN if unknown."""
@@ -117,16 +122,6 @@ class UnitValues:
             return own.noise
         source = self.draws.get((self.source, system))
         return source.noise_of(lambda of: chosen.sums(of).numerator) if source else np.full(len(self), np.nan)
-
-    def repeated(self, chosen: Chosen) -> bool:
-        """True for values of repeated draws of 0 or 1 that are not added up by cluster, where they would seldom tie."""
-        return self.cluster is None and not self._passing.isdisjoint((chosen.label, self.source))
-
-    @cached_property
-    def _passing(self) -> set[str]:
-        """The metrics of the input that are 0 or 1 in each of several draws."""
-        several = {name for (name, _), of in self.draws.items() if of.several}
-        return several - {name for (name, _), of in self.draws.items() if name in several and not of.passes}
 
     def freedom(self, system: str) -> float:
         """The degrees of freedom of the variance of a system's draws."""
@@ -579,6 +574,7 @@ def read_report(parts: Sequence[Part]) -> UnitValues:
         columns={"differences": f"{pair[0]} − {pair[1]}"},
         sources=(part.fingerprint(len(values)),),
         known=known,
+        repeated=known if MID_P in row.get("method", "") else (),
         directions={row["name"]: row["best"] for row in report.get("metrics", [])},
     )
 

@@ -15,7 +15,6 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cached_property, partial
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -189,10 +188,6 @@ def _systems(logs: Sequence[Log]) -> list[str]:
         own = [other for other in logs if other.content.model == log.content.model]
         apart = (form for form in FORMS if len({(form(other), other.content.task) for other in own}) == len(own))
         names.append(next(apart, FORMS[-1])(log))
-    tasks = {name: {log.content.task for log, own in zip(logs, names, strict=True) if own == name} for name in names}
-    for one, other in combinations(zip(logs, names, strict=True), 2):
-        if one[0].content.model == other[0].content.model and not tasks[one[1]] & tasks[other[1]]:
-            raise roles_of.refused(one[0].name, "reruns", model=one[0].content.model)
     return names
 
 
@@ -503,5 +498,5 @@ KINDS = (
     Kind(LM_EVAL, {".jsonl": rb'\s*\{\s*"doc_id":\s*[^,]+,\s*"doc":'}, _lm_eval),
     Kind(LM_EVAL, {".json": rb'\s*\{\s*"results":\s*\{\s*"[^"]+":\s*\{'}, ONLY_RESULTS),
     Kind(HELM, {".json": rb'\s*\[\s*\{\s*"instance_id":'}, _helm),
-    Kind(HELM, {".json": rb'\s*\[\s*\{\s*"name":\s*\{\s*"name":'}, ONLY_STATS),
+    Kind(HELM, {".json": rb'\s*\[\s*\{\s*"name":\s*\{\s*"name":[^}]*(\}\s*)+,\s*"count":'}, ONLY_STATS),
 )
