@@ -105,7 +105,7 @@ def test_a_model_with_two_logs_of_a_task_is_two_systems(tmp_path):
 
 def test_a_model_with_two_logs_of_only_one_of_its_tasks_is_compared_with_others_alone(logs):
     shutil.copy(logs / "2026_one_new.eval", logs / "2027_one_new.eval")
-    with pytest.raises(InputError, match=r"no question .*; choose those that have: systems=.*, or baseline='NAME'"):
+    with pytest.raises(InputError, match=r"no question .*; choose systems that share some: systems='NAME,NAME', or"):
         _ = read(logs).comparisons
     assert len(read(logs, baseline="old").comparisons) == 3
 
@@ -115,7 +115,7 @@ def test_means_without_samples_are_refused_with_what_to_read_instead(tmp_path, k
     getattr(made_logs, kind)(tmp_path / "run", TABLE)
     files, instead = {"lm_eval": ("results_*.json", "samples_"), "helm": ("stats.json", "per_instance_")}[kind]
     for path in (tmp_path / "run").rglob(files):
-        with pytest.raises(InputError, match=rf"{path.name}: these are .*'s means without the samples; read {instead}"):
+        with pytest.raises(InputError, match=rf"{path.name}: this file holds only .*; read its samples .*: {instead}"):
             read(path)
     assert len(read(tmp_path / "run").systems) == 2
 

@@ -243,7 +243,7 @@ def null_distribution(study: Significance) -> Figure | Html:
     how = "all sign vectors" if row["n"] <= 20 else f"{draws.size:,} random sign vectors"
     how = f"{draws.size:,} draws from the normal distribution of such means" if study.many else how
     far = "Red: at least" if plots.far(draws, row["difference"]).any() else "None is"
-    half = " (mid-p: those exactly as far count half)" if study.mid_p else ""
+    half = " (mid-p: sign vectors exactly as far count half)" if study.mid_p else ""
     facts = {"n": row["n"], "far": far, "observed": signed(row["difference"]), "p": _p(study) + half}
     caption = page.said("significance.null_distribution", study, how=how, **facts)
     drawn: dict[str, Any] = {

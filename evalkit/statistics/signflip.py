@@ -279,7 +279,9 @@ class Ranges:
         return self.low.size
 
     def share(self, null: float = 0.0, tied: float = 1.0) -> float:
-        """The two-sided p-value of the mean `null`: the share of draws whose range contains it; tied: if it ends there.
+        """The two-sided p-value of the mean `null`: the share of draws whose range contains it.
+
+        tied: the weight of those whose range ends there.
 
         >>> Ranges(np.array([-np.inf, 1, 2, 3]), np.array([np.inf, 9, 8, 7]), 0.0, 4.0).share(13.0, HALF)
         0.375

@@ -36,7 +36,7 @@ DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 FOLDS = ("fold", "split", "repeat", "seed", "run")
-OTHERS = "; choose those that have: systems='NAME,NAME', or baseline='NAME'"
+OTHERS = "; choose systems that share some: systems='NAME,NAME', or baseline='NAME'"
 SEVERAL = "test_to_train: needs one row per fold, the input has several"
 
 
