@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -275,10 +275,9 @@ class Spark(Engine):
         """
         with self._asked(query) as rows:
             summed = self._worked(rows, query.by, of, added)
+            fold = _sent(spark_worker.folded, added)
             for folds in (1,) if 0 < query.rows < LONG else (FOLDS, 1):
-                summed = summed.repartition(folds, "of").mapInArrow(
-                    _sent(spark_worker.folded, added), spark_worker.CELLS
-                )
+                summed = summed.repartition(folds, "of").mapInArrow(fold, spark_worker.CELLS)
             batches = summed.toArrow().to_batches()
         results = list(map(_read, spark_worker.contents(batches)))
         if not results:
@@ -354,17 +353,12 @@ def _batch(row: Any) -> Any:
     return pa.record_batch({name: [row[name]] for name in row.__fields__})
 
 
-@cache
-def _packed() -> bytes:
-    return spark_worker.packed()
-
-
 def _sent(work: Callable[..., Any], task: Any) -> Any:
     """What a worker does with the batches of a partition, fit to be sent there."""
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(spark_worker)
-    code, packed = _packed(), cloudpickle.dumps(task)
+    code, packed = spark_worker.packed(), cloudpickle.dumps(task)
 
     def sent(batches: Iterator[Any]) -> Iterator[Any]:
         return work(batches, code, packed)

@@ -23,6 +23,7 @@ CELLS = "of bigint, place bigint, places bigint, cell binary"
 REFUSALS = ("InputError", "ParameterError", "Refused")
 
 
+@functools.cache
 def packed() -> bytes:
     """The sources of evalkit by module name, for `unpack`; a folder's `__init__` has the folder's name.
 

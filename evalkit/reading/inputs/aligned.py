@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes
+from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.reading.tables import columns as roles_of, formats, rules, sources as folders, table
 from evalkit.reading.tables.duck import DUCKDB
 from evalkit.reading.tables.parts import Part, Source
@@ -38,13 +38,12 @@ def not_one(place: str, column: str, id: str, a: object, b: object) -> InputErro
 
 
 def joined_on_id(
-    rows: list[Ints],
-    id: np.ndarray,
-    parts: list[np.ndarray],
-    names: Sequence[str | None],
-    place: Callable[[int], str],
+    rows: list[Ints], id: np.ndarray, parts: list[np.ndarray], names: Sequence[str | None], place: Callable[[int], str]
 ) -> list[Ints]:
-    """For each system its rows of the ids that all systems have, ordered by id, then by part."""
+    """For each system its rows of the ids that all systems have, ordered by id, then by part.
+
+    Raises InputError if systems share an id and hold it in different parts, such as folds.
+    """
     of_id = codes(id)[0]
     code = of_id
     for part in parts:
@@ -54,22 +53,7 @@ def joined_on_id(
         if (row := repeated(code, at)) is not None:
             raise twice(place(row), id[row], name)
     pairs = paired(code, rows)
-    if parts:
-        _same_parts(rows, pairs, of_id, parts, id, names, place)
-    return pairs
-
-
-def _same_parts(
-    rows: list[Ints],
-    pairs: list[Ints],
-    of_id: Ints,
-    parts: list[np.ndarray],
-    id: np.ndarray,
-    names: Sequence[str | None],
-    place: Callable[[int], str],
-) -> None:
-    """Raise InputError if systems share an id and hold it in different parts, such as folds."""
-    for name, at, kept in zip(names, rows, pairs, strict=True):
+    for name, at, kept in zip(names, rows, pairs, strict=True) if parts else ():
         alone = np.setdiff1d(at, kept)
         for other, theirs in zip(names, rows, strict=True):
             odd = alone[np.isin(of_id[alone], of_id[theirs])] if other != name else alone[:0]
@@ -77,6 +61,7 @@ def _same_parts(
                 row = int(odd[0])
                 folds = ", ".join(repr(str(part[row])) for part in parts)
                 raise roles_of.refused(place(row), "other_folds", id=id[row], folds=folds, system=name, other=other)
+    return pairs
 
 
 def repeated(code: Ints, at: Ints) -> int | None:
@@ -205,17 +190,13 @@ class Aligned:
         return part.place(number)
 
 
-def read(
-    parts: Sequence[Part], every: Sequence[Layout], systems: Sequence[str] = (), unit: str | None = None
-) -> Aligned:
+def read(parts: Sequence[Part], of: Sequence[Layout], systems: Sequence[str] = (), unit: str | None = None) -> Aligned:
     """Every part by its layout, the systems' rows joined.
 
     Raises InputError, naming file, column, row and value, for empty or non-finite values, an id that a system has
     twice, several systems without an id, shared values that differ between systems, and rows without a unit.
     """
-    fields, first = [own.fields for own in every], every[0]
-    rows = table.read(parts, fields)
-    joined = _aligned(rows, first, systems)
+    joined = _aligned(table.read(parts, [own.fields for own in of]), of[0], systems)
     if unit is not None and (without := np.flatnonzero(joined.shared[f"attribute {unit}"].texts == NONE)).size:
         raise no_unit(joined.place(int(without[0])), unit, without.size)
     return joined
@@ -335,8 +316,8 @@ def _side_by_side(rows: Table, layout: Layout, wanted: Sequence[str], id: np.nda
     read = [np.arange(len(rows))]
     if not layout.wide:
         every, code = _systems(rows, layout)
-        kept = kept_systems(every, wanted, layout, rows.blocks[0].part)
-        keys, read = {every[i]: None for i in kept}, [np.flatnonzero(code == i) for i in kept]
+        keys = dict.fromkeys(kept_systems(every, wanted, layout, rows.blocks[0].part))
+        read = [np.flatnonzero(code == every.index(name)) for name in keys]
     of = read
     if id is not None:
         parts = [rows.texts(f"text {role}") for role in layout.within]
@@ -393,10 +374,7 @@ def _at(columns: Mapping[str, Coded | Floats], rows: Ints, *, ordered: bool) -> 
     """These rows of the columns. ordered: they are in the order of the columns."""
     if ordered and all(len(rows) == len(column) for column in columns.values()):
         return columns  # all rows, as they are
-    taken = (
-        (role, column.take(rows) if isinstance(column, Coded) else column[rows]) for role, column in columns.items()
-    )
-    return dict(taken)
+    return {role: own.take(rows) if isinstance(own, Coded) else own[rows] for role, own in columns.items()}
 
 
 def _numbered(rows: Ints) -> np.ndarray:
@@ -417,12 +395,9 @@ def stem(part: Part) -> str:
     return part.name if part.unnamed else formats.table(part.path).name.split(".")[0]
 
 
-def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, part: Part) -> list[int]:
-    """The numbers of the requested systems. Raises if one does not exist or if nothing pairs their rows."""
-    unknown = [name for name in systems if name not in names]
-    if unknown:
-        raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
-    kept = [i for i, name in enumerate(names) if not systems or name in systems]
+def kept_systems(names: Sequence[str], systems: Sequence[str], layout: Layout, part: Part) -> list[str]:
+    """The requested systems. Raises if one does not exist or if nothing pairs their rows."""
+    kept = roles_of.kept_systems(names, systems)
     if layout.system and not systems:
         roles_of.refuse_names(names, f"{part.name}: {layout.system}", "systems")
     if layout.id is None and len(kept) > 1:

@@ -22,15 +22,9 @@ from evalkit.reading.tables.parts import Part
 from evalkit.reading.tables.rules import Field, Role
 from evalkit.reading.tables.table import Coded
 
-LABEL, WEIGHT = Role("label", required=True, plain=canonical), Role("weight", rules.WEIGHTS)
-ROLES = (
-    Role("id"),
-    Role("system"),
-    LABEL,
-    Role("score", rules.NUMBER, own=True, required=True),
-    Role("predicted"),
-    WEIGHT,
-)
+ID, SYSTEM, WEIGHT = Role("id"), Role("system"), Role("weight", rules.WEIGHTS)
+LABEL = Role("label", required=True, plain=canonical)
+ROLES = (ID, SYSTEM, LABEL, Role("score", rules.NUMBER, own=True, required=True), Role("predicted"), WEIGHT)
 NAMES = tuple(role.name for role in ROLES)
 BINARY = tuple(role for role in ROLES if role.name != "predicted")
 # Pairs of labels of which everybody knows the positive one.
@@ -113,9 +107,8 @@ def _misses_of_classes(o: Outcomes) -> Misses:
 def _misses_of_labels(o: Outcomes) -> Misses:
     names = np.array(o.names, dtype=object)
     truth = np.array([", ".join(names[own]) or "–" for own in o.actual], dtype=object)
-    near = {name: np.column_stack([_rank(column) for column in own.T]) for name, own in o.score.items()}
-    if o.sure:
-        near = dict(o.score)
+    ranks = {name: np.column_stack([_rank(column) for column in own.T]) for name, own in o.score.items()}
+    near = o.score if o.sure else ranks
     off = {name: np.abs(o.actual - own).mean(axis=1) for name, own in near.items()}
     worst = {name: names[np.abs(o.actual - own).argmax(axis=1)] for name, own in near.items()}
     says = {name: np.where(off[name] > 0, worst[name], "–") for name in worst}
@@ -306,17 +299,15 @@ def _multi_class(rows: Aligned, part: Part) -> Outcomes:
     return Outcomes(rows, "multi-class", classes, label.among(classes), score, weight_of(rows), predicted)
 
 
-def classes_of(
-    scored: Sequence[str], labels: Collection[str], predicted: Collection[str], where: str
-) -> tuple[str, ...]:
+def classes_of(scored: Sequence[str], labels: Collection[str], said: Collection[str], where: str) -> tuple[str, ...]:
     """The classes in order: those with a column of scores, or else all labels and predicted classes.
 
-    where: file and column of the predicted classes. Raises InputError if none of them is a label.
+    said: the predicted ones. where: their file and column. Raises InputError if none of them is a label.
     """
-    if not scored and not {*labels} & {*predicted}:
-        of, got = (roles_of.listed(map(repr, _in_order({*names})), 5) for names in (labels, predicted))
+    if not scored and not {*labels} & {*said}:
+        of, got = (roles_of.listed(map(repr, _in_order({*names})), 5) for names in (labels, said))
         raise InputError(f"{where} must use the names of the labels, {of}, got {got}; write both in the same way")
-    return tuple(_in_order({*scored} or {*labels, *predicted}))
+    return tuple(_in_order({*scored} or {*labels, *said}))
 
 
 def no_column(place: str, column: str, name: str, roles: Sequence[str]) -> InputError:
@@ -376,13 +367,8 @@ def outside(name: str, score: float, place: str, column: str = "") -> str:
 
 
 MISSING = (-99.0, -999.0, -9999.0, -99999.0)  # numbers that tools write where there is none
-FORECASTS = (
-    Role("id"),
-    Role("system"),
-    Role("actual", rules.MEASURED, required=True),
-    Role("forecast", rules.MEASURED, own=True, required=True),
-    Role("weight", rules.WEIGHTS),
-)
+ACTUAL = Role("actual", rules.MEASURED, required=True)
+FORECASTS = (ID, SYSTEM, ACTUAL, Role("forecast", rules.MEASURED, own=True, required=True), WEIGHT)
 
 
 def forecasts_of(rows: Aligned) -> Outcomes:

@@ -144,13 +144,6 @@ class ListOptions:
         """True if rows ordered by ranks keep these as their places in the list."""
         return self.ranks == AS_GIVEN
 
-    def chosen(self, names: Sequence[str]) -> list[str]:
-        """The requested systems among these. Raises ParameterError for one that does not exist."""
-        unknown = [name for name in self.systems if name not in set(names)]
-        if unknown:
-            raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
-        return [name for name in names if not self.systems or name in self.systems]
-
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
@@ -201,14 +194,9 @@ class Ranked:
         kept = [role for role in (*LISTED, *([] if wide else ["system"]), *order, *grade) if role in roles]
         fields = {role: Field(roles[role], RULES[role]) for role in kept}
         fields |= {f"score {system}": Field(column, RULES["score"]) for system, column in wide.items()}
+        fields |= self.options.attribute_fields if self.queries is None else {}
         scores: dict[str | None, str] = {system: f"score {system}" for system in wide}
-        return Piece(
-            RUN,
-            part,
-            fields | (self.options.attribute_fields if self.queries is None else {}),
-            scores or {None: order[0]},
-            name,
-        )
+        return Piece(RUN, part, fields, scores or {None: order[0]}, name)
 
     def _matches(self, part: Part) -> Matches:
         """The columns by role; a column may be the query and the unit or a segment at once."""

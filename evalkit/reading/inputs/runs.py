@@ -287,16 +287,14 @@ class Build:
         if "system" in self.run.columns and not self.options.systems:
             where = self.run.stretches[0][0].name
             roles_of.refuse_names(names, f"{where}: {self.run.columns['system']}", "systems")
-        return self.options.chosen(names)
+        return roles_of.kept_systems(names, self.options.systems)
 
     def measured(self, of: Mapping[str, tuple[Rankings, Account]], asks: Sequence[Ask] = ()) -> Measured:
         """The measured lists of each system, from the result of `built`."""
         import pyarrow as pa
 
-        alone = [name for name, (_, account) in of.items() if account.rows and not account.used]
-        first = {
-            name: int((self._systems[1] == np.flatnonzero(self._systems[0] == name)[0]).argmax()) for name in alone
-        }
+        idle = [name for name, (_, account) in of.items() if account.rows and not account.used]
+        first = {name: int((self._systems[1] == np.flatnonzero(self._systems[0] == name)[0]).argmax()) for name in idle}
         return Measured(
             query=pa.array(self._queries[0][self._population], pa.large_string()),
             first={name: self._queries[0][self._queries[1][0][row]] for name, row in first.items()},

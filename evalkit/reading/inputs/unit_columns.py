@@ -258,14 +258,12 @@ class Cells:
         for i, part in enumerate(self.parts):
             text = {f"text {name}": name for name in self._names}
             kinds = part.select(text, {}, dialect).types
-            numbers = {
-                f"number {name}": name
-                for name, kind in kinds.items()
-                if dialect.holds_numbers(kind) and not dialect.is_text(kind)
-            }
-            others = [name for name in self._names if name not in numbers.values()]
+            numeric = [
+                name for name, kind in kinds.items() if dialect.holds_numbers(kind) and not dialect.is_text(kind)
+            ]
+            others = [name for name in self._names if name not in numeric]
             said = [f"{self._said(name)} AS {dialect.quote(f'number {name}')}" for name in others]
-            own = part.select(text, numbers, dialect, f"frame{i}")
+            own = part.select(text, {f"number {name}": name for name in numeric}, dialect, f"frame{i}")
             own = replace(own, query=f"SELECT {', '.join(['*', *said])} FROM ({own.query}) AS t")
             chosen.append(self.engine.kept(own, f"frame{i}"))
         return chosen

@@ -7,6 +7,7 @@ find the file, row and value that the error names.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -366,10 +367,12 @@ def laid(
     """
     sizes = sizes or [_sizes(engine, piece) for piece in pieces]
     layout = pieces[0].layout
-    names = tuple(map(str, layout.own)) if layout.wide else _systems(systems, {n for s in sizes for n in s}, pieces[0])
+    names = [*map(str, layout.own)]
+    if not layout.wide:
+        names = aligned.kept_systems(sorted({*chain(*sizes)}), systems, layout, pieces[0].part)
     roles = list(dict.fromkeys(role for fields in layout.own.values() for role in fields))
     schema = Schema(
-        systems=names,
+        systems=tuple(names),
         shared={role: field for role, field in layout.shared.items() if not role.startswith(ATTRIBUTE)},
         own={role: [fields[role] for fields in layout.own.values()] for role in roles},
         said=tuple(said or roles),
@@ -398,11 +401,6 @@ def _sizes(engine: Engine, piece: Piece) -> dict[str, int]:
     if None in size or any(len(name.encode()) > duck.LONGEST for name in size):
         refuse_first(engine, piece)
     return size
-
-
-def _systems(wanted: Sequence[str], every: set[str], piece: Piece) -> tuple[str, ...]:
-    names = sorted(every)
-    return tuple(names[i] for i in aligned.kept_systems(names, wanted, piece.layout, piece.part))
 
 
 # Distinct texts -----------------------------------------------------------------------------------------------------

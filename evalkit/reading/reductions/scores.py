@@ -70,10 +70,8 @@ class Predictions:
 
     def ends(self, system: str, role: str) -> tuple[float, float]:
         """The lowest and the highest number of a role of a system."""
-        own, key = (
-            [row for _, row in self.wanted if self.table.wide or row["system"] == system],
-            self._key(system, role),
-        )
+        own = [row for _, row in self.wanted if self.table.wide or row["system"] == system]
+        key = self._key(system, role)
         return min(row[f"min {key}"] for row in own), max(row[f"max {key}"] for row in own)
 
     def _key(self, system: str, role: str) -> str:
@@ -148,8 +146,7 @@ def _profile(engine: Engine, piece: Piece, most: int) -> Sequence[Row]:
 
 def read(engine: Engine, predicted: Predicted, segments: Sequence[str] = (), unit: str | None = None) -> Predictions:
     """The table. Raises InputError for invalid labels, classes, systems, groups or units."""
-    found = Predictions.of(engine, predicted, segments, unit)
-    return KINDS[predicted.kind](found, predicted)
+    return KINDS[predicted.kind](Predictions.of(engine, predicted, segments, unit), predicted)
 
 
 # Two classes ----------------------------------------------------------------------------------------------------------
@@ -252,9 +249,7 @@ def _other(t: Blocks, role: str, texts: Sequence[str], names: Sequence[str]) -> 
 KINDS: Mapping[str, Callable[[Predictions, Predicted], Predictions]] = {
     "binary": _of_two,
     "multi-class": _of_classes,
-    "multi-label": lambda found, _: replace(
-        found, names=tuple(role.removeprefix("p ") for role in found.table.schema.said)
-    ),
+    "multi-label": lambda found, _: replace(found, names=tuple(role[2:] for role in found.table.schema.said)),
 }
 
 

@@ -21,7 +21,7 @@ from evalkit.reading.engines.base import Engine, Query, checked
 from evalkit.reading.inputs import rows, runs
 from evalkit.reading.inputs.rows import BESIDE, JUDGED, RUN, ListOptions, Piece, Ranked, Rows
 from evalkit.reading.inputs.runs import Ask, Build, Measured, Runs
-from evalkit.reading.tables.columns import refused
+from evalkit.reading.tables.columns import kept_systems, refused
 from evalkit.reading.tables.parts import Selection
 from evalkit.reading.tables.rules import split
 
@@ -225,7 +225,7 @@ def measured(engine: Engine, ranked: Ranked, asks: Sequence[Ask]) -> Runs:
     says = any(of.says for of in several)
     task = Task(
         options=ranked.options,
-        systems=tuple(ranked.options.chosen(_systems(several, profiles))),
+        systems=tuple(kept_systems(_systems(several, profiles), ranked.options.systems)),
         asks=tuple(asks),
         reads=tuple(read for of in several for read in _reads(of, in_place=ranked.options.in_place)),
         says=says,

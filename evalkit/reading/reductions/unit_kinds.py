@@ -183,16 +183,13 @@ class Given:
         if self.name == "classification":
             losses = _losses(p.metrics)
         elif own := [name for name in p.metrics if not lookup.of_catalogue(name)]:
-            raise ParameterError(
-                f"metrics: {own[0]} has nothing to be computed from, preds holds {self.kind.what}; "
-                "name the metric of these values"
-            )
+            nothing = f"{own[0]} has nothing to be computed from, preds holds {self.kind.what}"
+            raise ParameterError(f"metrics: {nothing}; name the metric of these values")
         data = self.read(p, reading)
         if isinstance(data, Trials):
             return data, ()
-        data = replace(
-            data, findings=(*data.findings, *logs.findings(self.cells.parts)), stated=logs.stated(self.cells.parts)
-        )
+        found = (*data.findings, *logs.findings(self.cells.parts))
+        data = replace(data, findings=found, stated=logs.stated(self.cells.parts))
         if data.label is not None:
             return data.losses(losses), tuple(Chosen(replace(metric, kind=PerUnit(lookup.absent))) for metric in losses)
         stated = {name: best for part in self.cells.parts for name, best in part.directions.items()}  # by a file
@@ -230,10 +227,8 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
         if own is not None and _is_loss(own):
             possible[name] = own
         if name not in possible:
-            has = ", ".join(sorted(map(str, possible)))
-            raise ParameterError(
-                f"metrics: for single rows there are {has}, got {str(name)!r}; the other reports have more"
-            )
+            has = f"for single rows there are {', '.join(sorted(map(str, possible)))}"
+            raise ParameterError(f"metrics: {has}, got {str(name)!r}; the other reports have more")
     return [possible[name] for name in names or LOSSES]
 
 

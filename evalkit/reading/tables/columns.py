@@ -259,6 +259,14 @@ def listed(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def kept_systems(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The requested systems among these, all if none is. Raises ParameterError for one that does not exist."""
+    unknown = [name for name in wanted if name not in set(names)]
+    if unknown:
+        raise ParameterError(f"systems: there is no system {unknown[0]!r}, the input has {', '.join(names)}")
+    return [name for name in names if not wanted or name in wanted]
+
+
 NO_NAMES = ("nan", "null", "n/a", "#n/a", "<na>", "nat", "undefined", "(not set)", "(none)")
 
 

@@ -11,7 +11,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -166,10 +166,8 @@ def directions(schema: Any) -> Mapping[str, str]:
 
 TAIL = 10_000  # bytes at the end of a file in which its last lines stand
 DELIMITERS = ",\t;|"
-GROUPED, POINT = (
-    r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)",
-    "%.%",
-)  # thousands, as one and all cells of a column have them
+# Grouped thousands, as one and all cells of a column have them.
+GROUPED, POINT = r"[-+]?(\d{1,3}|[1-9]\d{0,2}([.]\d{3})+)", "%.%"
 COMMAS, COMMA = r"[-+]?(\d{1,3}([.]\d{3})*|\d+)(,\d+)?", "%,%"  # the same with decimal commas
 
 
@@ -189,20 +187,15 @@ class Csv(TextFile):
         """The table. Raises InputError if its first line holds no names, or a name twice."""
         cells, delimiter = _first_line(path)
         _refuse_total(path, delimiter)
+        about: dict[str, Any] = {"name": shown(path), "path": path, "stamp": stamp(path), "delimiter": delimiter}
         if header == NO_HEADER:
-            return cls._named(path, delimiter, map(str, range(1, len(cells) + 1)), heads=False)
-        names = [name or f"column {i}" for i, name in enumerate(cells, start=1)]
+            own = tuple(map(str, range(1, len(cells) + 1)))
+            return cls(columns=own, own=own, heads=False, **about)
+        own = tuple(name or f"column {i}" for i, name in enumerate(cells, start=1))
         try:
-            return cls._named(path, delimiter, names, heads=True)
+            return cls(columns=own, own=own, heads=True, **about)
         except InputError as error:
-            raise InputError(f"{error}{roles_of.no_header(names)}") from None
-
-    @classmethod
-    def _named(cls, path: Path, delimiter: str, names: Iterable[str], *, heads: bool) -> "Csv":
-        own = tuple(names)
-        return cls(
-            name=shown(path), columns=own, own=own, delimiter=delimiter, heads=heads, path=path, stamp=stamp(path)
-        )
+            raise InputError(f"{error}{roles_of.no_header(own)}") from None
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> tuple[str, Frames]:
         types = ", ".join(f"{DUCKDB.literal(n)}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n in self.own)
@@ -343,12 +336,7 @@ PARTITION = re.compile(r"([^=]+)=(.*)")
 WRITTEN = re.compile(r"part[-.]\d.*")  # a piece of a table as Spark, Arrow and Dask name it
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 LARGE = 1 << 16  # bytes from which a text is taken to hold more than a header
-SPECIAL = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISSOCK, "a socket"),
-)
+SPECIAL = {stat.S_ISFIFO: "a pipe", stat.S_ISCHR: "a device", stat.S_ISBLK: "a device", stat.S_ISSOCK: "a socket"}
 
 
 def delimited_or_trec(path: Path, header: str | None) -> File:
@@ -407,7 +395,7 @@ def _no_file(path: Path) -> None:
             pass
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    if kind := next((what for is_kind, what in SPECIAL if is_kind(status.st_mode)), None):
+    if kind := next((what for is_kind, what in SPECIAL.items() if is_kind(status.st_mode)), None):
         raise InputError(f"{shown(path)}: must be a file, got {kind}; write its content into a file first")
     if status.st_size == 0:
         raise InputError(f"{shown(path)}: the file is empty")

@@ -405,8 +405,5 @@ def _long(shared: Mapping[str, Any], systems: Mapping[Any, Mapping[str, Any]]) -
             got = f"{', '.join(columns)} for {first}, {', '.join(own)} for {name}"
             raise InputError(f"every system must have the same columns, got {got}")
     rows = len(next(iter(shared.values())))
-    tables = [
-        _of_columns({**shared, **columns, "id": np.arange(rows), "system": [name] * rows})
-        for name, columns in systems.items()
-    ]
-    return pa.concat_tables(tables)
+    each = ({**shared, **own, "id": np.arange(rows), "system": [name] * rows} for name, own in systems.items())
+    return pa.concat_tables(map(_of_columns, each))

@@ -243,6 +243,7 @@ def _inspect(path: Path) -> Content:
     names = dict.fromkeys(name for sample in samples for name in sample.get("scores") or {})
     rows = [list(_scores(sample, names)) for sample in samples]
     unscored = sum(any(math.isnan(row["value"]) for row in own) for own in rows)
+    not_run = _planned(header) - len(samples)
     status = "" if header.get("status") == "success" else f" (status {header.get('status')})"
     asked = [(f"{sample['id']}", json.dumps(sample.get("input"))) for sample in samples]
     return Content(
@@ -251,10 +252,7 @@ def _inspect(path: Path) -> Content:
         rows=[row for own in rows for row in own],
         stated=[stated for of in scores if (stated := _stated(of, header))],
         best={_name(of): "high" for of in scores if "accuracy" in of["metrics"]},
-        left={
-            f"samples not run{status}": _planned(header) - len(samples),
-            "samples without a score": unscored * bool(names),
-        },
+        left={f"samples not run{status}": not_run, "samples without a score": unscored * bool(names)},
         texts={name: text if len(text) < WHOLE else name for name, text in asked},
     )
 

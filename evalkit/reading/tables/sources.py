@@ -24,11 +24,8 @@ from evalkit.reading.tables.parts import Part
 
 MARK = re.compile(r"_[^.]*")  # a name that begins so and has no suffix: _SUCCESS, _committed_1, _metadata
 NAME = 80  # characters of a path that an error repeats
-TABLE_FORMATS = {
-    "_delta_log": "Delta Lake",
-    "metadata/[v0-9]*.metadata.json": "Iceberg",
-    ".hoodie": "Hudi",
-}  # by their marks
+# By their marks.
+TABLE_FORMATS = {"_delta_log": "Delta Lake", "metadata/[v0-9]*.metadata.json": "Iceberg", ".hoodie": "Hudi"}
 
 
 def find(path: str | Path) -> Path:

@@ -176,12 +176,10 @@ def asked(where: str) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*does not yet fully support pandas")
             yield
-    except PySparkException as error:
-        raise refused(str(error), where) from None
     except Exception as error:
-        if not type(error).__module__.startswith("py4j."):
-            raise
-        raise refused(str(error), where) from None
+        if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j."):
+            raise refused(str(error), where) from None
+        raise
     finally:
         log.setLevel(level)
 

@@ -131,9 +131,7 @@ def _read_uniform(data: bytes, shape: Layout) -> dict[str, Any] | None:
             io.BytesIO(data),
             csv.ReadOptions(column_names=names),
             csv.ParseOptions(delimiter=" ", quote_char=False),
-            csv.ConvertOptions(
-                column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
-            ),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
         )
     except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None
