@@ -90,7 +90,7 @@ class Lists(Listed):
 
     def take(self, member: Bools) -> "Lists":
         """The lists that are members."""
-        rows = member[self.owner]
+        rows = np.repeat(member, self.length)
         sides = (self.grade[rows], self.tied[rows], np.concatenate([[0], np.cumsum(self.length[member])]))
         return Lists(*sides, None if self.position is None else self.position[rows])
 

@@ -68,12 +68,13 @@ def study_of(p: reports.Rating, limits: Limits = USUAL) -> "Rating":
     given = Given(parts, outcomes.FORECASTS, p.columns, p.systems, *named)
     budget, groups = backends.budget(p.memory, p.threads, p.spill, limits.reading), (settings.segments, p.unit)
     with backends.needed(given.parts, budget) as engine:
-        data = (
-            blocks.table(engine, given, *groups, said=("forecast",)) if engine else outcomes.forecasts_of(given.rows())
-        )
-        study.check_systems(settings, data.systems if isinstance(data, blocks.Blocks) else data.rows.systems)
-        if isinstance(data, blocks.Blocks):
-            return _of_blocks(data.grouped(*groups), settings, p)
+        if engine:
+            pieces = blocks.pieces_of(engine, given.parts, given.layouts)
+            table = blocks.laid(engine, pieces, given.systems, *groups, said=("forecast",))
+            study.check_systems(settings, table.systems)
+            return _of_blocks(table.grouped(*groups), settings, p)
+    data = outcomes.forecasts_of(given.rows())
+    study.check_systems(settings, data.rows.systems)
     return _of_rows(data, settings, p)
 
 

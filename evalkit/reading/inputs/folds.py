@@ -28,11 +28,13 @@ SIDES = ("id", "group", "time", "fold")
 ROLES = (*SIDES, "system", "label", "score", "repeat")
 NUMBER, CLASSES = "number", "classes"
 MISSING = ("nan", "na", "")  # words for no value, in small letters
+Target = tuple[np.ndarray, tuple[str, ...]]  # numbers and (), or numbers of classes and their names
 Locate = Callable[[int], tuple[Part, int]]  # the part that a row came from, and its number there, from 1
 FEATURE = Rule("hold finite numbers or nothing", None, "")
 FORECAST = "set task='number' for a forecast"
 TWO = Rule("hold two classes, or numbers that the score forecasts", None, "", FORECAST)
 TRAINING, TEST, DEVELOPMENT, YES_NO = "training", "test", "development", "yes_no"  # what a name says that is no fold
+MOST = 10  # columns that an error names
 FEW_VALUES = 20  # a numeric target with no more whole values than this is read as classes
 YEARS = (1678, 2261)  # whose dates pandas holds to the nanosecond; 0001 and 9999 are placeholders
 DATE = Rule(f"hold dates of the years {YEARS[0]} to {YEARS[1]}, not placeholders", None, "")
@@ -166,11 +168,7 @@ def predictions(parts: Sequence[Part], p: reports.Validation, reading: Reading =
     held = replace(reading, rows=reading.held)
     with backends.needed(parts, backends.budget(p.memory, p.threads, p.spill, held)) as engine:
         if engine:
-            raise InputError(
-                f"{backends.rows_of(engine, parts):,} rows are more than the {held.rows:,} that a validation report "
-                "holds; give some of the groups or ids, with all rows of each, or report the scores of all rows by "
-                "classification or rating, with the fold as a segment"
-            )
+            raise InputError(roles_of.sentence("too_long", rows=backends.rows_of(engine, parts), most=held.rows))
     rows = aligned.read(parts, aligned.layouts(parts, lambda part: layout_of(part, p.columns)))
     found = _examples(
         rows,
@@ -202,10 +200,7 @@ def layout_of(part: Part, chosen: Mapping[str, str]) -> Layout:
     roles = ("system", "label", "score", *SIDES, "repeat")
     columns = roles_of.match(part.columns, roles, chosen, part.name).resolved(("label", "score", "fold"))
     if "repeat" in columns and "id" not in columns:
-        raise InputError(
-            f"{part.name}: the column {columns['repeat']!r} numbers repeats of rows, so an id column must "
-            "say which rows are the same; set columns='id=NAME'"
-        )
+        raise roles_of.refused(part.name, "repeats", column=columns["repeat"])
     paired = "system" in columns and "id" in columns
     sides = [role for role in (*SIDES, "repeat") if role in columns and role != "id"]
     return Layout(
@@ -222,10 +217,7 @@ def _refuse_unnamed_repeat(part: Part, id: Ids) -> None:
     """Raise InputError if every id has several rows, and a column of another name seems to count the repeats."""
     names = [name for name in part.columns if unit_columns.key(name) in unit_columns.USES["drawn_again"]]
     if names and np.bincount(id.code).min() > 1:
-        raise InputError(
-            f"{part.name}: every id has several rows, and {names[0]} may number repeated draws of the folds; set "
-            f"columns='repeat={names[0]}', or remove the column if these rows are copies"
-        )
+        raise roles_of.refused(part.name, "unnamed_repeats", column=names[0])
 
 
 def _repeats_agree(rows: Aligned, e: Examples) -> None:
@@ -243,10 +235,9 @@ def _repeats_agree(rows: Aligned, e: Examples) -> None:
     for role in ("repeat", "fold"):
         column = rows.shared[role]
         key = key * len(column.names) + column.code
-    if (again := aligned.repeated(key, np.arange(key.size))) is not None:
-        raise InputError(
-            f"{rows.place(again)}: id {e.id.name(again)!r} must occur once per repeat and fold, got it again"
-        )
+    if (twice := aligned.repeated(key, np.arange(key.size))) is not None:
+        again = f"id {e.id.name(twice)!r} must occur once per repeat and fold, got it again"
+        raise InputError(f"{rows.place(twice)}: {again}")
 
 
 def set_of(name: str) -> str:
@@ -339,31 +330,22 @@ def _columns(part: Part, p: reports.Validation) -> _Columns:
     seen = [name for name in part.columns if name not in ignored]
     roles = roles_of.match(seen, ("label", *SIDES), chosen, part.name, named=named).resolved()
     if "label" not in roles:
-        hint, usual = "; set target=NAME", ", ".join(roles_of.SYNONYMS["label"])
-        if roles_of.like_data(part.columns):
-            hint = f"; {roles_of.NO_HEADER}: target=1"
-        raise InputError(f"{part.name}: no column for the target ({usual}); it has {_some(seen)}{hint}")
+        usual, has = ", ".join(roles_of.SYNONYMS["label"]), roles_of.listed(map(repr, seen), MOST)
+        hint = f"; {roles_of.NO_HEADER}: target=1" if roles_of.like_data(part.columns) else "; set target=NAME"
+        raise InputError(f"{part.name}: no column for the target ({usual}); it has {has}{hint}")
     features = [name for name in seen if name not in roles.values()]
     if not features:
-        besides = _some([*roles.values(), *ignored])
+        besides = roles_of.listed(map(repr, [*roles.values(), *ignored]), MOST)
         raise InputError(f"{part.name}: must have a column besides {besides}: there is no feature")
     repeats = [name for name in features if name in roles_of.SYNONYMS["repeat"]]
     if repeats and {"fold", "id"} <= set(roles):  # the folds were drawn several times: each row would count as often
-        raise InputError(
-            f"{part.name}: a table of features must hold each row once, got the column {repeats[0]!r} beside id and "
-            f"fold, which repeats rows; keep one repeat, or set ignore={repeats[0]} if it is not a repeat"
-        )
+        raise roles_of.refused(part.name, "repeated_features", column=repeats[0])
     selected = roles_of.matching(features, p.selected, part.name, "selected")
     if p.selected and len(selected) == len(features):
         raise ParameterError(f"selected must not name every feature, got all {len(selected)} features")
     for name in p.categorical:
         roles_of.require(features, name, f"{part.name} as a feature", "categorical")
     return _Columns(features, selected, roles, ignored)
-
-
-def _some(names: Any) -> str:
-    names = list(names)
-    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Series:
@@ -382,7 +364,7 @@ def _typed(texts: np.ndarray, name: str, locate: Locate, *, text: bool) -> pd.Se
     return values
 
 
-def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> tuple[np.ndarray, tuple[str, ...]]:
+def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> Target:
     """Class numbers and names, or real numbers; which of the two is said by `kind` or by the values."""
     import pandas as pd
 
@@ -402,7 +384,7 @@ def _target(text: Coded, name: str, kind: str | None, locate: Locate) -> tuple[n
     return _numbered(text.code, text.names)
 
 
-def _classes(values: Floats, kind: str | None) -> tuple[np.ndarray, tuple[str, ...]]:
+def _classes(values: Floats, kind: str | None) -> Target:
     distinct = np.unique(values)
     few = distinct.size <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
     if kind == NUMBER or (kind is None and not few):
@@ -412,7 +394,7 @@ def _classes(values: Floats, kind: str | None) -> tuple[np.ndarray, tuple[str, .
     return _numbered(np.searchsorted(distinct, values), [f"{value:g}" for value in distinct])
 
 
-def _numbered(code: Ints, names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+def _numbered(code: Ints, names: Sequence[str]) -> Target:
     """Class numbers and the names of the classes."""
     if len(names) < 2:
         raise InputError(f"label must have 2 or more classes, got only {names[0]!r}")
@@ -423,11 +405,7 @@ def _numbered(code: Ints, names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
 
 
 def _examples(
-    rows: Aligned | Table,
-    text: Mapping[str, Coded],
-    target: tuple[Any, tuple[str, ...]],
-    columns: Mapping[str, str],
-    **own: Any,
+    rows: Aligned | Table, text: Mapping[str, Coded], target: Target, columns: Mapping[str, str], **own: Any
 ) -> Examples:
     """The examples of rows with these columns of text; target: of each row, and the names of the classes."""
     time, dated = _times(text.get("time"), columns.get("time", ""), rows.locate)

@@ -378,10 +378,7 @@ class Build:
         known = np.zeros(total, bool)
         known[self._population] = True
         if not known.all():
-            keep = np.repeat(known, count)
-            offset = np.concatenate([[0], np.cumsum(count[known])])
-            position = None if retrieved.position is None else retrieved.position[keep]
-            retrieved = Lists(retrieved.grade[keep], retrieved.tied[keep], offset, position)
+            retrieved = retrieved.take(known)
         late, gaps = listed.gaps(retrieved)
         account = Account(
             rows=int(stop - start),

@@ -16,7 +16,7 @@ from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.metrics.kept import Block
 from evalkit.reading.engines.base import Engine, Query, profile, typed
 from evalkit.reading.inputs import aligned
-from evalkit.reading.inputs.aligned import NONE, Given, Layout
+from evalkit.reading.inputs.aligned import NONE, Layout
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment, own_name
 from evalkit.reading.tables import duck, table as tables
 from evalkit.reading.tables.parts import Part, Selection, Source
@@ -341,14 +341,6 @@ def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
 def changed(name: str) -> InputError:
     """The error for an input whose two readings differ, such as a query with a random result."""
     return InputError(f"{name}: the input changed while it was read")
-
-
-def table(
-    engine: Engine, given: Given, segments: Sequence[str], unit: str | None, said: Sequence[str] | None = None
-) -> Blocks:
-    """The table of the given parts, before its groups are known; see `laid`."""
-    pieces = pieces_of(engine, given.parts, given.layouts)
-    return laid(engine, pieces, given.systems, segments, unit, said)
 
 
 def laid(

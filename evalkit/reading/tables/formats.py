@@ -24,7 +24,7 @@ from evalkit.limits import USUAL
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as roles_of, duck, logs, trec
 from evalkit.reading.tables.duck import DUCKDB
-from evalkit.reading.tables.parts import IDS, File, Frames, Selection, stamp
+from evalkit.reading.tables.parts import IDS, ByRole, File, Frames, Selection, stamp
 from evalkit.system import PACKED, bundled_root, plain, unpacked
 
 PACKING = 5  # how much larger a packed text file is without its packing, about
@@ -115,7 +115,7 @@ class Parquet(File):
                 raise InputError(f"{self.name}: {column} must be UTF-8 text, other bytes found") from None
         raise duck.no_parquet(self.name) from None
 
-    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         """The columns; of many rows one by one, as those of one answer are held twice until all are whole."""
         if self.rows <= USUAL.reading.rows:
             return super()._read(text, numbers)
@@ -320,7 +320,7 @@ class Trec(TextFile):
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
         """None: no engine reads it."""
 
-    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         import pyarrow as pa
 
         columns = trec.read(self.path, self.layout, self.name)

@@ -21,7 +21,7 @@ from evalkit.parameters.reports import Arrays
 from evalkit.reading.tables import formats
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.duck import DUCKDB, Dialect
-from evalkit.reading.tables.parts import IDS, Frames, Part, Selection, Source, stamp
+from evalkit.reading.tables.parts import IDS, ByRole, Frames, Part, Selection, stamp
 
 NAME, BATCHES = "data frame", "record batches"
 
@@ -53,9 +53,7 @@ class Frame(Part):
     def directions(self) -> Mapping[str, str]:
         return formats.directions(self.table.schema)
 
-    def select(
-        self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
-    ) -> Selection:
+    def select(self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame") -> Selection:
         if both := [column for role, column in text.items() if role in IDS and column in self.mixed]:
             raise InputError(f"{self.name}: {both[0]} must hold ids as text or whole numbers, got both in one column")
         return super().select(text, numbers, dialect, frame)
@@ -123,8 +121,7 @@ class Batches(formats.Parquet):
     folder: _Folder
     unnamed: ClassVar[bool] = True
 
-    def fingerprint(self, rows: int) -> Source:
-        return Source(self.name, rows)
+    fingerprint = Part.fingerprint
 
 
 def _is_pandas(data: Any) -> bool:

@@ -440,11 +440,13 @@ def _helm(path: Path) -> Content:
         if stat["name"].get("split") == split and stat.get("count")
     ]
     others = {str(of["instance_id"]) for of, _ in every} - {row["question"] for row in rows}
+    of_split = (stat for stat in _beside(path, "stats.json", []) if stat["name"].get("split") == split)
+    scores = (stat for stat in of_split if _is_score(stat["name"]))
     return Content(
         model=(spec.get("adapter_spec") or {}).get("model") or name.rpartition("model=")[2],
         task=re.sub(r",?(model|model_deployment)=[^,]*", "", name),
         rows=rows,
-        stated=list(_stated_in(_beside(path, "stats.json", []), split)),
+        stated=[Stated(stat["name"]["name"], float(stat["mean"])) for stat in scores if "mean" in stat],
         left={"perturbed instances": len(instances) - len(whole), f"instances not of the split {split}": len(others)},
     )
 
@@ -458,13 +460,6 @@ def _beside(path: Path, name: str, otherwise: Any) -> Any:
 def _is_score(name: Mapping[str, Any]) -> bool:
     """Whether a statistic scores an answer, and does not describe the prompt or the run."""
     return not name.get("perturbation") and not any(fnmatch(name["name"], pattern) for pattern in TOLD)
-
-
-def _stated_in(stats: Iterable[Mapping[str, Any]], split: str | None) -> Iterator[Stated]:
-    """What the statistics of the run state of a split."""
-    for stat in stats:
-        if stat["name"].get("split") == split and _is_score(stat["name"]) and "mean" in stat:
-            yield Stated(stat["name"]["name"], float(stat["mean"]))
 
 
 def _refuse(path: Path, **facts: str) -> Content:

@@ -17,6 +17,7 @@ from evalkit.arrays import InputError
 from evalkit.reading.tables import duck, trec
 from evalkit.reading.tables.duck import DUCKDB, Dialect
 
+ByRole = Mapping[str, str]  # role -> column
 Frames = Mapping[str, Any]  # Arrow tables, or what an engine has for them, by their names in a query
 IDS = ("system", "query", "item", "id", "session", "user")
 UNPRINTED = ("query", "item", "id", "session", "user")  # ids, of which a page names few
@@ -109,7 +110,7 @@ class Part(ABC):
 
     # Reading
 
-    def load(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+    def load(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         """The columns by role as Arrow arrays, text and doubles: both maps go from role to column.
 
         Raises InputError if an id is a fraction, missing or no text, or a number is text.
@@ -118,15 +119,13 @@ class Part(ABC):
         self.check_texts(text, columns)
         return columns
 
-    def check_texts(self, text: Mapping[str, str], columns: Mapping[str, Any], before: int | None = 0) -> None:
+    def check_texts(self, text: ByRole, columns: Mapping[str, Any], before: int | None = 0) -> None:
         """Raise InputError for a text that a page repeats and that is too long. before: as of `Field.checked`."""
         for role, column in text.items():
             if role not in UNPRINTED and not role.startswith("feature "):
                 duck.long_text(columns[role], f"{self.name}: {column}", before)
 
-    def select(
-        self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
-    ) -> "Selection":
+    def select(self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame") -> "Selection":
         """The SQL for the columns by role; a table that it needs is called `frame` in it.
 
         A part that the dialect's engine cannot read directly is loaded and passed as a frame.
@@ -162,7 +161,7 @@ class Part(ABC):
     def check(self, selection: "Selection") -> None:  # noqa: B027 - most formats hold nothing that they must not
         """Raise InputError for invalid content that a selection does not notice."""
 
-    def _read(self, text: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+    def _read(self, text: ByRole, numbers: ByRole) -> dict[str, Any]:
         chosen = self.select(text, numbers)
         with explained(chosen):
             table = duck.sql(chosen.query, self.name, **chosen.frames)
@@ -236,8 +235,8 @@ class Selection:
     query: str
     source: str
     types: Mapping[str, str]
-    text: Mapping[str, str]
-    numbers: Mapping[str, str]
+    text: ByRole
+    numbers: ByRole
     frames: Frames
 
     def first(self, value: str, wrong: str) -> tuple[int, str] | None:
@@ -295,9 +294,7 @@ def _with_folders(source: str, folders: Mapping[str, str | None]) -> str:
     return f"(SELECT COLUMNS(lambda c: c NOT IN ({own})), {', '.join(cells)} FROM {source})"
 
 
-def _cells(
-    where: str, types: Mapping[str, str], text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect
-) -> list[str]:
+def _cells(where: str, types: Mapping[str, str], text: ByRole, numbers: ByRole, dialect: Dialect) -> list[str]:
     """The SQL of each role's cells; raises InputError if a type holds no ids, or no numbers."""
     for role, column in text.items():
         if role in IDS and dialect.no_ids.fullmatch(types[column]):

@@ -20,7 +20,7 @@ from evalkit.limits import USUAL
 from evalkit.reading.tables import columns
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame
-from evalkit.reading.tables.parts import Frames, Part, Selection
+from evalkit.reading.tables.parts import ByRole, Frames, Part, Selection
 
 PREFIX = "spark:"
 LONGEST = 300  # characters of one of Spark's own messages
@@ -78,9 +78,7 @@ class SparkTable(Part):
     def explain(self, selection: Selection) -> None:
         """Do nothing: Spark's own error has named the value."""
 
-    def select(
-        self, text: Mapping[str, str], numbers: Mapping[str, str], dialect: Dialect = DUCKDB, frame: str = "frame"
-    ) -> Selection:
+    def select(self, text: ByRole, numbers: ByRole, dialect: Dialect = DUCKDB, frame: str = "frame") -> Selection:
         """A selection from its collected rows, for another engine than Spark's own."""
         if dialect is self.dialect:
             return super().select(text, numbers, dialect, frame)
