@@ -14,19 +14,19 @@ TOP = Path(__file__).resolve().parents[1]
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LONGEST = 40  # code lines of a function
 LINES = {
-    "catalogue": 1_422,
+    "catalogue": 1_420,
     "commands": 666,
     "drawing": 1_516,
     "findings": 81,
-    "metrics": 2_004,
-    "offline": 792,
-    "online": 949,
+    "metrics": 2_003,
+    "offline": 789,
+    "online": 947,
     "page": 215,
     "pages": 3_694,
     "parameters": 1_002,
     "reading": 6_160,
-    "statistics": 4_194,
-    "studies": 6_235,
+    "statistics": 4_184,
+    "studies": 6_228,
     "top": 1_051,
 }
 MODULES = 160

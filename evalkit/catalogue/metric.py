@@ -1,7 +1,5 @@
 """`Metric`, a row of the table of metrics, and `Chosen`, a metric at a cut-off, such as `ndcg@10`."""
 
-from __future__ import annotations
-
 import pkgutil
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -137,7 +135,7 @@ class Chosen:
         return self.base.metric.decided
 
     @property
-    def base(self) -> Chosen:
+    def base(self) -> "Chosen":
         """The metric itself, or the one that it transforms."""
         original = self.metric.kind.original
         return self if original is None else Chosen(original, self.k)

@@ -6,8 +6,6 @@ depends on the set of scores alone, so that grids can be merged in any order. Ev
 score.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -349,7 +347,7 @@ class Counted:
     half: Floats  # of each bin's width
 
     @classmethod
-    def of(cls, values: Floats) -> Counted:
+    def of(cls, values: Floats) -> "Counted":
         """The distribution of a column of unweighted rows in memory.
 
         >>> Counted.of(np.array([3.0, 1.0, 3.0])).quantiles([0.0, 0.5, 1.0]).tolist()
@@ -360,7 +358,7 @@ class Counted:
         ends = float(distinct[0]), float(distinct[-1])
         return cls(distinct, rows, rows.astype(np.float64), whole, *ends, np.zeros(len(rows)))
 
-    def sizes(self) -> Counted:
+    def sizes(self) -> "Counted":
         """The distribution of the absolute values."""
         size, at = np.unique(np.abs(self.values), return_inverse=True)
         rows = np.bincount(at, self.rows, len(size)).astype(np.int64)

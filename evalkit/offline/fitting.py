@@ -1,7 +1,5 @@
 """Estimators by import path, and their fits over many splits on two cores within a time limit."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -3,8 +3,6 @@
 Every check takes the folds and columns aligned with their rows, and returns a `Finding` or None.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import comb

@@ -3,8 +3,6 @@
 Every function returns `Folds`: pairs of row numbers, usable as `cv=` wherever scikit-learn takes one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -83,7 +81,7 @@ class Folds:
         members = self.tests if every else [np.searchsorted(self.tested, test) for test in self.tests]
         return [Slice("fold", name, member) for name, member in zip(self.labels, members, strict=True)]
 
-    def in_time(self, time: Floats) -> Folds:
+    def in_time(self, time: Floats) -> "Folds":
         """The folds of a column that follow one another in time, each trained on the earlier ones.
 
         The first, which has no training rows, is left out. Folds that overlap in time stay as they are.

@@ -3,8 +3,6 @@
 Nothing here was observed. A `World` states every assumption; a page that shows a result also shows its world.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

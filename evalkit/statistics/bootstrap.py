@@ -1,7 +1,5 @@
 """Bootstrap: sums over resampled units, the quantities that a BCa interval needs, and resampled tables of counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 

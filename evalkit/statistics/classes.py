@@ -4,8 +4,6 @@ The first reading counts the scores in bins and what is predicted in cells, and 
 influence of each row on the metrics of ranking (such as AUC) and of decisions at a threshold. See `readings`.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

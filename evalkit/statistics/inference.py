@@ -4,8 +4,6 @@ It is the first rule that fits the metric's kind and the layout of the sample: i
 For clustered rows, influence values are added up per unit. The page prints its description of methods from this table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The interval methods, each a function of a `Statistic`; `inference` chooses the one for a metric."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tests, each a function of two statistics, and their minimum detectable difference; `inference` chooses one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

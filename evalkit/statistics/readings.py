@@ -6,8 +6,6 @@ the influence of each row on metrics of ranking, on means over the classes or la
 range of thresholds.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +51,7 @@ class Binned:
     weight: float | None
     threshold: float = np.nan
 
-    def at(self, threshold: float) -> Binned:
+    def at(self, threshold: float) -> "Binned":
         """These scores with another threshold; they are not counted again."""
         table = replace(self, threshold=threshold)
         vars(table)["counts"] = self.counts

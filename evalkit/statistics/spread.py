@@ -4,8 +4,6 @@ The influence value of a unit is how far it moves the statistic, to first order;
 of their powers can be added up over blocks, so the units need not be in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +36,7 @@ class Spread:
     power: Callable[[int], float] = unknown
 
     @staticmethod
-    def of(moved: Floats, *, kish: float | None = None, times: Floats | None = None) -> Spread:
+    def of(moved: Floats, *, kish: float | None = None, times: Floats | None = None) -> "Spread":
         """The spread of influence values, one per unit. times: the number of units with each value."""
         n = float(len(moved) if times is None else times.sum())
         squares = moved**2
@@ -46,7 +44,7 @@ class Spread:
         return Spread(n, square, n if kish is None else kish, lambda p: float(standardised(moved, p, times)))
 
     @staticmethod
-    def without_each(values: Floats, kish: float) -> Spread:
+    def without_each(values: Floats, kish: float) -> "Spread":
         """The spread from the values without each unit (Tukey's jackknife); first-order influence is too small."""
         return Spread.of((values - values.mean()) * (kish - 1) / kish, kish=kish)
 

@@ -4,8 +4,6 @@ The influence of a unit on a metric is a linear combination of its terms (the de
 that of a difference therefore follow from one table of moments; each metric only adds its derivative.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -220,7 +218,7 @@ class OfDrawn(Statistic):
         """The spread of the units' influence values."""
         return Spread(self.n, self.sample.square(self.moved)[0], self.freedom + 1)
 
-    def spread_from(self, other: OfDrawn) -> Spread:
+    def spread_from(self, other: "OfDrawn") -> Spread:
         """The spread of the units' influence on the difference from `other`."""
         return Spread(self.n, self.sample.square(self.moved - other.moved)[0], self.freedom + 1)
 
@@ -290,7 +288,7 @@ class Terms:
     rows: Callable[[Block, int], Rows] | None = None
 
     @staticmethod
-    def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int, **more: Any) -> Terms:
+    def of(metrics: Sequence[Chosen], heads: Sequence[Block], few: int, **more: Any) -> "Terms":
         """The terms of these metrics. heads: some first rows of each system, from which the centres are computed."""
         every = np.concatenate([head.truth for head in heads])
         own = [(head, i if len(head.said) > 1 else 0) for i, head in enumerate(heads)]
@@ -307,7 +305,7 @@ class Terms:
     @staticmethod
     def alone(
         metrics: Sequence[Chosen], systems: int, few: int, rows: Callable[[Block, int], Rows] | None = None
-    ) -> Terms:
+    ) -> "Terms":
         """The terms of losses and ratios, without centres."""
         near = {at: np.zeros(2) for at in np.ndindex(len(metrics), systems)}
         return Terms(tuple(metrics), [(0.0, 0.0)] * systems, near, few, rows=rows)  # type: ignore[arg-type]

@@ -1,7 +1,5 @@
 """The diff of two reports: every metric of every system on the units of both, and where its change comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,7 +32,7 @@ UNHASHED = "unknown"  # what is not a file
 UNREAD = ("title", "note", "data_date", "gate", "units")  # parameters of a report that change no number of its units
 
 
-def study_of(p: reports.Diff, limits: Limits = USUAL) -> Diff:
+def study_of(p: reports.Diff, limits: Limits = USUAL) -> "Diff":
     """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
 
     Each is read from its file of units. A difference is new − old. Without `old` and `new`, the bundled sample is read.
@@ -89,7 +87,7 @@ class Diff(Shown, Study):
     joined: Mapping[str, Mapping[tuple[str, str], Joined]]
 
     @classmethod
-    def of(cls, files: Sequence[UnitFile], names: pa.Array, p: reports.Diff, limits: Limits) -> Diff:
+    def of(cls, files: Sequence[UnitFile], names: pa.Array, p: reports.Diff, limits: Limits) -> "Diff":
         """The study of files; raises InputError where they have no metric of a system in common."""
         old, new = files[-2:]
         for file in files:

@@ -4,8 +4,6 @@ The headers are checked before a report starts; the report checks the rows. `eva
 small input, so that it finds invalid values, but no row of a larger one. No metric is computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The validation study: out-of-fold metrics with intervals, the folds, checks for leakage, and the verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Resplits: the map of the folds, and how the estimate depends on the split and the number of training rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Also the account of the rows that were read, the rows for the units file, and the rows with the largest errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -48,12 +46,12 @@ class Account:
         return self.used
 
     @classmethod
-    def of_rows(cls, rows: other_columns.Aligned) -> Account:
+    def of_rows(cls, rows: other_columns.Aligned) -> "Account":
         """The account of rows in memory."""
         return cls(rows.systems, rows.columns, rows.sources, rows.read, len(rows), rows.alone, rows.others)
 
     @classmethod
-    def of_table(cls, t: Blocks, rows: int) -> Account:
+    def of_table(cls, t: Blocks, rows: int) -> "Account":
         """The account of a table in an engine; rows: the rows of each system that all systems have."""
         alone = t.rows - rows * len(t.systems) if t.paired else 0
         return cls(t.systems, t.columns, t.sources(), sum(t.counts), rows, alone, t.others)

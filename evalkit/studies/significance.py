@@ -3,8 +3,6 @@
 Of evaluations with repeated draws, tasks and logs also what varies, and what the logs themselves say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -51,7 +49,7 @@ SAMPLE: dict[str, Any] = {
 
 
 @sources.naming_files
-def study_of(p: reports.Significance, limits: Limits = USUAL) -> Significance | Shares:
+def study_of(p: reports.Significance, limits: Limits = USUAL) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are statistically significant.
 
     Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and InputError for
@@ -124,7 +122,7 @@ class Shares(Shown, Study):
     value_is: ClassVar[str] = "Share"
 
     @classmethod
-    def of(cls, data: Trials, p: reports.Significance) -> Shares:
+    def of(cls, data: Trials, p: reports.Significance) -> "Shares":
         """The study of a table. Raises ParameterError for parameters that do not go together, or an unknown metric."""
         null = p.null
         if null is None and p.alternative != "two-sided":

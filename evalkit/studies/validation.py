@@ -1,7 +1,5 @@
 """Reads the input of the validation study: out-of-fold predictions, or a table of features to fit estimators on."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import replace
