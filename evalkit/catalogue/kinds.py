@@ -38,9 +38,9 @@ class Kind(ABC):
 
     apart: tests estimate the variance of positive and negative rows separately. decided: only the decisions at the
     threshold matter, not the order of the scores. joint: value and influence are computed together. of_rows: it is a
-    mean over rows. summed: it is computed from sums over rows in two readings. totalled: it is computed from sums of
-    `terms`. termed: `Termed.sums` gives each row or unit its terms, whose sums over any subset give the metric of that
-    subset.
+    mean over rows. original: the metric that it transforms. picks: two systems differ in the rows that count. summed:
+    it is computed from sums over rows in two readings. totalled: it is computed from sums of `terms`. termed:
+    `Termed.sums` gives each row or unit its terms, whose sums over any subset give the metric of that subset.
     """
 
     apart: ClassVar[bool] = False
@@ -50,21 +50,13 @@ class Kind(ABC):
     summed: ClassVar[bool] = False
     totalled: ClassVar[bool] = False
     termed: ClassVar[bool] = False
-
-    @property
-    def picks(self) -> bool:
-        """True if two systems differ in the rows that count."""
-        return False
+    picks: ClassVar[bool] = False
+    original: ClassVar[Metric | None] = None
 
     @property
     def thresholded(self) -> bool:
         """True if another threshold can change the metric."""
         return self.decided
-
-    @property
-    def original(self) -> Metric | None:
-        """The metric that this one transforms."""
-        return None
 
     def groups(self, rows: Rows) -> list[Bools]:
         """The groups of rows that the metric depends on; the smallest limits how well the variance is known."""
@@ -289,10 +281,7 @@ class Share(Termed, OfTable):
 class OwnShare(Share):
     """A share of rows that each system selects for itself: two systems differ in the rows that count."""
 
-    @property
-    def picks(self) -> bool:
-        """True, see `OwnShare`."""
-        return True
+    picks: ClassVar[bool] = True
 
     def apart_by(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference, computed under the null hypothesis that both shares are equal.
@@ -346,7 +335,7 @@ class Transformed(OfTable):
     slope: Callable[[float], float]
 
     @property
-    def original(self) -> Metric | None:
+    def original(self) -> Metric | None:  # type: ignore[override]
         """The metric that this one transforms."""
         return self.of
 

@@ -28,15 +28,7 @@ TABLES: dict[str, dict[str, Metric]] = {
     "draws": DRAWS,
     "interleaving": INTERLEAVING,
 }
-HEADS = {
-    "rankings": "Ranking",
-    "counts": "Binary classification",
-    "classes": "Multi-class classification",
-    "labels": "Multi-label classification",
-    "forecasts": "Rating and forecasts",
-    "draws": "Repeated draws",
-    "interleaving": "Interleaving",
-}
+HEADS: dict[str, str] = TEXTS["heads"]
 READ_AS = {"classes": ": for scores of two classes name their column, columns='score=NAME'"}
 USERS = {"users": "A/B test"}  # its metrics are columns, none is in the table
 OF_FILE = re.compile(r"\s*(.+\.py):(\w+)(?:@(.*?))?\s*")
@@ -135,8 +127,7 @@ def _own(chosen: Chosen, structure: str) -> Chosen:
         )
     if own.name in ALIASES or any(own.name in table for table in TABLES.values()):
         raise ParameterError(f"metrics: {own.name} is a metric of the catalogue; give yours another name")
-    _ = _checked(own, chosen.k, chosen.label)
-    return chosen
+    return _checked(own, chosen.k, chosen.label)
 
 
 def _checked(metric: Metric, k: float | None, name: str) -> Chosen:
@@ -159,8 +150,7 @@ def chosen(names: Iterable[Any], structure: str, usual: Iterable[str]) -> tuple[
 
     Raises ParameterError for an unknown metric, or if two metrics have the same name.
     """
-    metrics = tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual))
-    return apart(metrics)
+    return apart(tuple(dict.fromkeys(find(name, structure) for name in tuple(names) or usual)))
 
 
 def apart(metrics: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
@@ -179,8 +169,7 @@ def possible(
     lacks: what the input lacks ("scores", "probabilities", "scores of units", further "columns") -> what a metric that
     needs it would require. Raises ParameterError for such a metric.
     """
-    kept = [name for name in usual if find(name, structure).metric.needs not in lacks]
-    metrics = chosen(names, structure, kept)
+    metrics = chosen(names, structure, [name for name in usual if find(name, structure).metric.needs not in lacks])
     for metric in metrics:
         if (need := metric.metric.needs or ("columns" if metric.metric.columns else "")) in lacks:
             raise ParameterError(f"metrics: {metric.label} needs {lacks[need].format(*metric.metric.columns)}")

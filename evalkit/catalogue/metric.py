@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -209,7 +209,7 @@ class Combined(Kind):
         return None
 
     @property
-    def picks(self) -> bool:
+    def picks(self) -> bool:  # type: ignore[override]
         """True if two systems differ in the rows that count for the metric of the parts."""
         return self.of.kind.picks
 
@@ -240,10 +240,8 @@ class Combined(Kind):
 
     def _through_parts(self, parts: Iterable[Part], n: int, k: int | None) -> Floats:
         """The influence of each row on the parts of one system: some classes only one of two systems predicts."""
-        moved = np.zeros(n)
-        for part in parts:
-            moved += part.share * part.spread(self.of.kind.effects(part.rows, k).rows, n)
-        return moved
+        every = (part.share * part.spread(self.of.kind.effects(part.rows, k).rows, n) for part in parts)
+        return sum(every, np.zeros(n))
 
 
 def _positive(rows: Rows) -> Bools:
@@ -255,11 +253,7 @@ class Weighted(Combined):
     """The mean in which the share of each part is the weight of its `counted` rows, by default the positives."""
 
     counted: Callable[[Rows], Bools] = _positive
-
-    @property
-    def summed(self) -> bool:  # type: ignore[override]
-        """False: the shares of the parts vary with the rows."""
-        return False
+    summed: ClassVar[bool] = False  # type: ignore[misc]  # the shares of the parts vary with the rows
 
     def _weight(self, part: Part) -> Floats:
         return part.rows.weights * self.counted(part.rows)
@@ -306,7 +300,7 @@ class Harmonic(Kind):
         return self.pair[0].kind.strata(rows)
 
     @property
-    def picks(self) -> bool:
+    def picks(self) -> bool:  # type: ignore[override]
         """True if two systems differ in the rows that count for either metric."""
         return any(of.kind.picks for of in self.pair)
 

@@ -65,8 +65,7 @@ class Function:
     def arrays(self, values: Mapping[str, Any], n: int, sides: int, per: str) -> list[Floats]:
         """One array of n numbers, or a pair of them."""
         result = self(values)
-        arrays = [result] if sides == 1 else self._pair(result, per)
-        return [self._numbers(array, n, per, sides) for array in arrays]
+        return [self._numbers(array, n, per, sides) for array in ([result] if sides == 1 else self._pair(result, per))]
 
     def rows(self, calls: Iterator[Mapping[str, Any]], n: int, sides: int, per: str) -> list[Floats]:
         """The arrays from n calls that each return one number or one pair."""

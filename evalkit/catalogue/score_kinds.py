@@ -49,6 +49,7 @@ class Curve(OfTable):
     terms: Callable[[Counts], Floats] | None = None
     moves: Callable[[Counts, float], Iterator[tuple[Step, Floats]]] | None = None
     rises: bool = True
+    apart: ClassVar[bool] = True
     summed: ClassVar[bool] = True
 
     def at(self, c: Counts, threshold: float) -> float:
@@ -92,8 +93,6 @@ class Curve(OfTable):
 class Area(Curve):
     """The area under the ROC curve: a mean over pairs of a positive and a negative row."""
 
-    apart: ClassVar[bool] = True
-
 
 @dataclass(frozen=True)
 class Order(Curve):
@@ -103,7 +102,6 @@ class Order(Curve):
     """
 
     bias: Number | None = None
-    apart: ClassVar[bool] = True
 
     def excess(self, rows: Rows) -> float:
         """The bias, if it is known."""
@@ -124,19 +122,13 @@ class AtRate(Order):
 class Skill(Curve):
     """A smooth number of the scores as probabilities, without a lower bound."""
 
-    apart: ClassVar[bool] = True
-
 
 class Coefficient(Curve):
     """A coefficient of a regression of the labels on the scores, without bounds."""
 
-    apart: ClassVar[bool] = True
-
 
 class Gap(Curve):
     """The largest distance of two rates over the thresholds, which almost every sample overestimates."""
-
-    apart: ClassVar[bool] = True
 
 
 class Calibration(Curve):
@@ -145,12 +137,13 @@ class Calibration(Curve):
     It has no valid interval, but labels drawn from the scores show what perfect calibration would give.
     """
 
+    apart: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
 class Decision(Curve):
     """A smooth number of the four counts at the threshold."""
 
-    apart: ClassVar[bool] = True
     decided: ClassVar[bool] = True
 
     def at(self, c: Counts, threshold: float) -> float:
@@ -211,6 +204,7 @@ class Depth(Curve):
     """
 
     depth: float = 0.1
+    apart: ClassVar[bool] = False
 
     def share(self, c: Counts) -> float:
         """The share of the picked rows in all rows."""
@@ -286,7 +280,10 @@ class OfMeans(Kind):
         numbers = self.of(rows, self.centre(rows))
         means = np.array([np.dot(share, column) for column in numbers])
         value, slopes = self.f(means)
-        return Effects(float(value), share * _around(numbers, means, slopes))
+        moved = np.zeros(len(rows))
+        for column, mean, slope in zip(numbers, means, slopes, strict=True):
+            moved += slope * (column - mean)
+        return Effects(float(value), share * moved)
 
     def centre(self, rows: Rows) -> Centre:
         """The means of actual values and forecasts."""
@@ -312,14 +309,6 @@ class OfMeans(Kind):
 def _centre(values: Floats, share: Floats) -> float:
     """The mean, which rounding must not take out of the range of the values."""
     return float(np.clip(np.dot(share, values), values.min(), values.max())) if len(values) else 0.0
-
-
-def _around(numbers: Sequence[Floats], means: Floats, slopes: Floats) -> Floats:
-    """The numbers less their means, times the slopes, added up."""
-    moved = np.zeros(len(numbers[0]))
-    for column, mean, slope in zip(numbers, means, slopes, strict=True):
-        moved += slope * (column - mean)
-    return moved
 
 
 @dataclass(frozen=True)

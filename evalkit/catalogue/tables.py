@@ -223,22 +223,22 @@ COUNTS = rows_of(
 BASE_RATE = Metric("base_rate", "counts", Share(lambda y, d: (np.ones(len(y), dtype=bool), y == 1)), "", "", "")
 
 
-def _precision_at(rate: float) -> Metric:
-    def of(recall: float, false: float) -> float:
-        return float(ratio(rate * recall, rate * recall + (1 - rate) * false))
+def _of_rates(name: str, of: Callable[[float, float], Floats]) -> Metric:
+    def rates(recall: float, false: float) -> float:
+        return float(of(recall, false))
 
-    return Metric("precision", "counts", scores.AtRates(_of_rates(of), rates=of), "", "", "")
+    def value(c: Counts) -> float:
+        return rates(float(counts.recall(c)), float(counts.false_positive_rate(c)))
+
+    return Metric(name, "counts", scores.AtRates(value, rates=rates), "", "", "")
+
+
+def _precision_at(rate: float) -> Metric:
+    return _of_rates("precision", lambda hit, false: ratio(rate * hit, rate * hit + (1 - rate) * false))
 
 
 def _f1_at(rate: float) -> Metric:
-    def of(recall: float, false: float) -> float:
-        return float(ratio(2 * rate * recall, rate * (1 + recall) + (1 - rate) * false))
-
-    return Metric("f1", "counts", scores.AtRates(_of_rates(of), rates=of), "", "", "")
-
-
-def _of_rates(of: Callable[[float, float], float]) -> Callable[[Counts], float]:
-    return lambda c: of(float(counts.recall(c)), float(counts.false_positive_rate(c)))
+    return _of_rates("f1", lambda hit, false: ratio(2 * rate * hit, rate * (1 + hit) + (1 - rate) * false))
 
 
 def _average_precision_at(rate: float) -> Metric:
