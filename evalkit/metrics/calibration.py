@@ -139,8 +139,7 @@ def block_ends(share: Floats) -> Bools:
     [True, False, True, True]
     """
     changes = np.diff(share) != 0
-    ends: Bools = np.append(True, changes) | np.append(changes, True)
-    return ends[: len(share)]
+    return (np.append(True, changes) | np.append(changes, True))[: len(share)]
 
 
 # Bins -----------------------------------------------------------------------------------------------------
@@ -222,9 +221,8 @@ def ece_debiased(b: Bins) -> float:
     share = ratio(b.positives, b.rows)
     spread = np.sqrt(ratio(share * (1 - share), b.rows))
     z = ratio(b.gap, spread)
-    expected = np.where(
-        spread > 0, spread * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2)), b.gap
-    )
+    folded = spread * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + b.gap * erf(z / np.sqrt(2))
+    expected = np.where(spread > 0, folded, b.gap)
     return max(float(ratio(np.dot(2 * b.gap - expected, b.rows), b.rows.sum())), 0.0) if len(b.rows) else np.nan
 
 

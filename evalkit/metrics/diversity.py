@@ -165,9 +165,8 @@ def intra_list_similarity(lists: Items, features: ArrayLike, k: int | None = Non
     lists, vector = top(lists, k), _directions(features)
     rows = _rows_with(lists, _complete(vector))
     n, item = lists.total(rows), lists.item[rows]
-    square = sum(
-        (lists.total(rows, column[item]) ** 2 for column in np.ascontiguousarray(vector.T)), np.zeros(len(lists))
-    )
+    squares = (lists.total(rows, column[item]) ** 2 for column in np.ascontiguousarray(vector.T))
+    square = sum(squares, np.zeros(len(lists)))
     return np.clip(ratio(square - n, n * (n - 1)), -1, 1)  # the last bit may lie outside
 
 
@@ -357,8 +356,7 @@ def exposure_gini_by_list(lists: Items, k: int | None = None) -> Floats:
     moved -= 2 * _equal_pairs(lists.owner[lists.known], exposed[item], len(lists))
     total = exposed.sum()
     whole = exposure_gini(lists)
-    without = ratio(whole * lists.size * total + moved, lists.size * (total - lists.total(lists.known)))
-    return _around(whole, without)
+    return _around(whole, ratio(whole * lists.size * total + moved, lists.size * (total - lists.total(lists.known))))
 
 
 def jackknife_by_unit(lists: Items, unit: ArrayLike, of: Callable[[Ints], float], k: int | None = None) -> Floats:

@@ -81,7 +81,7 @@ def reduce(
     """
     cut_code = None if cut is None else int(codes(np.array([cut]))[0])
     if weight is not None:
-        return _weighted(codes(score), label, weight, most, cut_code)
+        return binned(codes(score), (np.where(label, weight, 0), np.where(label, 0, weight)), most, cut_code)
     if abs(cut_code or 0) < ROOM and (both := with_label(score, label)) is not None:
         return _labelled(both, most, cut_code)
     code = codes(score)
@@ -103,9 +103,7 @@ def tally(values: Floats, weight: Ints | None = None, *, most: int = MOST) -> Gr
     """
     code = codes(values)
     if weight is not None:
-        order = np.argsort(code)
-        code = code[order]
-        return pooled(Grid(0, code, code, (np.ones(len(code), np.int64), weight[order])), most)
+        return binned(code, (np.ones(len(code), np.int64), weight), most)
     code.sort()
     shift, start, rows = bins(code, 0, most, None)
     return Grid(shift, code[start], code[start + rows - 1], (rows, rows))
@@ -119,10 +117,11 @@ def _labelled(both: Ints, most: int, cut: int | None) -> Grid:
     return Grid(shift - 1, both[start] >> 1, both[start + rows - 1] >> 1, (positive, rows - positive), cut)
 
 
-def _weighted(code: Ints, label: Bools, weight: Ints, most: int, cut: int | None) -> Grid:
+def binned(code: Ints, columns: Sequence[Ints], most: int, cut: int | None = None) -> Grid:
+    """The grid of rows with these codes and whole numbers, which are added up by bin."""
     order = np.argsort(code)
-    code, weight, label = code[order], weight[order], label[order]
-    return pooled(Grid(0, code, code, (np.where(label, weight, 0), np.where(label, 0, weight)), cut), most)
+    code = code[order]
+    return pooled(Grid(0, code, code, tuple(column[order] for column in columns), cut), most)
 
 
 def merge(parts: Sequence[Grid], most: int = MOST) -> Grid:
@@ -135,8 +134,7 @@ def merge(parts: Sequence[Grid], most: int = MOST) -> Grid:
     low = np.concatenate([part.low for part in parts])
     order = np.argsort(low, kind="stable")  # the parts are sorted already: a stable sort merges them
     high, *sums = (np.concatenate(column)[order] for column in zip(*([p.high, *p.sums] for p in parts), strict=True))
-    shift = max(part.shift for part in parts)
-    return pooled(Grid(shift, low[order], high, tuple(sums), parts[0].cut), most)
+    return pooled(Grid(max(part.shift for part in parts), low[order], high, tuple(sums), parts[0].cut), most)
 
 
 def pooled(g: Grid, most: int) -> Grid:
@@ -213,12 +211,10 @@ def counts(g: Grid, scale: float = 1.0) -> Counts:
     array([1, 2])
     """
     filled = _filled(g)
-    tp: Weights
-    fp: Weights
-    tp, fp = np.cumsum(g.positive[filled]), np.cumsum(g.negative[filled])
+    sides: list[Weights] = [np.cumsum(column[filled]) for column in (g.positive, g.negative)]
     if scale != 1:
-        tp, fp = tp * scale, fp * scale
-    return Counts.of(np.ascontiguousarray(scores(g.low[filled])), tp, fp)
+        sides = [side * scale for side in sides]
+    return Counts.of(np.ascontiguousarray(scores(g.low[filled])), *sides)
 
 
 def _filled(g: Grid) -> Ints | slice:

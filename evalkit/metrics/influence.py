@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from evalkit.arrays import Bools, Floats, Ints, ratio
+from evalkit.arrays import Floats, Ints, ratio
 from evalkit.metrics.counts import Counts, Step, auc, average_precision, blocks, rate_gap, steps
 
 
@@ -41,13 +41,6 @@ def placement_squares(c: Counts, step: Step, area: float) -> Floats:
     return ratio(squares, 4.0 * np.array([c.negatives, c.positives]) ** 2)
 
 
-def _placement_bins(c: Counts) -> Floats:
-    """Placement of a positive (first row) and a negative (second) at each threshold."""
-    of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
-    of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
-    return np.array([of_positives, of_negatives])
-
-
 def auc_bins(c: Counts) -> Floats:
     """(placement - AUC) / size of the class: the influence of a positive (first row) and a negative at each threshold.
 
@@ -57,7 +50,9 @@ def auc_bins(c: Counts) -> Floats:
     >>> auc_bins(count([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])).tolist()
     [[0.125, 0.0, -0.125, -0.25], [-0.25, -0.125, 0.0, 0.125]]
     """
-    return ratio(_placement_bins(c) - auc(c), np.array([[c.positives], [c.negatives]]))
+    of_positives = ratio(2 * (c.negatives - c.fp) + c.negative, 2 * c.negatives)
+    of_negatives = ratio(2 * c.tp - c.positive, 2 * c.positives)
+    return ratio(np.array([of_positives, of_negatives]) - auc(c), np.array([[c.positives], [c.negatives]]))
 
 
 def average_precision_bins(c: Counts) -> Floats:
@@ -200,7 +195,8 @@ def _starts(c: Counts, most: int) -> Ints:
     """The first threshold of each cell."""
     if len(c.threshold) <= most:
         return np.arange(len(c.threshold))
-    run = _begins(c)
+    has = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
+    run = np.append(True, has[1:] | has[:-1])  # where a threshold has positives, or the one before has
     if np.count_nonzero(run) <= most:
         return np.flatnonzero(run)
     part = _parts(c, most)
@@ -229,15 +225,6 @@ def _first(part: Callable[[Ints], Ints], most: int, size: int) -> Ints:
         there = part(middle) >= wanted
         low, high = np.where(there, low, middle + 1), np.where(there, middle, high)
     return np.unique(np.append(0, low[part(low) >= wanted]))
-
-
-def _begins(c: Counts) -> Bools:
-    """True for the first threshold of each run."""
-    has = np.append(c.tp[:1] > 0, c.tp[1:] > c.tp[:-1])
-    begins = has.copy()
-    begins[1:] |= has[:-1]
-    begins[:1] = True
-    return begins
 
 
 def pool(c: Counts, cell: Ints) -> Counts:
@@ -305,6 +292,4 @@ def decision(c: Counts, threshold: float) -> Counts:
     """
     above = bisect_right(c.threshold, -threshold, key=lambda score: -score)  # the array is never copied
     tp, fp = (column[above - 1] if above else 0 for column in (c.tp, c.fp))
-    return Counts(
-        np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]), c.positives, c.negatives
-    )
+    return Counts.of(np.array([1.0, 0.0]), np.array([tp, c.positives]), np.array([fp, c.negatives]))

@@ -76,11 +76,8 @@ class Block:
         """The ids, or the numbers of the rows, as Arrow text."""
         import pyarrow as pa
 
-        return (
-            pa.array(self.names).cast(pa.string())
-            if isinstance(self.names, np.ndarray)
-            else self.names.cast(pa.string())
-        )
+        names = pa.array(self.names) if isinstance(self.names, np.ndarray) else self.names
+        return names.cast(pa.string())
 
     def rows(self, system: int) -> Rows:
         """The actual values and a system's predictions."""
@@ -520,8 +517,7 @@ class Extremes:
         last = max(len(size) - most, 0)
         at = np.flatnonzero(size >= np.partition(size, last)[last])[: 1_000 * most]
         names = [""] * len(at) if block.names is None else _listed(block.names.take(at))
-        said = block.said[system]
-        rows = zip(names, block.truth[at].tolist(), said[at].tolist(), strict=True)
+        rows = zip(names, block.truth[at].tolist(), block.said[system][at].tolist(), strict=True)
         return Extremes(most, size[at], tuple(rows))._cut()
 
     def __add__(self, other: Extremes) -> Extremes:

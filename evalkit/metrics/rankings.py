@@ -345,8 +345,7 @@ def bpref(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
     hit = r.retrieved.hits(level)
     above = np.minimum(against[hit.row] - before[hit.owner], wanted[hit.owner])
     most = bound[hit.owner]
-    share = np.divide(above, most, out=np.zeros(len(most)), where=most > 0)
-    return ratio(hit.total(1 - share), wanted)
+    return ratio(hit.total(1 - np.divide(above, most, out=np.zeros(len(most)), where=most > 0)), wanted)
 
 
 def auc(r: Rankings, k: int | None = None, level: float = 1) -> Floats:
@@ -384,11 +383,8 @@ def judged(r: Rankings, k: int | None = None) -> Floats:
     >>> judged(from_grades([[1, float("nan")]]), k=10)
     array([0.5])
     """
-    known = ~np.isnan(r.retrieved.grade)
-    if k is None:
-        return ratio(r.retrieved.total(known), r.retrieved.length)
-    first = r.retrieved.rank <= k
-    return ratio(r.retrieved.total(known & first), r.retrieved.total(first))
+    first = r.retrieved.rank <= (np.inf if k is None else k)
+    return ratio(r.retrieved.total(first & ~np.isnan(r.retrieved.grade)), r.retrieved.total(first))
 
 
 def _tie_order(r: Rankings, sign: int) -> Rankings:

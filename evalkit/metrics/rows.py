@@ -57,10 +57,9 @@ class Rows:
     @staticmethod
     def join(parts: "Sequence[Rows]") -> "Rows":
         """The rows of the parts in sequence, without weights and units."""
-        sides = ([part.actual for part in parts], [part.score for part in parts], [part.decision for part in parts])
-        actual, score, decision = (_joined(side) for side in sides)
-        assert actual is not None
-        return replace(parts[0], actual=actual, score=score, decision=decision)
+        names = ("actual", "score", "decision")
+        sides: dict[str, Any] = {name: _joined([getattr(part, name) for part in parts]) for name in names}
+        return replace(parts[0], **sides)
 
     @property
     def scores(self) -> Floats:

@@ -84,15 +84,9 @@ class Group:
         """True if the cells of every unit are in memory."""
         return at_hand(self.moments)
 
-    def pair(self, first: int, second: int) -> tuple[Cells, tuple[int, int]]:
-        """The cells of two systems, and the positions in `said` of the first and of the second."""
-        cells = self.pairs[min(first, second), max(first, second)]
-        return cells, ((0, 1) if first < second else (1, 0))
-
     def kish(self, rows: Floats, system: int = 0) -> float:
         """Kish's effective number of units, (Σ w)² / Σ w²; w is a unit's weight in the cells that `rows` marks."""
-        cells = self.each[system]
-        return float(ratio((cells.weight @ rows) ** 2, self.products(system, rows[None])[0, 0]))
+        return float(ratio((self.each[system].weight @ rows) ** 2, self.products(system, rows[None])[0, 0]))
 
     def products(self, system: int, moved: Floats) -> Floats:
         """The matrix Σ x xᵀ over units, where x is a unit's sum of each row of `moved` over its rows, by weight."""
@@ -204,11 +198,11 @@ class OfCells(OfRows):
 
     def pair(self, other: Any) -> tuple[OfCells, OfCells, Floats]:
         """Both metrics on the joint cells of the two systems, and the squared weights of these cells."""
-        cells, places = self.group.pair(self.system, other.system)
-        a, b = (
-            OfCells(side.chosen, cells.rows(place, self.group.classes), self.group, self.system, cells.squares)
-            for side, place in zip((self, other), places, strict=True)
-        )
+        systems = min(self.system, other.system), max(self.system, other.system)
+        cells = self.group.pairs[systems]
+        rows = [cells.rows(systems.index(side.system), self.group.classes) for side in (self, other)]
+        a = OfCells(self.chosen, rows[0], self.group, self.system, cells.squares)
+        b = OfCells(other.chosen, rows[1], self.group, self.system, cells.squares)
         return a, b, cells.squares
 
     def counted(self, rows: Bools) -> int:
@@ -394,9 +388,7 @@ class Counting:
         if weight is not None:
             columns += [weight, np.rint((weight * (self.scale or 1.0)) ** 2 / self.squares).astype(np.int64)]
         if size > DENSE:
-            order = np.argsort(cell)
-            code = grid.codes(cell[order].astype(np.float64))
-            return grid.pooled(Grid(0, code, code, tuple(column[order] for column in columns)), self.bins)
+            return grid.binned(grid.codes(cell.astype(np.float64)), columns, self.bins)
         sums = np.zeros((len(columns), size), np.int64)
         for added, column in zip(sums, columns, strict=True):
             np.add.at(added, cell, column)
@@ -426,21 +418,17 @@ class Counting:
         of = {at: self.read(tally.whole, 1 + (at[0] < at[1])) for at, tally in c.cells.items()}
         each = [cells.weighing for (i, j), cells in of.items() if i == j]
         pairs = {(i, j): cells.weighing for (i, j), cells in of.items() if i < j}
-        if not c.products:
-            return Group(self.classes, design, int(of[0, 0].n.sum()), each, pairs)
-        moments = c.products[0].moments.around_zero
-        return Group(self.classes, design, moments.n, each, {}, moments)
+        moments = c.products[0].moments.around_zero if c.products else None
+        return Group(self.classes, design, moments.n if moments else int(of[0, 0].n.sum()), each, pairs, moments)
 
     def read(self, table: Grid, systems: int) -> Cells:
         """The cells of `systems` systems."""
-        code = grid.scores(table.low).astype(np.int64)
-        said, actual = [], code
+        said, actual = [], grid.scores(table.low).astype(np.int64)
         for _ in range(systems):
             actual, last = np.divmod(actual, self.classes)
             said.append(last)
         rows, weight, squared = (table.sums * 3)[:3]  # without weights rows stand for all
-        scales = np.float64(self.scale or 1.0), np.float64(self.squares)
-        return Cells(actual, tuple(reversed(said)), rows, weight * scales[0], squared * scales[1])
+        return Cells(actual, tuple(reversed(said)), rows, weight * (self.scale or 1.0), squared * self.squares)
 
 
 # Decisions at many thresholds at once ---------------------------------------------------------------------------------
