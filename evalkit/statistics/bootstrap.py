@@ -136,8 +136,7 @@ def _bca_terms(value: float, replicates: ArrayLike, effect: ArrayLike) -> tuple[
     drawn, influence = defined(replicates), np.asarray(effect, float)
     bias = NormalDist().inv_cdf(_share_below(value, drawn)) if drawn.size else 0.0
     squared = influence * influence  # a power of 3 would cost ten times as much
-    skew = ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)
-    return bias, float(np.nan_to_num(skew))
+    return bias, float(np.nan_to_num(ratio(np.dot(squared, influence), 6 * squared.sum() ** 1.5)))
 
 
 def _share_below(value: float, drawn: Floats) -> float:
@@ -217,8 +216,7 @@ def resampled(c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.res
     Raises ParameterError for weights that are not whole numbers: they do not say how many rows there are.
     """
     drawn = _draw(np.concatenate([c.positive, c.negative]), rng, resamples)
-    k = len(c.threshold)
-    return [_table(c.threshold, size[:k], size[k:]) for size in drawn]
+    return [_table(c.threshold, sizes) for sizes in drawn]
 
 
 def largest_rise(
@@ -262,11 +260,10 @@ def band(tables: Sequence[Counts], curve: Callable[[Counts], Floats], *, level: 
 def resampled_units(rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples) -> list[Counts]:
     """Tables of bootstrap samples of whole units: the rows of a unit, weighted or not, are drawn together."""
     score, where, of, units = _placed(rows)
-    k, drawn = len(score), []
+    drawn = []
     for _ in range(resamples):
         times = np.bincount(rng.integers(0, units, units), minlength=units)
-        sums = np.bincount(where, rows.weights * times[of], 2 * k)
-        drawn.append(_table(score, sums[:k], sums[k:]))
+        drawn.append(_table(score, np.bincount(where, rows.weights * times[of], 2 * len(score))))
     return drawn
 
 
@@ -293,9 +290,11 @@ def _draw(size: NDArray, rng: np.random.Generator, resamples: int) -> NDArray:
     return rng.multinomial(total, size / total, size=resamples)
 
 
-def _table(threshold: Floats, positive: NDArray, negative: NDArray) -> Counts:
-    filled = (positive + negative) > 0
-    return Counts.of(threshold[filled], np.cumsum(positive[filled]), np.cumsum(negative[filled]))
+def _table(threshold: Floats, sizes: NDArray) -> Counts:
+    """The table of these numbers of positives and then of negatives at each threshold, without empty cells."""
+    both = sizes.reshape(2, -1)
+    filled = both.sum(axis=0) > 0
+    return Counts.of(threshold[filled], *np.cumsum(both[:, filled], axis=1))
 
 
 # Samples on each of which the threshold is chosen again ---------------------------------------------------------------
@@ -325,13 +324,12 @@ def redrawn(rows: Rows, choose: Callable[[Counts], float], *, rng: np.random.Gen
     part = rng.permutation(units) % parts
     sums = np.bincount(part[of] * 2 * k + where, rows.weights, parts * 2 * k).reshape(parts, 2 * k)
     drawn = rng.standard_exponential((samples, parts)) @ sums
-    each = [_at_choice(score, side[:k], side[k:], choose) for side in drawn]
-    return Counts(*np.array(each).T)
+    return Counts(*np.array([_at_choice(score, sizes, choose) for sizes in drawn]).T)
 
 
-def _at_choice(threshold: Floats, positive: Floats, negative: Floats, choose: Callable[[Counts], float]) -> Floats:
+def _at_choice(threshold: Floats, sizes: Floats, choose: Callable[[Counts], float]) -> Floats:
     """The threshold that is chosen, with the two counts there, and those of all rows."""
-    c = Counts.of(threshold, np.cumsum(positive), np.cumsum(negative))
+    c = Counts.of(threshold, *np.cumsum(sizes.reshape(2, -1), axis=1))
     at = tables.at(c, choose(c))
     missing = np.nan if np.isnan(at.threshold) else 0.0
     return np.array([at.threshold, at.tp, at.fp, c.positives, c.negatives]) + missing

@@ -117,8 +117,7 @@ class Arm:
 def arm_of(value: float, effect: Floats, users: float | None = None) -> Arm:
     """An arm from the values of its users."""
     n = effect.size
-    spread = Spread.of((effect - effect.mean()) / n if n else effect)
-    return Arm(value, spread, n if users is None else users, effect)
+    return Arm(value, Spread.of((effect - effect.mean()) / n if n else effect), n if users is None else users, effect)
 
 
 def centred(values: Floats) -> tuple[float, Floats]:
@@ -201,8 +200,7 @@ def difference_skewness(first: Floats, second: Floats) -> float:
     >>> round(difference_skewness(np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0])), 6)
     0.0
     """
-    arms = [(x.var(), Spread.of(x - x.mean()).skewness, x.size) for x in (first, second)]
-    (a, skew_a, n), (b, skew_b, m) = arms
+    (a, skew_a, n), (b, skew_b, m) = ((x.var(), Spread.of(x - x.mean()).skewness, x.size) for x in (first, second))
     variance = a / n + b / m
     cube = skew_a * a**1.5 / n**2 - skew_b * b**1.5 / m**2
     return float(cube / variance**1.5) if variance > 0 else 0.0

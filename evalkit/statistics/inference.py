@@ -120,12 +120,10 @@ def _combined(statistic: Any, o: Options) -> Estimate:
 
 def _harmonic(statistic: Any, o: Options) -> Estimate:
     """MOVER: how far the mean moves where one of the two goes to its limit, by the correlation of what moves them."""
-    kind, pair = statistic.chosen.metric.kind, statistic.both()
-    values, sides = [side.statistic.value for side in pair], []
-    for at, side in enumerate(pair):
-        e, other = estimate(side.statistic, o), values[1 - at]
-        limits = [kind.of(limit, other) for limit in (e.low, e.high)]
-        moved = replace(e, value=statistic.value, low=limits[0], high=limits[1])
+    kind, pair, sides = statistic.chosen.metric.kind, statistic.both(), []
+    for side, other in zip(pair, reversed(pair), strict=True):
+        e, fixed = estimate(side.statistic, o), other.statistic.value
+        moved = replace(e, value=statistic.value, low=kind.of(e.low, fixed), high=kind.of(e.high, fixed))
         sides.append(Part(1.0, moved, side.moved))
     e = mover_mean(sides, n=statistic.n, level=o.level)
     return replace(e, value=statistic.value, low=e.low - statistic.value, high=e.high - statistic.value)

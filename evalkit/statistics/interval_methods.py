@@ -1,5 +1,6 @@
 """The interval methods, each a function of a `Statistic`; `inference` chooses the one for a metric."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -52,15 +53,13 @@ def mean(statistic: Any, o: Options) -> Estimate:
 
 def of_draws(statistic: Any, o: Options) -> Estimate:
     """The mean of fixed units, from the variance of their draws."""
-    error = statistic.noise_on(statistic.sums.defined)
-    return ranged(statistic, error, o, freedom=statistic.freedom, method=DRAWN)
+    return ranged(statistic, statistic.noise_on(statistic.sums.defined), o, freedom=statistic.freedom, method=DRAWN)
 
 
 def mean_of_arm(statistic: Any, o: Options) -> Estimate:
     """The mean of an arm of amounts; no interval if all are equal, such as no revenue: amounts have no upper bound."""
     values = statistic.sums.numerator[statistic.sums.defined]
-    unmoved = values.size and np.ptp(values) == 0
-    return no_interval(statistic, o, UNMOVED) if unmoved else mean(statistic, o)
+    return no_interval(statistic, o, UNMOVED) if values.size and np.ptp(values) == 0 else mean(statistic, o)
 
 
 def mean_of_losses(statistic: Any, o: Options) -> Estimate:
@@ -84,22 +83,19 @@ def mean_of_table(chosen: Chosen, c: Counts, *, level: float) -> Estimate:
     return intervals.of_spread(value, spread, level=level, ends=chosen.metric.ends)
 
 
-def jackknife(statistic: Any, o: Options) -> Estimate:
-    """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or log scale."""
-    arm = _left_out(statistic)
-    return ranged(statistic, arm.spread.error, o, freedom=arm.freedom, n=arm.n, method=JACKKNIFE)
+def jackknife(statistic: Any, o: Options, *, few: bool = False) -> Estimate:
+    """A ratio of sums with the jackknife's error; t on Kish's degrees of freedom, on the logit or log scale.
+
+    few: True if a few units may carry most of the variance, which leaves fewer degrees of freedom.
+    """
+    arm = independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
+    freedom = arm.spread.freedom(arm.freedom) if few else arm.freedom
+    return ranged(statistic, arm.spread.error, o, freedom=freedom, n=arm.n, method=JACKKNIFE)
 
 
 def jackknife_of_few(statistic: Any, o: Options) -> Estimate:
     """`jackknife`, with fewer degrees of freedom if a few units carry most of the variance."""
-    arm = _left_out(statistic)
-    freedom = arm.spread.freedom(arm.freedom)
-    return ranged(statistic, arm.spread.error, o, freedom=freedom, n=arm.n, method=JACKKNIFE)
-
-
-def _left_out(statistic: Any) -> independent.Arm:
-    """The ratio of sums with what leaving out each unit changes."""
-    return independent.ratio_of(Sums(*statistic.sums.by_unit(statistic.sums.defined, statistic.unit)))
+    return jackknife(statistic, o, few=True)
 
 
 def arm_within(arm: independent.Arm, low: float, high: float, *, level: float) -> Estimate:
@@ -229,8 +225,7 @@ def table_spread(statistic: Any) -> Spread:
             each, squared = rows.astype(np.float64), by * by
             parts.append((np.dot(each, squared), np.dot(each, np.multiply(squared, by, out=squared))))
     squares, cubes = (float(sum(reversed(side))) for side in zip(*parts, strict=True))
-    third = float(np.nan_to_num(ratio(cubes, squares**1.5)))
-    return Spread(c.total, squares, c.total, lambda power: third)
+    return Spread(c.total, squares, c.total, lambda power: float(np.nan_to_num(ratio(cubes, squares**1.5))))
 
 
 def skewed(statistic: Any, o: Options) -> Estimate:
@@ -269,9 +264,7 @@ def of_shares(statistic: Any, o: Options) -> Estimate:
 
 
 def lift(statistic: Any, o: Options) -> Estimate:
-    kind = statistic.chosen.metric.kind
-    c = kind.source(statistic.tables)
-    hits, picked, border = kind.picked(c)
+    c, hits, picked, border = _picked(statistic)
     return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
 
 
@@ -308,29 +301,31 @@ def _gap(statistic: Any, rows: float, o: Options) -> Estimate:
     return Estimate(value, float(max(value - rise, 0.0)), min(high, 1.0), o.level, statistic.n, GAP)
 
 
-def at_rate(statistic: Any, o: Options) -> Estimate:
-    return (of_table if _resolved(statistic) else no_interval)(statistic, o)
+def at_rate(statistic: Any, o: Options, method: Callable[[Any, Options], Estimate] = of_table) -> Estimate:
+    """The interval if enough negatives are there: at a low base rate the few that score highest decide."""
+    c = statistic.tables.counts
+    resolved = statistic.chosen.metric.kind.positives_of(c) >= min(RESOLVED, c.positives)
+    return (method if resolved else no_interval)(statistic, o)
 
 
 def at_rate_of_units(statistic: Any, o: Options) -> Estimate:
-    return (of_units if _resolved(statistic) else no_interval)(statistic, o)
+    return at_rate(statistic, o, of_units)
 
 
-def _resolved(statistic: Any) -> bool:
-    """True if enough negatives are there: at a low base rate the few that score highest decide, and no limits hold."""
-    c = statistic.tables.counts
-    return bool(statistic.chosen.metric.kind.positives_of(c) >= min(RESOLVED, c.positives))
+def _picked(statistic: Any) -> tuple[Counts, float, float, float]:
+    """The table, hits among the picked rows, the number of picked rows, and the share of hits near the cut-off."""
+    kind = statistic.chosen.metric.kind
+    c = kind.source(statistic.tables)
+    return c, *kind.picked(c)
 
 
 def depth(statistic: Any, o: Options) -> Estimate:
     """From the interval of precision among the picked rows or of recall, whichever is a share of fewer rows."""
-    kind = statistic.chosen.metric.kind
-    c = kind.source(statistic.tables)
-    hits, picked, border = kind.picked(c)
-    if c.positives < picked:
-        of_few = closed_forms.lift_of_few
-        return of_few(hits, c.positives, kind.share(c), border, n=int(c.total), level=o.level)
-    return closed_forms.lift(hits, picked, c.positives, c.total, border, level=o.level)
+    c, hits, picked, border = _picked(statistic)
+    if c.positives >= picked:
+        return lift(statistic, o)
+    share = statistic.chosen.metric.kind.share(c)
+    return closed_forms.lift_of_few(hits, c.positives, share, border, n=int(c.total), level=o.level)
 
 
 def top_recall(statistic: Any, o: Options) -> Estimate:
@@ -342,9 +337,7 @@ def top_recall(statistic: Any, o: Options) -> Estimate:
 
 def top_precision(statistic: Any, o: Options) -> Estimate:
     """The precision of the picked rows."""
-    kind = statistic.chosen.metric.kind
-    c = kind.source(statistic.tables)
-    hits, picked, border = kind.picked(c)
+    c, hits, picked, border = _picked(statistic)
     e = closed_forms.precision_of_picked(hits, picked, c.total, border, level=o.level)
     return replace(e, value=statistic.value, n=int(c.total))
 

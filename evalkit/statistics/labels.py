@@ -271,13 +271,9 @@ class SummedLabels(Several):
 
     def steps(self, system: str) -> Floats:
         """The distinct scores over all labels, or if there are many, their quantiles as numpy computes them."""
-        if self.weighted:
-            bins = self.counted.more["every", self.systems.index(system)].whole
-            rows = bins.positive
-        else:
-            bins = self._together(system)
-            rows = bins.positive + bins.negative
-        score = grid.scores(bins.low)
+        every = self.counted.more["every", self.systems.index(system)] if self.weighted else None
+        bins = every.whole if every else self._together(system)
+        score, rows = grid.scores(bins.low), bins.positive if every else bins.positive + bins.negative
         if len(score) <= STEPS:
             return score
         up_to = np.cumsum(rows)

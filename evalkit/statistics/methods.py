@@ -158,8 +158,7 @@ def paired(a: Any, b: Any) -> Paired:
 
 def by_t(a: Any, b: Any, o: Options, error: float, freedom: float, method: str) -> Comparison:
     """Compare by t on these degrees of freedom."""
-    t = ByT(a.value - b.value, error, a.n, freedom, method, _scale(a, b))
-    return t.compared(level=o.level, unit=o.unit)
+    return ByT(a.value - b.value, error, a.n, freedom, method, _scale(a, b)).compared(level=o.level, unit=o.unit)
 
 
 def _scale(a: Any, b: Any) -> float:
@@ -235,9 +234,8 @@ def welch(a: Any, b: Any, o: Options, more: More = lambda rows: 0.0, method: str
     negative rows to what is added to the variance of each class.
     """
     variance, rows = by_stratum(a, b)
-    return significance.welch_t(a.value - b.value, variance + more(rows), rows, method).compared(
-        level=o.level, unit=o.unit
-    )
+    t = significance.welch_t(a.value - b.value, variance + more(rows), rows, method)
+    return t.compared(level=o.level, unit=o.unit)
 
 
 def welch_of_decisions(a: Any, b: Any, o: Options) -> Comparison:

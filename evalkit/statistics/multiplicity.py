@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import combinations
 from math import factorial
 
 import numpy as np
@@ -416,17 +415,16 @@ def ranks(values: ArrayLike, *, level: float, rng: np.random.Generator, draws: i
     ([1, 2, 2], [1, 3, 3], [1, 2, 2])
     """
     table = np.asarray(values, float)
-    pairs, m = list(combinations(range(table.shape[1]), 2)), table.shape[1]
-    means, significant = table.mean(axis=0), np.zeros((m, m), dtype=bool)
-    p_values = adjusted(Pairs.of(table, *np.array(pairs).T), rng=rng, draws=draws)
+    m, means = table.shape[1], table.mean(axis=0)
+    first, second = np.triu_indices(m, 1)
+    p_values = adjusted(Pairs.of(table, first, second), rng=rng, draws=draws)
     if len(table) > signflip.ENUMERATED:
         p_values += BEYOND_DRAWING * np.sqrt(p_values * (1 - p_values) / draws)
-    for (i, j), p in zip(pairs, p_values, strict=True):
-        better, worse = (i, j) if means[i] > means[j] else (j, i)
-        significant[better, worse] = p < 1 - level
-    order = np.argsort(-means, kind="stable")
-    low, high = 1 + significant.sum(axis=0), m - significant.sum(axis=1)
-    return Ranks(low, high, tiers(significant, order))
+    better, worse = np.where(means[first] > means[second], (first, second), (second, first))
+    significant = np.zeros((m, m), dtype=bool)
+    significant[better, worse] = p_values < 1 - level
+    tier = tiers(significant, np.argsort(-means, kind="stable"))
+    return Ranks(1 + significant.sum(axis=0), m - significant.sum(axis=1), tier)
 
 
 def tiers(better: Bools, order: Sequence[int] | Ints) -> Ints:

@@ -200,10 +200,8 @@ def binomial_greater(
     """
     from scipy.special import bdtrc
 
-    _check_binomial(successes, n, null, level)
     p = float(bdtrc(successes - 1, n, null)) if successes else 1.0
-    both = _binomial(successes, n, p, null=null, level=level, unit=unit, method="exact binomial, greater")
-    return _one_sided(both, successes, n, null=null, greater_or_less="greater")
+    return _one_sided(successes, n, p, null=null, level=level, unit=unit, side="greater")
 
 
 def binomial_less(successes: int, n: int, *, null: float = 0.5, level: float = 0.95, unit: str = "row") -> Comparison:
@@ -214,10 +212,7 @@ def binomial_less(successes: int, n: int, *, null: float = 0.5, level: float = 0
     """
     from scipy.special import bdtr
 
-    _check_binomial(successes, n, null, level)
-    p = float(bdtr(successes, n, null))
-    both = _binomial(successes, n, p, null=null, level=level, unit=unit, method="exact binomial, less")
-    return _one_sided(both, successes, n, null=null, greater_or_less="less")
+    return _one_sided(successes, n, float(bdtr(successes, n, null)), null=null, level=level, unit=unit, side="less")
 
 
 def _no_likelier(log_chance: Chance, seen: int, *, low: int, mode: int, high: int) -> float:
@@ -257,11 +252,12 @@ def _binomial(successes: int, n: int, p: float, *, null: float, level: float, un
     )
 
 
-def _one_sided(both: Comparison, successes: int, n: int, *, null: float, greater_or_less: str) -> Comparison:
-    """The comparison with the one-sided limit of its test; the other side is open."""
-    level = both.difference.level
+def _one_sided(successes: int, n: int, p: float, *, null: float, level: float, unit: str, side: str) -> Comparison:
+    """The comparison with the one-sided limit of its test, "greater" or "less"; the other side is open."""
+    _check_binomial(successes, n, null, level)
+    both = _binomial(successes, n, p, null=null, level=level, unit=unit, method=f"exact binomial, {side}")
     limit = _less(clopper_pearson(successes, n, level=2 * level - 1), null)
-    low, high = (limit.low, 1 - null) if greater_or_less == "greater" else (-null, limit.high)
+    low, high = (limit.low, 1 - null) if side == "greater" else (-null, limit.high)
     return replace(both, difference=replace(limit, low=low, high=high, level=level))
 
 

@@ -248,8 +248,7 @@ class ByScore(Asked):
         """Summarise a block."""
         asked = ((group, part) for group, part in block.groups() if self.within_slices or not group)
         values = {("within", group): Moments.of(part, self._values, UNITS) for group, part in asked if self.within}
-        counted = super().__call__(block)
-        return replace(counted, more=values)
+        return replace(super().__call__(block), more=values)
 
     def told(self, block: Block) -> Block:
         return replace(super().told(block), own={"stratum": (block.truth == 1).astype(np.int64)})
@@ -428,10 +427,8 @@ class Mean:
         for i, j in combinations(range(n), 2):
             apart = moved[i] - moved[j]
             if self.picked:
-                a, b = block.said[i], block.said[j]
-                apart = np.sum(
-                    [of.take(2 * p + q % 2) for of, p, q in zip(self.picked[i, j], a, b, strict=True)], axis=0
-                )
+                places = zip(self.picked[i, j], block.said[i], block.said[j], strict=True)
+                apart = np.sum([of.take(2 * first + second % 2) for of, first, second in places], axis=0)
             square = apart * apart
             powers.append([np.bincount(code, power, self.strata) for power in (square, square * square)])
         return np.array(powers).reshape(-1, 2, self.strata).swapaxes(1, 2)
@@ -477,10 +474,8 @@ class ByMoves:
     def __call__(self, block: Block) -> Moved:
         """Summarise a block."""
         block = self.told(block)
-        means: dict[Place, Moments | Parted] = {}
-        powers: dict[Place, Total] = {}
-        shared: dict[Place, Moments | Parted] = {}
-        cells: dict[int, CellCounts] = {}
+        means, shared = dict[Place, Moments | Parted](), dict[Place, Moments | Parted]()
+        powers, cells = dict[Place, Total](), dict[int, CellCounts]()
         groups = {*self.decided, *(group for group, _ in [*self.means, *(self.shared or ())])}
         for group, part in (one for one in block.groups() if one[0] in groups) if any(groups) else [(0, block)]:
             found: dict[Any, Ints] = {}
@@ -496,8 +491,7 @@ class ByMoves:
         """What thresholds decide of two classes."""
         said = np.array([score[0] >= cut for score, cut in zip(part.said, self.cuts, strict=True)])
         weight = self.counting.weights(part)
-        counted: CellCounts = self.counting(part, part.truth[0].astype(np.int64), said.astype(np.int64), weight)
-        return counted
+        return self.counting(part, part.truth[0].astype(np.int64), said.astype(np.int64), weight)
 
     def _mean(self, part: Block, mean: Mean, found: dict[Any, Ints]) -> tuple[Moments | Parted, Floats]:
         """The moments of what moves a mean; of unweighted rows also the powers of differences."""

@@ -231,8 +231,7 @@ def lattice(differences: Floats) -> Ints | None:
             return None
     steps = np.round(differences / step)
     off = np.abs(differences - steps * step).max() > 1e-9 * largest
-    work = sizes.size * np.abs(steps).sum()
-    return None if off or work > LATTICE else steps.astype(np.int64)
+    return None if off or sizes.size * np.abs(steps).sum() > LATTICE else steps.astype(np.int64)
 
 
 def lattice_p(steps: Ints, tied: float = 1.0) -> float:

@@ -59,15 +59,13 @@ class Statistic:
         """True if the row-by-row values of both are known, for a metric that leaves rows out."""
         return True
 
-    def against(self, other: Any) -> tuple[float, float, int]:
+    def against(self: Any, other: Any) -> tuple[float, float, int]:
         """The difference over the units that have both values, its standard error, and the number of these units."""
-        this: Any = self
-        return this.value - other.value, this.spread_from(other).error, this.n
+        return self.value - other.value, self.spread_from(other).error, self.n
 
-    def minus(self, other: Any) -> Sums:
+    def minus(self: Any, other: Any) -> Sums:
         """The differences of two statistics' terms over a common denominator, NaN if either is undefined."""
-        this: Any = self
-        return Sums(this.sums.numerator - other.sums.numerator, this.sums.denominator)
+        return Sums(self.sums.numerator - other.sums.numerator, self.sums.denominator)
 
     def shared_means(self) -> list[OfUnits]:
         """[this statistic] if it is a mean of values of units that all systems share, otherwise []."""
@@ -115,8 +113,7 @@ class OfUnits(Statistic):
         return bool((self.sums.defined & other.sums.defined).any())
 
     def shared_means(self) -> list[OfUnits]:
-        shared = self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED)
-        return [self] if shared else []
+        return [self] if self.sums.denominator is None and self.layout in (Layout.PLAIN, Layout.CLUSTERED) else []
 
     def hits(self) -> tuple[int, int]:
         """The number of ones and the number of units; each value is 0 or 1."""

@@ -68,22 +68,19 @@ class Formed(Statistic):
         return at_hand(self.moments)
 
     @property
-    def value(self) -> float:
+    def value(self: Any) -> float:
         """The value of the metric."""
-        this: Any = self
         kind = self.chosen.metric.kind
-        return float(this.of if kind.original is None else kind.f(this.of))
+        return float(self.of if kind.original is None else kind.f(self.of))
 
     @cached_property
-    def spread(self) -> Spread:
+    def spread(self: Any) -> Spread:
         """The spread of the units' influence values."""
-        this: Any = self
-        return formed(self.moments, this.form, None, this.n, this.freedom, self._power)
+        return formed(self.moments, self.form, None, self.n, self.freedom, self._power)
 
-    def spread_from(self, other: Any) -> Spread:
+    def spread_from(self: Any, other: Any) -> Spread:
         """The spread of the units' influence on the difference from `other`."""
-        this: Any = self
-        return formed(self.moments, this.form, other.form, this.n, this.freedom)
+        return formed(self.moments, self.form, other.form, self.n, self.freedom)
 
     def _power(self, power: int) -> float:
         return float("nan")
