@@ -88,19 +88,10 @@ def _log(columns: Columns, arms: Sequence[str], neutral: str | None) -> Log:
     """The rows of a log, from its columns by role."""
     session, names = table.ordered(columns["session"])
     user, users = table.ordered(columns["user"]) if "user" in columns else (session, names)
-    return Log(
-        session,
-        names,
-        user,
-        users,
-        table.coded(columns["team"]),
-        columns["position"],
-        columns["outcome"],
-        tuple(arms),
-        neutral,
-        table.ordered(columns["item"])[0] if "item" in columns else None,
-        {name[10:]: table.coded(values) for name, values in columns.items() if name.startswith("attribute ")},
-    )
+    team, position, outcome = table.coded(columns["team"]), columns["position"], columns["outcome"]
+    item = table.ordered(columns["item"])[0] if "item" in columns else None
+    several = {name[10:]: table.coded(values) for name, values in columns.items() if name.startswith("attribute ")}
+    return Log(session, names, user, users, team, position, outcome, tuple(arms), neutral, item, several)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,16 +165,14 @@ def _refusal(
                 chunks[role].append(columns[role][here] if field.is_number else columns[role].take(pa.array(here)))
             places.append(((selection.part, None if before is None else here + before), len(here)))
     if block:
-        joined = {
-            role: np.concatenate(x) if fields[0][role].is_number else pa.chunked_array(x) for role, x in chunks.items()
-        }
+        join = {role: np.concatenate if field.is_number else pa.chunked_array for role, field in fields[0].items()}
+        joined = {role: join[role](parts) for role, parts in chunks.items()}
         try:
             _log(joined, block.arms, block.neutral).check()
         except RowError as error:
             (part, numbers), row = table.located(places, error.row)
-            return error.located(
-                part.name, lambda _: (part.name, 0 if numbers is None else int(numbers[row - 1]) + 1), named(fields[0])
-            )
+            number = 0 if numbers is None else int(numbers[row - 1]) + 1
+            return error.located(part.name, lambda _: (part.name, number), named(fields[0]))
     return blocks.changed(names([selection.part for selection in chosen]))
 
 

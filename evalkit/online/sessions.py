@@ -87,39 +87,25 @@ class Log:
     def faults(self) -> Iterator[Fault]:
         """The rows that break a rule, rule by rule."""
         known, team, outcome = [*self.arms, *([] if self.neutral is None else [self.neutral])], self.team, self.outcome
-        texts = {
-            "session": (self.names, self.session),
-            "team": (team.names, team.code),
-            "user": (self.users, self.user),
-        }
-        for column, (names, code) in texts.items():
+        sessions, users = (self.names, self.session), (self.users, self.user)
+        for column, (names, code) in {"session": sessions, "team": (team.names, team.code), "user": users}.items():
             empty = np.zeros(0, np.int64) if str(names[0]) else np.flatnonzero(code == 0)
             yield Fault(column, empty, lambda row: EMPTY)
-        yield Fault(
-            "team",
-            np.flatnonzero(self.owner == UNKNOWN),
-            lambda row: f"must be one of {', '.join(known)}, got {team.names[team.code[row]]!r}",
-            counted=True,
-        )
-        yield Fault(
-            "outcome",
-            np.flatnonzero(outcome < 0),
-            lambda row: f"must be at least 0, got {outcome[row]:g}",
-            counted=True,
-        )
+        unknown, below = np.flatnonzero(self.owner == UNKNOWN), np.flatnonzero(outcome < 0)
+        rule = f"must be one of {', '.join(known)}, got"
+        yield Fault("team", unknown, lambda row: f"{rule} {team.names[team.code[row]]!r}", counted=True)
+        yield Fault("outcome", below, lambda row: f"must be at least 0, got {outcome[row]:g}", counted=True)
         yield self._shared("user", self.user, self.users)
         session, place = self.session[self.order], self.position[self.order]
         wanted = np.arange(len(place)) - self.start[session] + 1
         wrong = np.flatnonzero(place != wanted)
         expected = dict(zip(self.order[wrong].tolist(), wanted[wrong].tolist(), strict=True))
-        yield Fault(
-            "position",
-            self.order[wrong],
-            lambda row: (
-                f"must run 1, 2, 3, … in each session, got {self.position[row]:g} instead of {expected[row]} "
-                f"in session {self.names[self.session[row]]}"
-            ),
-        )
+
+        def out_of_place(row: int) -> str:
+            got = f"got {self.position[row]:g} instead of {expected[row]} in session {self.names[self.session[row]]}"
+            return f"must run 1, 2, 3, … in each session, {got}"
+
+        yield Fault("position", self.order[wrong], out_of_place)
         for name, values in self.attributes.items():
             yield self._shared(name, values.code, values.names)
 
@@ -129,9 +115,8 @@ class Log:
 
         def rule(row: int) -> str:
             own, other = (str(names[i])[:SHOWN] for i in (code[row], before[row]))
-            return (
-                f"must have one value per session, got {own} after {other} in session {self.names[self.session[row]]}"
-            )
+            session = self.names[self.session[row]]
+            return f"must have one value per session, got {own} after {other} in session {session}"
 
         return Fault(column, np.flatnonzero(code != before), rule)
 
@@ -192,29 +177,16 @@ class Sessions:
         credit = np.bincount(session[owned] * arms + team[owned], outcome[owned], arms * count).reshape(-1, arms)
         cell = place * (arms + 1) + np.where(team < 0, arms, team)
         shown = np.bincount(cell, minlength=(int(place.max()) + 1) * (arms + 1)).reshape(-1, arms + 1)
-        counted = [
-            [_uneven(session, team, log.start, arms), count],
-            [(~owned).sum(), len(owned)],
-            [outcome[~owned].sum(), outcome.sum()],
-            [(credit.sum(axis=1) == 0).sum(), count],
-        ]
+        uneven, silent = _uneven(session, team, log.start, arms), (credit.sum(axis=1) == 0).sum()
+        counted = [uneven, (~owned).sum(), outcome[~owned].sum(), silent]
+        checked = np.array([counted, [count, len(owned), outcome.sum(), count]], dtype=np.float64).T
+        first = {name: (column.names, column.code[log.first]) for name, column in log.attributes.items()}
+        attributes = {name: Coded(names, code.astype(np.int32)) for name, (names, code) in first.items()}
         user = log.user[log.first].astype(np.int32)
-        return cls(
-            log.names,
-            user,
-            log.users,
-            log.arms,
-            credit.astype(np.float64),
-            {
-                name: Coded(column.names, column.code[log.first].astype(np.int32))
-                for name, column in log.attributes.items()
-            },
-            shown,
-            np.array(counted, dtype=np.float64),
-            None if log.item is None else _repeated(log.session, log.item),
-            float(outcome.max()),
-            Outcomes.of((place * arms + team)[owned], user[session[owned]], outcome[owned], len(log.users)),
-        )
+        repeated = None if log.item is None else _repeated(log.session, log.item)
+        outcomes = Outcomes.of((place * arms + team)[owned], user[session[owned]], outcome[owned], len(log.users))
+        sessions = (log.names, user, log.users, log.arms, credit.astype(np.float64), attributes)
+        return cls(*sessions, shown, checked, repeated, float(outcome.max()), outcomes)
 
     @staticmethod
     def joined(blocks: list[Sessions]) -> Sessions:
@@ -229,20 +201,14 @@ class Sessions:
         before = np.cumsum([0, *map(len, columns["users"])])
         longest = max(map(len, columns["shown"]))
         shown = [np.pad(block, ((0, longest - len(block)), (0, 0))) for block in columns.pop("shown")]
-        attributes = columns.pop("attributes")
-        return Sessions(
-            pa.chunked_array(columns.pop("names")).combine_chunks(),
-            np.concatenate([user + start for user, start in zip(columns.pop("user"), before.tolist(), strict=False)]),
-            pa.chunked_array(columns.pop("users")).combine_chunks(),
-            first.arms,
-            np.concatenate(columns.pop("credit")),
-            {name: table.joined([block[name] for block in attributes]) for name in first.attributes},
-            np.sum(shown, axis=0),
-            np.sum(columns.pop("counted"), axis=0),
-            None if first.repeated is None else sum(columns.pop("repeated")),
-            max(columns.pop("most")),
-            Outcomes.joined(columns.pop("outcomes")),
-        )
+        names, users = (pa.chunked_array(columns.pop(side)).combine_chunks() for side in ("names", "users"))
+        user = np.concatenate([user + start for user, start in zip(columns.pop("user"), before.tolist(), strict=False)])
+        credit, several = np.concatenate(columns.pop("credit")), columns.pop("attributes")
+        attributes = {name: table.joined([block[name] for block in several]) for name in first.attributes}
+        repeated = None if first.repeated is None else sum(columns["repeated"])
+        counted = (np.sum(shown, axis=0), np.sum(columns["counted"], axis=0), repeated, max(columns["most"]))
+        outcomes = Outcomes.joined(columns["outcomes"])
+        return Sessions(names, user, users, first.arms, credit, attributes, *counted, outcomes)
 
     @property
     def owners(self) -> Any:

@@ -132,11 +132,9 @@ def _per_session(world: World, who: People, lists: Ints, leave: float) -> Floats
     chance = np.take_along_axis(who.chance, lists, axis=1)
     if world.kinds == 1:
         return _view(chance, world.stay, leave)
-    wanted = ((kind, wanting[:, None]) for kind, wanting in enumerate(who.wants.T))
-    views = (
-        wanting * _view(np.where(who.kind[lists] == kind, chance, 0.0), world.stay, leave) for kind, wanting in wanted
-    )
-    return np.add.reduce(list(views))
+    wanted = (np.where(who.kind[lists] == kind, chance, 0.0) for kind in range(world.kinds))
+    views = [_view(of_kind, world.stay, leave) for of_kind in wanted]
+    return np.add.reduce([wanting[:, None] * view for wanting, view in zip(who.wants.T, views, strict=True)])
 
 
 def _view(chance: Floats, stay: float, leave: float) -> Floats:
