@@ -106,10 +106,8 @@ def prepared(estimator: Any, features: pd.DataFrame, seed: int) -> Any:
     if not hasattr(estimator, "steps"):
         imputer = impute.SimpleImputer(strategy="median", keep_empty_features=True)
         numbers, select = pipeline.make_pipeline(imputer, preprocessing.StandardScaler()), compose.make_column_selector
-        columns = compose.make_column_transformer(
-            (numbers, select(dtype_include="number")),
-            (preprocessing.OneHotEncoder(handle_unknown="ignore"), select(dtype_exclude="number")),
-        )
+        encoded = (preprocessing.OneHotEncoder(handle_unknown="ignore"), select(dtype_exclude="number"))
+        columns = compose.make_column_transformer((numbers, select(dtype_include="number")), encoded)
         text = features.select_dtypes(exclude="number").shape[1]
         estimator = pipeline.make_pipeline(columns if text else numbers, estimator)
     unset = (key for key, value in estimator.get_params().items() if value is None)
@@ -179,11 +177,8 @@ class Learner:
             raise ValueError(f"it predicts {decision[~np.isfinite(decision)][0]}")
         if not self.classes:
             return Rows(self.label[rows], decision)
-        said: dict[str, Any] = {
-            "actual": self.label[rows],
-            "decision": decision.astype(np.int64),
-            "classes": self.classes,
-        }
+        decided = decision.astype(np.int64)
+        said: dict[str, Any] = {"actual": self.label[rows], "decision": decided, "classes": self.classes}
         if hasattr(model, "predict_proba"):
             p = np.zeros((len(rows), self.classes))
             p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(x)

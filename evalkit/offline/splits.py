@@ -246,12 +246,14 @@ def forward(
     Rows of equal time stay together. gap: in the unit of `time`, at least the horizon of the label. window: the largest
     age of a training row. group: groups of the test block are removed from the training rows.
     """
-    when = finite("time", time)
+    when, number = finite("time", time), None if group is None else codes(group)[0]
     pairs = []
     for start, end in _blocks(when, k + 1)[1:]:
-        test = np.flatnonzero((when >= start) & (when <= end))
-        age = start - when
-        pairs.append((_drop_groups(np.flatnonzero((age > gap) & (age <= window)), test, group), test))
+        tested, age = (when >= start) & (when <= end), start - when
+        trains = (age > gap) & (age <= window)
+        if number is not None:
+            trains &= ~np.isin(number, number[tested])
+        pairs.append((np.flatnonzero(trains), np.flatnonzero(tested)))
     return _folds(when.size, pairs, f"{k} blocks forward in time, gap {gap:g}")
 
 
@@ -280,13 +282,6 @@ def _blocks(when: Floats, k: int) -> list[tuple[float, float]]:
     wanted = np.searchsorted(older, np.arange(k) * when.size / k) - np.arange(k)
     first = np.minimum(np.maximum.accumulate(wanted), moments.size - k) + np.arange(k)  # at least one moment per block
     return list(zip(moments[first], np.append(moments[first[1:] - 1], moments[-1]), strict=True))
-
-
-def _drop_groups(train: Ints, test: Ints, group: ArrayLike | None) -> Ints:
-    if group is None:
-        return train
-    number, _ = codes(group)
-    return train[~np.isin(number[train], number[test])]
 
 
 # The bootstrap
@@ -337,17 +332,14 @@ def _holdout(fold: Coded, sets: Mapping[str, str]) -> Folds:
     """The one split of training and test rows. sets: what each name of the column says."""
     training, tests, development = ([name for name in sets if sets[name] == of] for of in (TRAINING, TEST, DEVELOPMENT))
     if len(training) + len(tests) + len(development) < len(sets):
-        raise InputError(
-            f"fold must name either folds or the training and test rows of one holdout, got {_listed([*sets])}"
-        )
+        either = "either folds or the training and test rows of one holdout"
+        raise InputError(f"fold must name {either}, got {_listed([*sets])}")
     if len(training) != 1:
         raise InputError(f"fold must name one set of training rows beside the test set, got {_listed([*sets])}")
     measured = tests or development
     if len(measured) != 1:
-        raise InputError(
-            f"fold must name one test set, got {_listed(measured)}; "
-            "report each test set separately, with the training rows"
-        )
+        way = "report each test set separately, with the training rows"
+        raise InputError(f"fold must name one test set, got {_listed(measured)}; {way}")
     train, test = (np.flatnonzero(fold.code == fold.names.index(name)) for name in (training[0], measured[0]))
     return Folds(len(fold), ((train, test),), HOLDOUT_RULE, tuple(measured))
 
@@ -369,10 +361,8 @@ def _refuse_no_folds(names: Sequence[str], draw: str) -> None:
     if len(names) < 2:
         raise InputError(f"fold must have 2 or more values in each repeat, got only {names[0]!r} in repeat {draw!r}")
     if read(Coded(tuple(names), np.arange(len(names)))).holdout:
-        raise InputError(
-            f"fold must name folds where there is a repeat column, got the holdout {_listed(names)} in repeat "
-            f"{draw!r}; report one repeat alone"
-        )
+        got = f"got the holdout {_listed(names)} in repeat {draw!r}"
+        raise InputError(f"fold must name folds where there is a repeat column, {got}; report one repeat alone")
 
 
 # Ways to split a table: the folds that its columns call for, and others to compare them with --------------------------
@@ -478,16 +468,12 @@ class Setting:
             return own | grouped | blind
         several = limits.repeats * limits.averaged
         return own | {
-            "one holdout of 30%": (self._holdouts,),
+            "one holdout of 30%": (lambda: holdout(len(e), seed=seed, repeats=limits.holdouts, label=self.strata),),
             folds: (lambda: self.by_row(seed, limits.repeats), k),
             f"mean of {limits.averaged} × {folds}": (lambda: self.by_row(seed + 1, several), k, limits.averaged),
             OUT_OF_BAG: (self._samples,),
             ONE_OUT: (self._one_out, len(e)),
         }
-
-    def _holdouts(self) -> Folds:
-        rows, repeats = len(self.examples), self.limits.holdouts
-        return holdout(rows, seed=self.seed, repeats=repeats, label=self.strata)
 
     def _one_out(self) -> Folds:
         if (rows := len(self.examples)) > LEAST_LEFT_OUT:
